@@ -227,6 +227,9 @@ def report(
     margin: Mapping[str, float] | None = ...,
     list_changes: int | None = ...,
     resolution: Mapping[str, float] | None = ...,
+    best_threshold: str | Sequence[str] = ...,
+    abstain: str | Sequence[str] = ...,
+    run: str | None = ...,
     dummies: bool = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"

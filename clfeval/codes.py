@@ -192,11 +192,13 @@ WARNINGS: Mapping[str, str] = {
 }  # fmt: skip
 
 ANSWERS: Mapping[str, str] = {
+    "abstention": "What the answers are worth, where some rows have none.",
     "against-reference": "Which models discriminate more than the one asked for.",
     "all-needed": "Each model finds rows that no other finds.",
     "best": "One model has the largest value of what decides, and others may be as good.",
     "best-at": "One model has the best value at a class ratio.",
     "best-curve": "One model's scores separate the classes best over all thresholds.",
+    "best-cut": "The threshold that a rule chooses, and what it is worth on other rows.",
     "best-delta": "One model discriminates best.",
     "best-pair": "Two models together find most.",
     "best-threshold": "With a threshold of its own each, another model does best.",
@@ -234,6 +236,7 @@ ANSWERS: Mapping[str, str] = {
     "readable": "The table can be read without a doubt.",
     "resolution": "Which differences are too small to be seen in so few rows.",
     "right": "What share of the positive answers is right.",
+    "runs": "Which rows the runs have, and so what the limits of their means cover.",
     "same-answers": "These models give the same answers in every row.",
     "selected": "How many features are selected.",
     "slices": "In which slices the best model is worse than outside them, as far as one can tell.",

@@ -10,6 +10,7 @@ from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
+from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
@@ -34,6 +35,11 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     """
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
+    if options.run is not None:
+        for flag, more in (("--by", said.by), ("--with", options.methods)):
+            if more:
+                raise bad_option(f"--run and {flag}: one at a time")
+        roles = replace(roles, by=(options.run,), run=options.run)
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)

@@ -71,7 +71,8 @@ HINTS = {
 }
 _HINTS = HINTS | {
     "duplicate-id": "an id names one row, and stands once; where rows share a patient or a "
-    "document: {cluster} instead (mars, phidelta, tune-jpt, report)",
+    "document: {cluster} instead (mars, phidelta, tune-jpt, report); of several runs, seeds or "
+    "folds, --run COLUMN tells which (phidelta, report)",
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
     "unknown-label": "a class truth happens to lack is declared with {labels}; "
     "a column that is no model is left out by naming the others with --model",

@@ -102,6 +102,11 @@ class Kept:
             said |= {f"p{k}": score for k, score in enumerate(each)}
         return said
 
+    def runs_of_rows(self) -> tuple[int, list[int]]:
+        """Return how many observations there are by id, and how many rows each run has."""
+        rows = collect(together(self.frames(key=True, by=True)).select("key", "b0"))
+        return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
+
     def shared(self) -> str | None:
         """Return a column nobody uses whose name says that it tells clusters, and which repeats."""
         settled, columns = self.settled, self.settled.columns

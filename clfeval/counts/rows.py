@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,14 +12,50 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.kept import Kept
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.slices import slices_in
-from clfeval.counts.weights import Owners, gathered
+from clfeval.counts.weights import Owned, Owners, gathered
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
 
+K = TypeVar("K")
 T = TypeVar("T")
 _LEAST_AT_ONCE = 2**15  # rows from which on numpy works on two models side by side
 _MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowKinds:
+    """The m kinds of rows of a table, in order of its columns, and how many rows are of each.
+
+    first (m,): a row of each kind; n (m,): rows, or what they weigh; clusters: what is drawn by
+    itself, where that is not each row alike.
+    """
+
+    first: Ints
+    n: Counts
+    clusters: Owned | None
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[Floats | Ints | Bools], weights: Counts | None,
+        owners: Ints | None, *, weighed: bool,
+    ) -> RowKinds:  # fmt: skip
+        """Gather rows by columns, (n,) each; weighed: weights are of sampling, and no rows."""
+        order = np.lexsort(columns[::-1])
+        new = np.ones(len(order), bool)
+        new[1:] = False
+        for column in columns:
+            ordered = column[order]
+            new[1:] |= ordered[1:] != ordered[:-1]
+        starts, each = np.flatnonzero(new), np.ones(len(order), np.int64)
+        each = each if weights is None else weights
+        n = np.add.reduceat(each[order], starts) if len(order) else each
+        clusters = None
+        if owners is not None or weighed:
+            place = np.empty(len(order), np.int64)
+            place[order] = np.cumsum(new) - 1
+            clusters = gathered(_owners(each, owners), place, each, len(starts))
+        return cls(order[starts], n, clusters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,15 +78,27 @@ class ScoredRows:
 
     def each(self, one: Callable[[int], T]) -> Iterator[T]:
         """Yield what is made of each model, in order; of many rows some at once."""
-        k, rows = len(self.models), len(self.truth)
+        return self.side_by_side(one, range(len(self.models)))
+
+    def side_by_side(self, one: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
+        """Yield what is made of each of some parts, in order; of many rows some at once."""
+        rows = len(self.truth)
         most = _MOST_AT_ONCE // max(rows, 1)
-        if k < 2 or most < 2 or rows < _LEAST_AT_ONCE:
-            yield from map(one, range(k))
+        if len(parts) < 2 or most < 2 or rows < _LEAST_AT_ONCE:
+            yield from map(one, parts)
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(k, most, pl.thread_pool_size())) as pool:
-            yield from pool.map(one, range(k))
+        with ThreadPoolExecutor(min(len(parts), most, pl.thread_pool_size())) as pool:
+            yield from pool.map(one, parts)
+
+    def pair(self, i: int, j: int) -> RowKinds:
+        """Return how often two models have which scores beside which truth: columns in this order.
+
+        The place of a kind depends on these two models alone, whatever others there are.
+        """
+        columns = (self.scores[i], self.scores[j], self.truth)
+        return RowKinds.of(columns, self.weights, self.owners, weighed=self.weighed)
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the scores of a model as counted, and the place of each row's among them, (n,)."""
@@ -102,10 +150,12 @@ class ScoredRows:
         m = len(counts.scores)
         at = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
-        owners: Owners = n.astype(np.float64) ** 2
-        if self.owners is not None:
-            owners = list(map(str, self.owners.tolist()))
-        return replace(counts, clusters=gathered(owners, at, n, 2 * m))
+        return replace(counts, clusters=gathered(_owners(n, self.owners), at, n, 2 * m))
+
+
+def _owners(n: Counts, owners: Ints | None) -> Owners:
+    """Return the cluster of each row; without any, by what its weight counts among squares."""
+    return n.astype(np.float64) ** 2 if owners is None else list(map(str, owners.tolist()))
 
 
 def scored_rows(kept: Kept) -> ScoredRows:

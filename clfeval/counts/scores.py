@@ -197,6 +197,21 @@ class ScoreCounts:
         scores, positives, negatives = stacked(self, other, "scores", "positives", "negatives")
         return ScoreCounts.of(scores, positives, negatives, same_unit(self, other))
 
+    def coarser(self, most: int) -> ScoreCounts:
+        """Put neighbours together, in so many groups at most: each has its lowest score."""
+        first = firsts_of_groups(self.positives[::-1] + self.negatives[::-1], most)
+        m = len(self.scores)
+        if len(first) == m:
+            return self
+        low = m - np.append(first[1:], m)[::-1]  # ascending
+        positives, negatives = (
+            np.add.reduceat(part, low) for part in (self.positives, self.negatives)
+        )
+        group = np.searchsorted(low, np.arange(m), side="right") - 1
+        both = np.concatenate([group, group + len(low)])
+        owned = None if self.clusters is None else self.clusters.placed(both)
+        return ScoreCounts(self.scores[low], positives, negatives, self.unit, owned)
+
     def beyond(self, part: ScoreCounts) -> ScoreCounts:
         """Return the counts of the rows that are not in a part; scores without a row stay."""
         place = np.searchsorted(self.scores, part.scores)
@@ -241,6 +256,22 @@ class ScoreCounts:
         first = np.flatnonzero(new)
         positives, negatives = (np.add.reduceat(part, first) for part in (positives, negatives))
         return cls(scores[new], positives, negatives, unit)
+
+
+def firsts_of_groups(rows: Counts, most: int) -> Ints:
+    """Return where groups begin, so many at most, of rows (m,) from the highest score down.
+
+    Of about equal rows, and of ever fewer ones towards both ends.
+    """
+    if len(rows) <= most:
+        return np.arange(len(rows))
+    above = np.cumsum(rows)
+    total = int(above[-1])
+    # half of the ends evenly, a quarter from each end at distances in geometric progression
+    near = np.geomspace(1, total, most // 4)
+    ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
+    last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
+    return np.concatenate([[0], last[:-1] + 1])
 
 
 @remembered

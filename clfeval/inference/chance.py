@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.inference.shares import Fourfold, distances, paired_sum
 from clfeval.inference.special import halved
 
@@ -49,6 +49,28 @@ def mid_p(a: int, b: int) -> float:
     n, least = a + b, min(a, b)
     below = float(bdtr(least - 1, n, 0.5)) if least else 0.0
     return min(1.0, below + float(bdtr(least, n, 0.5)))
+
+
+def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
+    """Return Cochran's Q that k classifiers are right as often as each other, and its p value.
+
+    Q = (k - 1) (k sum G_j² - (sum G_j)²) / (k sum L - sum L²)   p = P(chi² > Q), k - 1 degrees
+
+    G_j: how many rows classifier j has right, L: how many classifiers have a row right. Rows that
+    all have right, or all wrong, say nothing; without others Q is NaN and p is 1.
+
+    Shapes: right (m, k) of m kinds of rows, n (m,) of each.
+    Source: Cochran 1950, Biometrika 37:256.
+    """
+    k = right.shape[1]
+    each, by_row = (n @ right).astype(np.float64), right.sum(axis=1)
+    apart = float(n @ (by_row * (k - by_row)))
+    if not apart:
+        return math.nan, 1.0
+    from scipy.special import chdtrc
+
+    q = (k - 1) * k * float(((each - each.mean()) ** 2).sum()) / apart
+    return q, float(chdtrc(k - 1, q))
 
 
 def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:

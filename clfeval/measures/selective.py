@@ -14,6 +14,7 @@ from clfeval.measures.record import Measure
 from clfeval.measures.scored import at_scores, distinct, probabilities
 
 COVERAGE = 0.8  # where none is given
+DIGITS = 14  # of a confidence: .3 and .7 are as sure, though 1 - .7 is not .3 in binary digits
 
 
 def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
@@ -74,7 +75,8 @@ def _likelier(
     pos, neg, _ = at_scores(p, positives, negatives)
     p = p[distinct(p)]
     yes = p >= 0.5
-    return np.maximum(p, 1 - p), np.where(yes, pos, neg), np.where(yes, neg, pos)
+    sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
+    return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
 
 
 def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:

@@ -44,6 +44,9 @@ REASONS = {
     "outside_scale": "a value is outside the metric's scale",
     "too_many_subsets": "another search in every fold would take too long",
     "too_few_clusters": "the rows of a class are of one cluster",
+    "limit_unmet": "no threshold keeps to the limit",
+    "limit_seldom_met": "of the tables drawn again, fewer than half have a threshold that does",
+    "infinite_scores": "no threshold can be written among infinite scores",
     "too_few_splits": "one split has no spread", "constant": "all models have one value",
 }  # fmt: skip
 

@@ -289,10 +289,8 @@ class Predictions:
             parts.append(f"truth '{columns.truth}'")
         if columns.id is not None and not self.joined:
             parts.append(f"id '{columns.id}'")
-        if columns.cluster is not None:
-            parts.append(f"clusters in '{columns.cluster}'")
-        if columns.weight is not None:
-            parts.append(f"weights in '{columns.weight}'")
+        named = {"clusters": columns.cluster, "weights": columns.weight}
+        parts += [f"{what} in '{name}'" for what, name in named.items() if name is not None]
         if columns.naming:
             answers = f", answers in '{columns.answer}'" if columns.answer else ""
             parts.append(f"models in '{columns.naming}'{answers}")

@@ -62,6 +62,8 @@ COMMANDS = {
     "report": (f"report {SCORES}", False),
     "report labels": (f"report {LABELS}", False),
     "report large": (f"report {LARGE}", False),
+    "report cuts": (f"report {SCORES} --best-threshold mcc --best-threshold sens>=.9", True),
+    "report zones": (f"report {SCORES} --abstain 5% --abstain cost:fp=1,fn=5,abstain=.2", True),
     "report slices": ("report fixtures/digits/labels.csv --positive 8 --by truth", True),
 }
 MOST = {80: 40, 100: 40, 140: 30, 200: 30}  # lines of six models, where nothing more is asked for

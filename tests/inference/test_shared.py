@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.inference.shared import of_kinds, of_rows
+from clfeval.inference.shared import Shared, farther, of_kinds, of_rows
 
 
 def drawn(k: int = 3, m: int = 40, seed: int = 0) -> tuple[Any, Any]:
@@ -111,3 +111,65 @@ def test_estimates_that_never_differ_have_no_error() -> None:
     assert found.errors.tolist() == [0]
     assert found.chances([0.0]).tolist() == [1]
     assert np.isnan(found.limits([0.0], level=0.95)).all()
+
+
+def placed(df: float = 11.0) -> Shared:
+    """Return what areas with errors .02 and .06 and a covariance of .0006 share: s² = .0028."""
+    covariance = np.array([[0.0004, 0.0006], [0.0006, 0.0036]])
+    return Shared(covariance, np.array([np.sqrt(0.0028)]), np.array([df]))
+
+
+def logit_limits(value: float, error: float, t: float) -> tuple[float, float]:
+    middle, reach = np.log(value / (1 - value)), t * error / (value * (1 - value))
+    low, high = (1 / (1 + np.exp(-(middle + sign * reach))) for sign in (-1, 1))
+    return float(low), float(high)
+
+
+def test_limits_of_areas_reach_farther_away_from_0_and_stay_towards_it() -> None:
+    """Few rows: .95 and .8 on the logit scale, joined with rho = .0006 / (.02 .06) = .5."""
+    t = stats.t.ppf(0.975, 11)
+    (_, u1), (l2, _) = logit_limits(0.95, 0.02, t), logit_limits(0.8, 0.06, t)
+    e, f = u1 - 0.95, 0.8 - l2
+    high = 0.15 + np.sqrt(e**2 - e * f + f**2)
+    towards = 0.15 - t * np.sqrt(0.0028)
+    assert high > 0.15 + t * np.sqrt(0.0028)
+    values, pairs = np.array([0.95, 0.8]), [(0, 1)]
+    found = farther(values, placed(), pairs, level=0.95, fewest=12)
+    assert [each.tolist() for each in found] == [[pytest.approx(towards)], [pytest.approx(high)],
+                                                [True]]  # fmt: skip
+    turned = farther(values, placed(), [(1, 0)], level=0.95, fewest=12)
+    assert turned[0][0] == pytest.approx(-high)
+    assert turned[1][0] == pytest.approx(-towards)
+    many = farther(np.array([0.9, 0.75]), placed(), pairs, level=0.95, fewest=1000)
+    assert many[1][0] == pytest.approx(0.15 + t * np.sqrt(0.0028))
+    assert not many[2].any()
+
+
+def test_both_limits_reach_farther_around_0() -> None:
+    """Of .95 and .9 alike the t limits hold 0, and so do those that reach farther."""
+    t = stats.t.ppf(0.975, 11)
+    (l1, u1), (l2, u2) = logit_limits(0.95, 0.02, t), logit_limits(0.9, 0.06, t)
+    d, e, f, g = 0.95 - l1, u1 - 0.95, 0.9 - l2, u2 - 0.9
+    low = 0.05 - np.sqrt(d**2 - d * g + g**2)
+    high = 0.05 + np.sqrt(e**2 - e * f + f**2)
+    found = farther(np.array([0.95, 0.9]), placed(), [(0, 1)], level=0.95, fewest=12)
+    s = t * np.sqrt(0.0028)
+    assert found[0][0] == pytest.approx(min(low, 0.05 - s))
+    assert found[1][0] == pytest.approx(max(high, 0.05 + s))
+
+
+def test_an_area_of_1_has_the_bound_of_pairs_in_order() -> None:
+    """12 pairs all in order: A**12 = .025; the other area's own limits, and nothing in common."""
+    covariance = np.diag([0.0, 0.0036])
+    shared = Shared(covariance, np.array([0.06]), np.array([11.0]))
+    t = stats.t.ppf(0.975, 11)
+    low2, high2 = logit_limits(0.9, 0.06, t)
+    low = 0.1 - np.hypot(1 - 0.025 ** (1 / 12), high2 - 0.9)
+    for values, sign in (([1.0, 0.9], 1), ([0.0, 0.1], -1)):
+        found = farther(np.array(values), shared, [(0, 1)], level=0.95, fewest=12)
+        ends = sorted(sign * end[0] for end in found[:2])
+        assert ends == pytest.approx([low, 0.1 + max(0.9 - low2, 0.06 * t)])
+    same = Shared(np.zeros((2, 2)), np.zeros(1), np.array([np.nan]))
+    none = farther(np.ones(2), same, [(0, 1)], level=0.95, fewest=12)
+    assert np.isnan(none[:2]).all()
+    assert not none[2].any()

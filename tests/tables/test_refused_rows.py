@@ -10,7 +10,8 @@ from tests.tables.door import counted, data_message, encoded, refusal, write
 LONG = "id,model,prediction,truth\n"
 ONE_ROW = (
     "hint: an id names one row, and stands once; where rows share a patient or a document: "
-    "--cluster 'id' instead (mars, phidelta, tune-jpt, report)"
+    "--cluster 'id' instead (mars, phidelta, tune-jpt, report); of several runs, seeds or folds, "
+    "--run COLUMN tells which (phidelta, report)"
 )
 ONE_ANSWER = "hint: each id needs one line per model"
 FILL = "hint: fill the cells, or add --missing drop to leave such rows out"

@@ -28,7 +28,7 @@ def table(result: Result, title: str) -> list[str]:
 
 def test_each_model_at_its_own_threshold_says_which() -> None:
     alone = clfeval.report(frame("a", "b"), ignore="site", threshold=0.3)
-    assert table(alone, "Errors")[0] == "Errors at threshold 0.3"
+    assert table(alone, "Errors")[0] == "Errors at threshold 0.3 (at another: --threshold T)"
     own = clfeval.report(frame("a", "b"), ignore="site", threshold={"b": 0.25})
     title, heads, _, first, second, *_ = table(own, "Errors")
     assert title == "Errors, each model at a threshold of its own"

@@ -33,28 +33,40 @@ def drawn_limits(
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)
-    often = max(LEAST, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
-    rng = stream(wanted.seed, f"report\0{name}")
-    draws = _of_rows(n, often, rng)
-    if clusters is not None:
-        draws = clusters.redraws(len(n), resamples=often, rng=rng)
+    draws = redraws(n, clusters, wanted, name, each=each)
     values = np.concatenate(
         [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
     )
-    fewer = [f"{often:,} resamples"] if often < wanted.resamples else []
     return [
-        _limits(measure, mine, fewer, wanted.level)
-        for (measure, _), mine in zip(measures, values, strict=True)
+        _limits(measure, mine, wanted) for (measure, _), mine in zip(measures, values, strict=True)
     ]
 
 
-def _limits(measure: Measure, values: Floats, fewer: list[str], level: float) -> DrawnLimits:
-    low, high, failed = (float(one) for one in percentiles(values, level=level))
+def redraws(
+    n: Counts, clusters: Owned | None, wanted: Certainty, name: str, *, each: int = 1
+) -> Iterator[Counts]:
+    """Return draws of rows, weights or clusters: how many rows of each kind then are, (b, m)."""
+    often = max(LEAST, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    rng = stream(wanted.seed, f"report\0{name}")
+    if clusters is not None:
+        return clusters.redraws(len(n), resamples=often, rng=rng)
+    return _of_rows(n, often, rng)
+
+
+def drawn_how(replicates: int, failed: float, wanted: Certainty) -> str:
+    """Name the method: of how many draws where they are fewer, and how many came to nothing."""
+    fewer = [f"{replicates:,} resamples"] if replicates < wanted.resamples else []
+    lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
+    return ", ".join([BOOTSTRAP, *fewer, *lost])
+
+
+def _limits(measure: Measure, values: Floats, wanted: Certainty) -> DrawnLimits:
+    low, high, failed = (float(one) for one in percentiles(values, level=wanted.level or 0.95))
     # what no resample moves, but by a last digit, is not known for certain
     if not low < high or low + LEAST_WIDTH * abs(low) >= high:
         return (nan, nan), NONE
-    lost = [f"undefined in {failed:,.0f} of {len(values):,}"] if failed else []
-    return (max(low, measure.low), min(high, measure.high)), ", ".join([BOOTSTRAP, *fewer, *lost])
+    ends = (max(low, measure.low), min(high, measure.high))
+    return ends, drawn_how(len(values), failed, wanted)
 
 
 def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts]:

@@ -13,14 +13,20 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
-from clfeval.inference.chance import mid_p
+from clfeval.inference.chance import cochran_q, mid_p
+from clfeval.inference.redrawn import OfDraws
+from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
 from clfeval.methods.verdict import UNDECIDED, verdict
 from clfeval.result import Cell, Estimate, Row
 
 DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
+FARTHER = f"{DELONG}, out to square-and-add of logits"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
+COCHRAN, NO_ROW = "Cochran's Q, chi²", "no row differs"
+NOT_ALIKE = "none: Cochran's Q takes rows that are independent and count one each"
+ENOUGH = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
 # shares of rows that both models are judged on: which class is wanted, None for both
 OF_ROWS: Mapping[str, bool | None] = {
     "accuracy": None, "error_rate": None, "sensitivity": True, "recall": True, "fnr": True,
@@ -45,8 +51,8 @@ def comparison_rows(
     if not one.pairs:
         return
     tested = Tested.of(one, patterns)
-    adjusted = tested.p if any(map(isnan, tested.p)) else holm(tested.p)
-    ends = [tested.ends(at) for at in (level, 1 - (1 - level) / len(one.pairs))]
+    adjusted = holm_known(tested.p)
+    ends, reaching = tested.ends((level, 1 - (1 - level) / len(one.pairs)))
     best = None if reference != BEST else int((one.sign * one.values).argmax())
     for q, pair in enumerate(one.pairs):
         if best not in (None, *pair):
@@ -59,8 +65,14 @@ def comparison_rows(
             **tested.row(q, other, ends, adjusted[q], level, margin, known=known),
             "se": error or None,
             "detectable": detectable(error, level=level, df=df) if error else None,
-            "method": _method(one, tested.share, error),
+            "method": FARTHER if reaching[q] else _method(one, tested.share, error, q),
         }  # fmt: skip
+
+
+def holm_known(p: Sequence[float]) -> list[float]:
+    """Return p by Holm's rule; what nobody knows, NaN, is looked at all the same."""
+    found = holm([1.0 if isnan(one) else one for one in p])
+    return [nan if isnan(own) else one for own, one in zip(p, found, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,12 +103,12 @@ class Tested:
             p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
         return cls(one, changed, share, apart, p, patterns.unit)
 
-    def ends(self, level: float) -> Floats:
-        """Return the limits of all differences, (2, q)."""
-        found = np.stack(self.one.shared.limits(self.apart, level=level))
-        if self.share:
-            _unseen(found, self.changed, OF_ROWS[self.one.measure.id], level)
-        return found
+    def ends(self, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
+        """Return the limits of all differences at each level, (2, q), and which reach farther."""
+        found, reaching = _ends(self.one, self.apart, levels)
+        for both, at in zip(found if self.share else (), levels, strict=False):
+            _unseen(both, self.changed, OF_ROWS[self.one.measure.id], at)
+        return found, reaching
 
     def row(
         self, q: int, reference: int, ends: Sequence[Floats], adjusted: float, level: float,
@@ -118,6 +130,43 @@ class Tested:
             "difference_adjusted": together, "verdict": _verdict(one.sign, together, told, margin),
             **_newly(self.changed[q], turn, self.unit, known),
         }  # fmt: skip
+
+
+def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
+    """Return limits of differences at levels, (2, q) each, and which of the first reach farther."""
+    if one.measure.interval != "delong" or isinstance(one.shared, OfDraws):
+        none = np.zeros(len(apart), bool)
+        return [np.stack(one.shared.limits(apart, level=level)) for level in levels], none
+    found = [
+        farther(one.values, one.shared, one.pairs, level=level, fewest=one.fewest,
+                low=one.measure.low, high=one.measure.high)
+        for level in levels
+    ]  # fmt: skip
+    return [np.stack([low, high]) for low, high, _ in found], found[0][2]
+
+
+def together_rows(
+    patterns: PatternCounts | ClassPatterns, without: Collection[str] = ()
+) -> Iterator[Row]:
+    """Yield whether three models or more are right in as many rows, all together.
+
+    without: models without a threshold. Of rows in clusters or with weights Q says nothing.
+    """
+    places = [i for i, model in enumerate(patterns.models) if model not in without]
+    if len(places) < 3:
+        return
+    right = patterns.votes[:, places] == patterns.truth[:, None]
+    differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
+    q, p = cochran_q(right, patterns.n)
+    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < ENOUGH else COCHRAN
+    if not differ:
+        method = NO_ROW
+    if patterns.clusters is not None:
+        q, p, method = nan, nan, NOT_ALIKE
+    yield {
+        "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
+        "statistic": _or_none(q), "p": _or_none(p), "method": method,
+    }  # fmt: skip
 
 
 def resolution_rows(
@@ -161,7 +210,9 @@ def _verdict(sign: int, together: Estimate, told: int, margin: float | None) -> 
     return verdict(low, high, told, margin)
 
 
-def _method(one: Together, share: bool, error: float) -> str:
+def _method(one: Together, share: bool, error: float, q: int) -> str:
+    if isinstance(one.shared, OfDraws):
+        return one.shared.how[q] if error else NONE
     if not error:
         return NO_CHANGE if share else NONE
     if one.measure.interval == "delong":

@@ -12,7 +12,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.asked import Asked
-from clfeval.methods.report.against import comparison_rows, resolution_rows
+from clfeval.methods.report.against import comparison_rows, resolution_rows, together_rows
 from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.together import EVERY, Race, Together
@@ -93,12 +93,18 @@ def held_together(
     called: what the measures are called that an option names. uncut: models without a threshold.
     """
     every = [stood[one.name] for one in held if one.name in stood]
-    ranked = [one for one in every if one.sign]
-    races = {one.metric: one.race(level=options.level, seed=options.seed) for one in ranked}
+    races = {
+        one.metric: race
+        for one in every
+        if (race := one.race(level=options.level, seed=options.seed)) is not None
+    }
     tables = {
         "best": [row for name, race in races.items() for row in best_rows(name, race)],
         "winner": [
-            *winner_rows(((one, races[one.metric]) for one in ranked), observed_values(metrics))
+            *winner_rows(
+                ((one, races[one.metric]) for one in every if one.metric in races),
+                observed_values(metrics),
+            )
         ],
     }
     answer: tuple[Answer, ...] = ()
@@ -114,6 +120,7 @@ def held_together(
             )
         ]
         tables["comparisons"] = compared
+        tables["together"] = [*together_rows(patterns, uncut)]
         rows = float(shown(patterns.n.sum(), patterns.unit))
         tables["resolution"] = [*resolution_rows(compared, wanted, rows, options.level)]
         if options.list_changes is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval import notation
 from clfeval.errors import bad_option, suggestion
@@ -21,7 +21,12 @@ from clfeval.methods.options import (
 )
 from clfeval.options import Command, Opt, listed, mapping, number
 
+if TYPE_CHECKING:
+    from clfeval.methods.report.cutting.rules import CutRule
+    from clfeval.methods.report.cutting.zones import Zone
+
 MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
+CUTTING = "Thresholds"
 METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 ALSO = {"jpt": "tune-jpt", "tune_jpt": "tune-jpt"}
 
@@ -132,6 +137,30 @@ class ReportOptions(Sure):
             "resolution", "is about differences from a reference",
         ),
     ] = field(default_factory=dict)  # fmt: skip
+    best_threshold: Annotated[
+        tuple[str, ...],
+        Opt(
+            "The threshold best by this measure, and its worth on other rows: f1, mcc, "
+            "cost:fp=1,fn=5, net_benefit:t=0.1; or within a limit: 'sens>=.9', 'ppv>=.8'; repeat.",
+            CUTTING, metavar="RULE", completes="measure", common=True,
+        ),
+    ] = ()  # fmt: skip
+    abstain: Annotated[
+        tuple[str, ...],
+        Opt(
+            "No answer for this share of rows (5%), those nearest the threshold; or where one "
+            "costs less: cost:fp=1,fn=5,abstain=0.2; repeat.",
+            CUTTING, metavar="SHARE|cost:...",
+        ),
+    ] = ()  # fmt: skip
+    run: Annotated[
+        str | None,
+        Opt(
+            "Rows are of several runs, told apart by this column: means over runs.",
+            COMPARING, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
+            signed="run", completes="column", common=True,
+        ),
+    ] = None  # fmt: skip
     dummies: Annotated[
         bool,
         Opt("What each measure is worth without information: truth dealt anew, p, constants.",
@@ -162,17 +191,36 @@ class ReportOptions(Sure):
         return (*self.margin, *self.resolution)
 
     @property
+    def rules(self) -> tuple[CutRule, ...]:
+        """What thresholds are chosen by."""
+        if not self.best_threshold:
+            return ()
+        from clfeval.methods.report.cutting.rules import rules_of
+
+        return rules_of(self.best_threshold)
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        """Where no answer is given."""
+        if not self.abstain:
+            return ()
+        from clfeval.methods.report.cutting.zones import zones_of
+
+        return zones_of(self.abstain)
+
+    @property
     def certainty(self) -> Certainty:
         """How sure the measures are to be."""
         return Certainty(self.confidence, self.interval, self.totals, self.resamples, self.seed)
 
     def check(self) -> None:
-        """Refuse measures that are none, before anything is counted; UsageError."""
+        """Refuse measures and rules that are none, before anything is counted; UsageError."""
         if self.measure or self.compared:
             from clfeval.methods.report.asked_classes import check_names
 
             check_names(self.measure)
             check_names(self.compared, "--margin" if self.margin else "--resolution")
+        _ = self.rules, self.zones
         if self.reference is not None and self.confidence is None:
             raise bad_option("--reference compares by intervals: leave --interval none out")
 
@@ -190,6 +238,7 @@ REPORT = Command(
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
+clfeval report preds.csv --best-threshold 'sens>=.9' --abstain 5%
 clfeval report preds.csv --by site -f json | jq .tables.models
 clfeval report preds.csv --with mars,phidelta
 clfeval report new=new.csv old=old.csv --join id --reference old

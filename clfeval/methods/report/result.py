@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clfeval.counts.count import Sample
@@ -33,9 +34,12 @@ from clfeval.methods.report.contests import (
     held_together,
     observed_values,
 )
+from clfeval.methods.report.cutting.said import cutting_answer
+from clfeval.methods.report.cutting.tables import check_scored
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
+from clfeval.methods.report.runs import check_runs, each_run, over_runs
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
@@ -56,10 +60,19 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
+    if options.run is not None:
+        check_runs(options, sample.slices[None].models)
+        each = each_run(sample)
+        return over_runs(each, _report(each, replace(options, reference=None)), options)
+    return _report(sample, options)
+
+
+def _report(sample: Sample, options: ReportOptions) -> Result:
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    check_scored(options, scored=any_scored(sample))
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
@@ -105,11 +118,12 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
     told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
+    cuts = cutting_answer(tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=at_most(contests.before(first, *within.answer(lead), *told, *more_said)),
+        answer=at_most(contests.before(*cuts, first, *within.answer(lead), *told, *more_said)),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),

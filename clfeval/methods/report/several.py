@@ -31,6 +31,7 @@ from clfeval.methods.report.contests import (
     observed_values,
 )
 from clfeval.methods.report.options import ReportOptions, by_measure
+from clfeval.methods.report.redrawn import by_draws_of_classes
 from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
@@ -54,7 +55,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     asked = asked_of_classes(
         (*options.measure, *options.compared), counted.order, ordered=counted.ordered
     )
-    _refuse(counted)
+    _refuse(counted, options)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
     check_reference(whole.models, options, same_rows=True)
@@ -93,6 +94,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
     stood = _stood(whole, counted, held, options)
+    stood |= by_draws_of_classes(
+        counted, held, observed_values(rows), whole, options.reference, options.certainty
+    )
     contests = held_together(
         stood, held, rows, whole, partial(_called, counted), options, counted
     )  # fmt: skip
@@ -148,12 +152,15 @@ def _called(counted: Counted, text: str) -> Iterator[str]:
     yield from (one.name for one in found if one.by == "name")
 
 
-def _refuse(counted: Counted) -> None:
+def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
-    if counted.roles.threshold:
-        what = "--threshold has nothing to act on: no class is positive"
-        hint = "--positive CLASS looks at one of them against the rest"
-        raise UsageError.of(what, "positive-needed", hint=hint)
+    asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
+             "--abstain": options.abstain}  # fmt: skip
+    for flag, given in asked.items():
+        if given:
+            what = f"{flag} has nothing to act on: no class is positive"
+            hint = "--positive CLASS looks at one of them against the rest"
+            raise UsageError.of(what, "positive-needed", hint=hint)
 
 
 def _absent(patterns: ClassPatterns) -> Any:

@@ -55,24 +55,29 @@ def stated(
         found = {
             "positive": None, "negative": [], "classes": list(order), "ordered": counted.ordered,
         }  # fmt: skip
+    found |= {"by": list(said.by if said.run is None else ()), "run": said.run}
     signed |= {
         "cmd": "report", "miss": said.missing, "weight": "yes" if said.weight else None,
-        "by": ",".join(said.by), "ci": options.interval, "level": f"{options.level:g}",
+        "by": ",".join(found["by"]), "run": said.run, "ci": options.interval,
+        "level": f"{options.level:g}",
         "seed": options.seed, "measures": ",".join(options.measure),
+        "best": " ".join(options.best_threshold), "abstain": " ".join(options.abstain),
     }  # fmt: skip
-    found["by"] = list(said.by)
+    cutting = {"best_threshold": options.best_threshold, "abstain": options.abstain}
+    found |= {name: list(given) for name, given in cutting.items() if given}
     asked_for = ASKED_FOR.get(options.interval, {})
     found["interval_methods"] = {} if options.confidence is None else {**asked_for, **methods}
     return {
         "command": "report",
         "signature": signature(
-            "cmd pos classes cut miss weight by cluster ci level totals resamples seed measures",
+            "cmd pos classes cut best abstain miss weight by run cluster ci level totals resamples "
+            "seed measures",
             signed, said, options, files=sample.files, statistics=statistics if others else first,
         ),
         "inputs": sample.files,
         "parameters": parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
-            "cluster measure",
+            "run cluster measure",
             found, said, options, weighed=weighed,
         ),
     }  # fmt: skip

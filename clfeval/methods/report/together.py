@@ -17,6 +17,7 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
+from clfeval.inference.redrawn import OfDraws
 from clfeval.inference.resampling import stream
 from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
 from clfeval.measures.averages import average, average_influence
@@ -38,15 +39,16 @@ _BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
 class Together:
     """k models by one measure on the same rows: values (k,), and what is known of their errors.
 
-    metric: the measure with its parameters. pairs: whose differences `shared` tells, by place.
-    fewest: rows of the smaller class, or clusters of which it is.
+    metric: the measure with its parameters. pairs: whose differences `shared` tells, by place; of
+    what has no influence values it tells nothing else. fewest: rows of the smaller class, or
+    clusters of which it is.
     """
 
     metric: str
     measure: Measure
     models: tuple[str, ...]
     values: Floats
-    shared: Shared
+    shared: Shared | OfDraws
     pairs: PairPlaces
     fewest: float
 
@@ -55,8 +57,10 @@ class Together:
         """1 where more is better, -1 where less is, 0 where neither is."""
         return self.measure.sign
 
-    def race(self, *, level: float, seed: int) -> Race:
-        """Compare the models by the measure, on the same rows."""
+    def race(self, *, level: float, seed: int) -> Race | None:
+        """Compare the models by the measure, on the same rows; None where nothing tells."""
+        if isinstance(self.shared, OfDraws) or not self.sign:
+            return None
         rng, df = stream(seed, f"best\0{self.metric}"), self.fewest - 1
         found = contest(
             self.sign * self.values, self.shared.covariance, level=level, rng=rng, df=df

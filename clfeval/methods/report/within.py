@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan, nan
 
 import numpy as np
 
@@ -12,12 +11,11 @@ from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.inference.shares import holm
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import fewest
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import takes_scores
-from clfeval.methods.report.against import Tested
+from clfeval.methods.report.against import Tested, holm_known
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slices import LISTED, Size
 from clfeval.methods.report.together import ALL_PAIRS, BEST, Together, by_rows, by_votes
@@ -128,17 +126,16 @@ def compared_within(
             for label, one in by_slice.items()
             if sizes[label][0].enough and one.pairs and reference in one.models
         }
-        every = [1.0 if isnan(p) else p for one in tested.values() for p in one.p]
-        adjusted, tests[metric] = iter(holm(every)), len(every)
+        every = [p for one in tested.values() for p in one.p]
+        adjusted, tests[metric] = iter(holm_known(every)), len(every)
         for label, each in tested.items():
             models, known = each.one.models, {*each.one.models} - {*without}
-            ends = [each.ends(at) for at in (level, 1 - (1 - level) / len(every))]
+            ends, _ = each.ends((level, 1 - (1 - level) / len(every)))
             mine = [next(adjusted) for _ in each.p]
             for q, (pair, holms) in enumerate(zip(each.one.pairs, mine, strict=True)):
                 if reference in (names := [models[i] for i in pair]):
                     found = each.row(
-                        q, pair[names.index(reference)], ends,
-                        nan if isnan(each.p[q]) else holms, level, margins.get(metric),
+                        q, pair[names.index(reference)], ends, holms, level, margins.get(metric),
                         known={*names} <= known,
                     )  # fmt: skip
                     rows.append({"slice": label, "metric": metric, **found})

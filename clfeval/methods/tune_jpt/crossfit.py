@@ -8,7 +8,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.scores import ScoreCounts, firsts_of_groups
 from clfeval.inference.folds import deal
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -124,16 +124,8 @@ def grouped(counts: ScoreCounts, most: int) -> Groups:
     Also how often these occur in each cluster.
     """
     positives, negatives = counts.positives[::-1], counts.negatives[::-1]
-    first = np.arange(len(positives))
-    if len(positives) > most:
-        above = np.cumsum(positives + negatives)
-        rows = int(above[-1])
-        # half of the ends evenly, a quarter from each end at distances in geometric progression
-        near = np.geomspace(1, rows, most // 4)
-        ends = np.concatenate([np.linspace(1, rows, most // 2), near, rows - near])
-        last = np.unique(np.searchsorted(above, np.clip(ends, 1, rows)))
-        first = np.concatenate([[0], last[:-1] + 1])
-        positives, negatives = (np.add.reduceat(one, first) for one in (positives, negatives))
+    first = firsts_of_groups(positives + negatives, most)
+    positives, negatives = (np.add.reduceat(one, first) for one in (positives, negatives))
     if not isinstance(counts.clusters, ClusterCounts):
         return positives, negatives, None
     down = np.arange(len(counts.scores))[::-1]

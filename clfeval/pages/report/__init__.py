@@ -7,7 +7,7 @@ from dataclasses import replace
 from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import compared
+from clfeval.pages.report import compared, cutting
 from clfeval.pages.report.charts import charts
 from clfeval.pages.report.sections import shown
 from clfeval.pages.write import class_counts, joined
@@ -54,6 +54,7 @@ TABLES = (
                        Column("treat_all", "number", "treating all"),
                        Column("gain", "estimate", "gain over all and none"),
                        Column("helps", "flag?"))),
+    *cutting.TABLES,
     *compared.TABLES,
     Table("distribution", (SLICE, MODEL, *of("text", "class"), *of("number", "from to"),
                            *of("weight", "rows"), *of("part?", "share"))),
@@ -63,17 +64,18 @@ TABLES = (
 def headline(result: Result) -> list[str]:
     """Say what was read and what is positive."""
     names = joined([item.name for item in result.inputs])
+    runs = f", {many(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
     if (classes := result.summary.get("classes")) is not None:
         models = many(result.summary["models"], "model")
         rows = many(result.summary["rows"], "row")
-        return [f"Report of {names}: {rows} of {classes} classes, {models}"]
-    return [f"Report of {names}: {class_counts(result)}"]
+        return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
+    return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
 def beyond(result: Result) -> str:
     """Name what other commands would tell of several models, where predictions are cut."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
-    told = result.methods or "classes" in result.summary or len(cut) < 2
+    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2
     return "" if told else BEYOND
 
 
@@ -81,6 +83,7 @@ PAGE = Page(
     "report", TABLES, headline, shown, charts, beyond=beyond,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
            "changed"),
-    plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),
-    glossary={**REPORT, **compared.MEANINGS}, headings=REPORT_HEADINGS,
+    plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
+    glossary={**REPORT, **compared.MEANINGS, **cutting.MEANINGS},
+    headings={**REPORT_HEADINGS, **cutting.HEADINGS},
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clfeval.pages.report.cutting import risk_chart
 from clfeval.pages.report.order import ranked
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Note, Point, Series
@@ -45,6 +46,7 @@ def charts(result: Result) -> Iterator[Chart]:
         yield _calibration(result, names)
     if "decision" in result.tables:
         yield _benefit(result, names)
+    yield from risk_chart(result, names)
 
 
 def _straight(name: str, left: float, right: float, letter: str = AGAINST) -> Series:

@@ -55,13 +55,15 @@ def shown_classes(result: Result) -> Iterator[Shown]:
         places=places(rows[:LISTED]), note=_without(confusion, best),
         words={name: text for name, text in WORDS.items() if name in columns.values()},
     )  # fmt: skip
-    yield from _each_class(result, best)
-    yield from _confusions(confusion, best)
-    yield from _matrix(result, confusion, best)
+    if confusion:  # of rows that runs repeat there is none
+        yield from _each_class(result, best)
+        yield from _confusions(confusion, best)
+        yield from _matrix(result, confusion, best)
     yield Shown("metrics", "Every measure", "model metric estimator class? value method",
                 result.whole("metrics"), LISTED * 4)  # fmt: skip
-    yield Shown("confusion", "Answers by truth", "model truth predicted rows share", confusion,
-                LISTED)  # fmt: skip
+    if confusion:
+        yield Shown("confusion", "Answers by truth", "model truth predicted rows share", confusion,
+                    LISTED)  # fmt: skip
 
 
 def _without(confusion: Sequence[Row], model: str) -> str:

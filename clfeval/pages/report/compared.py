@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from clfeval.pages.columns import MODEL, VERDICTS
 from clfeval.pages.report.order import ranked
-from clfeval.pages.write import heading
+from clfeval.pages.write import exact, heading
 from clfeval.result import Result
 from clfeval.schema import Column, Shown, Source, Table, of
 from clfeval.words import many, quoted
@@ -42,6 +42,21 @@ TABLES = (
         Column("newly_right", "weight?", "newly right"),
         Column("newly_wrong", "weight?", "newly wrong"),
     ), "reference?"),
+    Table("together", (
+        *METRIC, *of("count", "models"), Column("differ", "weight", "rows that differ"),
+        *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
+    ), "reference?"),
+    Table("runs", (*METRIC, MODEL, *of("text", "run"), *of("estimate", "value"),
+                   Column("se", "number?", "standard error")), "run?"),
+    Table("run_spread", (
+        *METRIC, MODEL, *of("count", "runs"), *of("estimate", "mean"), *of("number?", "sd"),
+        *of("text", "method"),
+    ), "run?"),
+    Table("run_comparisons", (
+        *METRIC, MODEL, *of("text", "reference"), *of("count", "runs"),
+        *of("estimate", "difference"), *of("number?", "sd"), Column("p", "p?"),
+        Column("p_adjusted", "p?", "p by Holm's rule"), *of("text", "method"),
+    ), "run?"),
     Table("slices", (
         *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
         Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
@@ -80,6 +95,20 @@ MEANINGS: Mapping[str, str] = {
     "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
+    "together.models": "how many models there are, less those without a threshold",
+    "differ": "rows that some models have right and others wrong",
+    "statistic": "Cochran's Q, about chi² with a degree of freedom less than models",
+    "together.method": "how Q was found, or why it was not",
+    "together.p": "chance of a Q as large, were all models right as often",
+    "runs": "runs in which the measure is defined; of a comparison, of both models",
+    "run": "one repetition, such as a fold or a seed, as --run tells them apart",
+    "mean": "the mean over runs, each counted alike, with limits of it",
+    "run_spread.sd": "the standard deviation between runs",
+    "run_comparisons.sd": "the standard deviation of the differences of runs",
+    "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
+    "where all have the same rows",
+    "run_comparisons.method": "the same; of the same rows limits are of other runs on these rows",
+    "runs.value": "the measure in the run, by itself",
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
     "every two slices",
@@ -120,6 +149,7 @@ CHANGES = {"newly right": "newly_right", "newly wrong": "newly_wrong"}
 def shown_comparisons(result: Result) -> Iterator[Shown]:
     """Yield the differences that an option asks for, by the measures that decide first."""
     rows = result.tables.get("comparisons", ())
+    yield from shown_runs(result)
     if not rows:
         yield from _asked(result)
         return
@@ -139,6 +169,12 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         columns.pop("model")
         counts = {name: rows[0][column] for name, column in CHANGES.items()}
         note = "; ".join(f"{name}: {n:,} rows" for name, n in counts.items() if n is not None)
+    for row in result.tables.get("together", ()):
+        if row["p"] is not None:
+            note += (
+                f"; that all {row['models']} models are right as often: p = {exact(row['p'])} "
+                "(Cochran's Q)"
+            )
     yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
                 lead="difference")  # fmt: skip
     if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
@@ -146,6 +182,20 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
                     {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
                     rank="asked")  # fmt: skip
     yield from _asked(result)
+
+
+def shown_runs(result: Result) -> Iterator[Shown]:
+    """Yield means over runs, differences of them, and each run."""
+    for name, title, columns in (
+        ("run_spread", "Means over runs", "metric model mean sd runs method"),
+        ("runs", "Each run", "metric model run value"),
+    ):
+        if name in result.tables:
+            yield Shown(name, title, columns)
+    if "run_comparisons" in result.tables:
+        yield Shown("run_comparisons", "Differences of means over runs",
+                    "metric model reference difference p_adjusted", most=FEW,
+                    rank="asked")  # fmt: skip
 
 
 def _asked(result: Result) -> Iterator[Shown]:
@@ -206,6 +256,8 @@ def shown_best(result: Result) -> Iterator[Shown]:
         ("best", "Who may be the best", "metric model may_be_best p_first rank_low rank_high"),
         ("winner", "The winner's value, and less its luck",
          "metric model value optimism corrected"),
+        ("together", "All models together: are they right as often?",
+         "metric models differ statistic? p? method"),
     ):  # fmt: skip
         if name in result.tables:
             yield Shown(name, title, columns)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_slices
+from clfeval.pages.report.cutting import shown_cuts
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, without_model
 from clfeval.result import Result, Row, estimate, value_of
@@ -41,6 +42,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield from shown_slices(result)
         yield from shown_best(result)
         return
+    yield from shown_cuts(result)
     yield from shown_comparisons(result)
     models = result.whole("models")
     scored = [
@@ -133,7 +135,7 @@ def _details(result: Result) -> Iterator[Shown]:
     yield from shown_measures(result, named_rows(result), name="asked")
     yield from shown_best(result)
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
-    if tables["confusion"]:
+    if result.whole("confusion"):
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                     result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (

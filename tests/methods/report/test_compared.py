@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
@@ -205,7 +205,7 @@ def test_a_model_more_moves_no_other_models_own_numbers() -> None:
         for names in (["m0", "m1", "m2"], ["m0", "m1", "m2", "m3"])
     )  # fmt: skip
     assert few.keys() == more.keys()
-    for name in few.keys() - {"best", "winner", "comparisons"}:
+    for name in few.keys() - {"best", "winner", "comparisons", "together"}:
         kept = [[{key: value for key, value in one.items() if key not in joint}
                  for one in tables[name] if one.get("model") != "m3"]
                 for tables in (few, more)]  # fmt: skip
@@ -286,3 +286,60 @@ def test_the_two_answers_are_one_turned_round() -> None:
     )
     assert one["p"] == pytest.approx(other["p"])
     assert (one["newly_right"], one["newly_wrong"]) == (other["newly_wrong"], other["newly_right"])
+
+
+def together(data: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    (row,) = clfeval.report(data, **{"positive": "1", "reference": "m0"} | options).tables[
+        "together"
+    ]
+    return dict(row)
+
+
+def test_all_models_together_are_tested_by_cochrans_q() -> None:
+    data = table(200, 4)
+    right = np.array([(data[f"m{i}"].to_numpy() >= 0.5) == (data["truth"] == 1).to_numpy()
+                      for i in range(4)])  # fmt: skip
+    expected, differ = cochrans_q(right.T.astype(int)), (right.any(0) & ~right.all(0)).sum()
+    row = together(data)
+    assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (row["metric"], row["models"], row["differ"]) == ("accuracy", 4, differ)
+    assert row["method"] == "Cochran's Q, chi²"
+    doubled = together(data.with_columns(n=pl.lit(2)), weight="n")
+    assert doubled["statistic"] == pytest.approx(2 * expected.statistic)  # of each row two
+    assert doubled["differ"] == 2 * differ
+
+
+def test_where_cochrans_q_says_nothing_it_is_not_given() -> None:
+    data = table(60, 1).with_columns(m1=pl.col("m0"), m2=pl.col("m0"))
+    row = together(data)
+    assert (row["statistic"], row["p"], row["method"]) == (None, 1, "no row differs")
+    data = table(60).with_columns(patient=pl.int_range(60) // 3, w=pl.lit(1.5))
+    for options in ({"cluster": "patient"}, {"weight": "w"}):
+        row = together(data.drop({"w", "patient"} - {*options.values()}), **options)
+        assert (row["statistic"], row["p"]) == (None, None)
+        assert row["method"] == (
+            "none: Cochran's Q takes rows that are independent and count one each"
+        )
+    two = clfeval.report(table(60, 2), positive="1", reference="m0")
+    assert "together" not in two.tables
+    assert "together" not in clfeval.report(table(60), positive="1").tables
+
+
+def test_few_rows_that_differ_make_cochrans_q_rough() -> None:
+    """Of ten rows one is wrong for each of three models: 3 x 3 answers in rows that differ."""
+    answers = {f"m{i}": [1, 0] * 5 for i in range(3)}
+    for i in range(3):
+        answers[f"m{i}"][i] = 1 - answers[f"m{i}"][i]
+    data = pl.DataFrame({"truth": [1, 0] * 5, **answers})
+    row = together(data, kind="label")
+    assert row["method"] == "Cochran's Q, chi², rough: few rows differ"
+    assert row["statistic"] == 0  # each is wrong once
+
+
+def test_of_several_classes_cochrans_q_is_of_right_and_wrong() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.choice(["a", "b", "c"], 90)
+    said = {f"m{i}": np.where(rng.random(90) < 0.5 + i / 10, truth, "a") for i in range(3)}
+    expected = cochrans_q(np.array([one == truth for one in said.values()]).T.astype(int))
+    row = together(pl.DataFrame({"truth": truth, **said}), positive=None)
+    assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))

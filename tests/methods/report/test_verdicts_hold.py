@@ -15,8 +15,9 @@ from clfeval.result import Estimate, Result
 from tests.thoroughness import examples
 
 LEVEL = 0.9
-LESS_IS_BETTER = ("brier",)
-MARGINS = ("roc_auc", "brier", "mcc", "accuracy", "balanced_accuracy", "net_benefit")
+LESS_IS_BETTER = ("brier", "ece")
+OF_SCORES = ("roc_auc", "brier", "ks", "ece")
+MARGINS = (*OF_SCORES, "mcc", "accuracy", "balanced_accuracy", "net_benefit")
 SAID = {  # what a sentence calls the models that it lists, and the verdict it claims
     r"(?:is|are) better": "better", r"(?:is|are) worse": "worse",
     r"(?:is|are) equivalent within \S+": "equivalent",
@@ -40,11 +41,11 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
         columns[f"m{i}"] = (p >= 0.5) * 1 if labels else p
     reference = draw(st.sampled_from(["m0", "best", "all-pairs"]))
     most = draw(st.sampled_from([0.05, 0.1, 0.2, 0.5, None]))
-    measures = [name for name in MARGINS if not labels or name not in ("roc_auc", "brier")]
+    measures = [name for name in MARGINS if not labels or name not in OF_SCORES]
     more: dict[str, Any] = {
         "model": [f"m{i}" for i in range(k)], "positive": "1", "labels": ["0", "1"],
         "reference": reference, "level": LEVEL, "kind": "label" if labels else None,
-        "margin": None if most is None else dict.fromkeys(measures, most),
+        "margin": None if most is None else dict.fromkeys(measures, most), "resamples": 100,
     }  # fmt: skip
     if draw(st.booleans()):
         columns["patient"] = rng.integers(0, max(2, rows // 3), rows)

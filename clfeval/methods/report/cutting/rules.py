@@ -1,0 +1,146 @@
+"""What a threshold is chosen by: the best value of a measure, or the best within a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval import notation
+from clfeval.arrays import Counts, Ints
+from clfeval.counts.patterns import for_products
+from clfeval.errors import UsageError, bad_option
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked, asked_of
+from clfeval.shell import given
+
+FLAG = "--best-threshold"
+COST, SENSITIVITY, SPECIFICITY = "expected_cost", "sensitivity", "specificity"
+# what is best where all rows are called one way, and needs a limit on another
+ONE_SIDED = {
+    SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
+    SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
+}  # fmt: skip
+OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits within which negatives are to be many
+CALLED_ONCE = (SENSITIVITY, "precision")  # whatever name they are asked for by
+_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
+_SAME = 1e-12  # of a value: as good but for rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutRule:
+    """What is to be best, and what may not be passed; name: how tables call it.
+
+    within: the measure of the limit, None without one; at: the limit; sign: 1 where values from
+    there up keep to it, -1 where those up to there do.
+    """
+
+    name: str
+    best: Asked
+    within: Asked | None = None
+    at: float = 0.0
+    sign: int = 1
+
+    def places(self, tp: Counts, fp: Counts) -> Ints:
+        """Return which points of curves are best, -1 where none is.
+
+        Of equal ones that of the largest sensitivity + specificity, then of the highest threshold.
+
+        Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
+        """
+        p, n = tp[..., -1:], fp[..., -1:]
+        table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
+        with np.errstate(all="ignore"):
+            values = self.best.measure.sign * np.asarray(self.best.measure.function(table))
+            known = ~np.isnan(values)
+            if self.within is not None:
+                inside = self.sign * (np.asarray(self.within.measure.function(table)) - self.at)
+                known &= inside >= -_SAME
+            values = np.where(known, values, -np.inf)
+            most = values.max(axis=-1, keepdims=True)
+            near = (values == most) | (values >= most - _SAME * np.abs(most))
+        hits, false, p, n = for_products(tp, fp, p, n)
+        delta = hits * n - false * p  # whole numbers, so that equal means equal
+        delta = np.where(near & known, delta, delta.min(axis=-1, keepdims=True) - 1)
+        return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
+
+
+def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[CutRule, ...]:
+    """Return the rules that are asked for, each once; UsageError for what is none."""
+    found = [_limited(text, flag) or _best(text, flag) for text in texts]
+    return tuple({one.name: one for one in found}.values())
+
+
+def _best(text: str, flag: str) -> CutRule:
+    one = _measure(text, flag)
+    if one.name in ONE_SIDED:
+        answer, within = ONE_SIDED[one.name]
+        what = f"{flag} {text}: {one.name} is best where every row is called {answer}"
+        hint = f"a limit within which the other rows are to be right: {given(flag, within)}"
+        if one.measure.sign > 0:
+            hint = f"a limit stands in quotes: {given(flag, f'{text}>=.9')}"
+        raise bad_option(what, hint)
+    if not one.measure.sign:
+        what = f"{flag} {text}: neither more nor less of {one.measure.title} is better"
+        raise bad_option(what, f"for example {flag} j_index")
+    return CutRule(one.name, one)
+
+
+def _limited(text: str, flag: str) -> CutRule | None:
+    """Return the rule of a limit, `sens>=.9`; None for other texts."""
+    parts = _LIMIT.fullmatch(text.strip())
+    if parts is None:
+        return None
+    name, between, number = parts[1], parts[2], parts[3]
+    if between == "=" and ":" in name:
+        return None  # a parameter
+    one = _measure(name, flag)
+    if between in ("<", "=", ">"):
+        sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
+        hint = given(flag, f"{name}{sign}={number}")
+        raise bad_option(f"{flag} {text}: a limit is a value that may be reached", hint)
+    try:
+        at = notation.share(flag, [number.strip()])
+    except UsageError as error:
+        what = f"{flag} {text}: '{number}' is not a number"
+        raise bad_option(what, f"for example {given(flag, f'{name}{between}.9')}") from error
+    up = between in (">=", "≥")
+    if one.measure.sign and up != (one.measure.sign > 0):
+        better = "high" if one.measure.sign > 0 else "low"
+        sign = ">=" if one.measure.sign > 0 else "<="
+        what = f"{flag} {text}: {one.measure.title} is best {better}, and is limited from the other"
+        raise bad_option(f"{what} side", given(flag, f"{name}{sign}{number}"))
+    if not one.measure.low <= at <= one.measure.high:
+        what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
+        raise bad_option(f"{what}{one.measure.high:g}")
+    best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
+    written = f"{one.name}{'>=' if up else '<='}{at:g}"
+    return CutRule(written, Asked(best, CATALOG[best], {}), one, at, 1 if up else -1)
+
+
+def _measure(text: str, flag: str) -> Asked:
+    """Return a measure of the 2 x 2 table by name, with its parameters."""
+    name, colon, settings = text.strip().partition(":")
+    if name.casefold() == "cost":
+        text = f"{COST}{colon}{settings}"
+    if name.casefold() == NET_BENEFIT and not settings:
+        what = f"{flag} {text}: at which risk is a row to be treated?"
+        raise bad_option(what, f"for example {flag} net_benefit:t=0.1")
+    found = asked_of((text,), flag)
+    if len(found) != 1 or found[0].by != "name":
+        raise bad_option(f"{flag} {text}: one measure at a time", f"for example {flag} j_index")
+    one = found[0]
+    if one.measure.twin in CALLED_ONCE:
+        one = Asked(one.measure.twin, CATALOG[one.measure.twin], one.settings)
+    if one.measure.id == AT_RISK:  # of the table, wherever the cut is
+        t = one.settings.get("t", 0.5)
+        stakes = {"stakes": Stakes(t, 1 - t)}
+        return Asked(f"{NET_BENEFIT}:t={t:g}", CATALOG[NET_BENEFIT].given(**stakes), stakes)
+    if one.needs != "confusion":
+        what = f"{flag} {text}: {one.measure.title} is of all thresholds together, not of one"
+        raise bad_option(what, f"for example {flag} j_index")
+    return one

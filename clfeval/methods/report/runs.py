@@ -1,0 +1,313 @@
+"""Several runs of models, seeds or folds: means over runs, how far runs lie apart, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
+from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.inference.resampling import corrected_t
+from clfeval.inference.shares import holm
+from clfeval.inference.special import student_quantile
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.report.contests import ESTIMATORS
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.together import ALL_PAIRS, BEST, pairs_of
+from clfeval.result import Answer, Estimate, Result, Row, Warn, estimate
+from clfeval.words import between, listed, many, named, number, quoted
+
+FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
+CORRECTED, SAME, OF_RUNS = "corrected t (Nadeau-Bengio)", "runs and rows, t", "runs alone, t"
+NONE = "none"
+LISTED = 3  # runs by name
+LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
+ByRun = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, then by run
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How runs share rows: kind None where no id tells.
+
+    rows: observations in all; train: what part of them a run lacks. each: how many runs have a row,
+    on average.
+    """
+
+    names: Sequence[str]
+    kind: str | None
+    rows: float = nan
+    train: float = nan
+    each: float = nan
+
+    @classmethod
+    def of(cls, counted: Counted) -> Runs:
+        """Look which observations stand in which run; DataError where one stands in it twice."""
+        prefix = f"{counted.roles.run}="
+        names = [str(label).removeprefix(prefix) for label in counted.slices if label is not None]
+        if counted.kept.settled.columns.id is None:
+            return cls(names, None)
+        distinct, sizes = counted.kept.runs_of_rows()
+        size = float(np.mean(sizes))
+        kind = REPEATS if size > distinct / 2 else FOLDS
+        return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
+
+
+def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
+    """Raise for what is asked of rows taken together, which runs may repeat."""
+    for flag, given in (
+        ("--margin", options.margin), ("--resolution", options.resolution),
+        ("--list-changes", options.list_changes), ("--dummies", options.dummies),
+        ("--best-threshold", options.best_threshold), ("--abstain", options.abstain),
+    ):  # fmt: skip
+        if given:
+            raise bad_option(f"{flag} is about rows taken together, and runs may repeat them")
+    reference = options.reference
+    if reference == BEST:
+        what = "--reference best is chosen on these runs: name a model, or all-pairs"
+        raise bad_option(what)
+    if reference not in (None, ALL_PAIRS, *models):
+        raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
+    if reference is not None and len(models) == 1:
+        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
+
+
+def each_run(sample: Sample) -> Sample:
+    """Return the sample with its runs for slices."""
+    if sample.counted is None:
+        raise UsageError.of(
+            "--run looks how runs share rows, and counts do not say", "needs-predictions",
+            hint="give the predictions of every model in every row",
+        )  # fmt: skip
+    return replace(sample, slices=dict(sample.counted.confusions), runs={})
+
+
+def over_runs(sample: Sample, each: Result, options: ReportOptions) -> Result:
+    """Return means over runs, from a report that has each of them as a slice."""
+    assert sample.counted is not None
+    runs, level = Runs.of(sample.counted), options.confidence
+    values, prefix = dict[tuple[str, str], dict[str, Row]](), f"{sample.roles.run}="
+    for row in each.tables["metrics"]:
+        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
+            key = str(row["metric"]), str(row["model"])
+            values.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
+    spread = [_spread(key, mine, runs, level) for key, mine in values.items()]
+    means = {(row["metric"], row["model"]): row for row in spread}
+    tables: dict[str, Sequence[Row]] = {
+        "models": [_of_model(row, means, each) for row in each.tables["models"]],
+        "metrics": [
+            _of_metric(row, means) for row in each.tables["metrics"]
+            if row["slice"] is not None or ((row["metric"], row["model"]) in means
+            and row["estimator"] in ESTIMATORS)
+        ],
+        "runs": [
+            {"metric": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
+            for (metric, model), mine in values.items() for run, row in mine.items()
+        ],
+        "run_spread": spread,
+        "confusion": [row for row in each.tables["confusion"] if row["slice"] is not None],
+    }  # fmt: skip
+    models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
+    if options.reference is not None and level is not None:
+        tables["run_comparisons"] = [*_compared(values, models, runs, options.reference, level)]
+    lead = next((name for name in LEADS if any(
+        row["metric"] == name and estimate(row["mean"]).value is not None for row in spread
+    )), LEADS[-1])  # fmt: skip
+    return replace(
+        each, tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
+        parameters={**each.parameters, "reference": options.reference},
+        summary={**each.summary, "runs": len(runs.names)},
+        answer=tuple(_answer(lead, spread, tables.get("run_comparisons", ()), runs, level)),
+        warnings=(*each.warnings, *_notes(lead, values, runs, level)),
+    )  # fmt: skip
+
+
+def mean_of(
+    values: Floats, errors: Floats, runs: Runs, level: float | None
+) -> tuple[float, float, float, float, str]:
+    """Return the mean over runs, the SD between them, limits of the mean and the method.
+
+    folds: variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
+    average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: S²/J + the square
+    of the mean standard error, as if rows erred alike in every run: they are the same rows; with
+    Welch's degrees of freedom. Without errors, as of what is resampled, of runs alone.
+
+    Source: Nadeau and Bengio 2003, Machine Learning 52:239; Welch 1947, Biometrika 34:28.
+    """
+    j, mean = len(values), float(values.mean()) if len(values) else nan
+    sd = float(values.std(ddof=1)) if j > 1 else nan
+    if j < 2 or runs.kind is None or level is None:
+        return mean, sd, nan, nan, NONE
+    if runs.kind == FOLDS:
+        if not np.ptp(values):  # runs that are all alike tell nothing of others
+            return mean, sd, nan, nan, NONE
+        found = corrected_t(values, runs.train, level=level)
+        return mean, sd, found.low, found.high, CORRECTED
+    of_runs, of_rows = sd**2 / j, float(errors.mean()) ** 2
+    known = not isnan(of_rows)
+    total = of_runs + (of_rows if known else 0.0)
+    if not total:
+        return mean, sd, nan, nan, NONE
+    df = (j - 1) * (total / of_runs) ** 2 if of_runs else np.inf
+    reach = float(student_quantile(df, level=level)) * sqrt(total)
+    return mean, sd, mean - reach, mean + reach, SAME if known else OF_RUNS
+
+
+def _spread(key: tuple[str, str], mine: Mapping[str, Row], runs: Runs, level: float | None) -> Row:
+    metric, model = key
+    measure = CATALOG[metric.partition(":")[0]]
+    known = [row for row in mine.values() if estimate(row["value"]).value is not None]
+    values = np.array([estimate(row["value"]).value for row in known], np.float64)
+    errors = np.array([nan if row["se"] is None else row["se"] for row in known], np.float64)
+    mean, sd, low, high, method = mean_of(values, errors, runs, level)
+    value = Estimate(None, reason=next(
+        (estimate(row["value"]).reason for row in mine.values()), "too_few_rows"))  # fmt: skip
+    if known:
+        ends = (None, None) if isnan(low) else (max(low, measure.low), min(high, measure.high))
+        value = Estimate(mean, *ends)
+    return {
+        "metric": metric, "model": model, "runs": len(known), "mean": value,
+        "sd": None if isnan(sd) else sd, "method": method,
+    }  # fmt: skip
+
+
+def _of_model(row: Row, means: Mapping[Any, Row], each: Result) -> Row:
+    """Return a row of the first screen: of all runs the means, and of the counts too."""
+    if row["slice"] is not None:
+        return row
+    mine = [one for one in each.tables["models"]
+            if one["model"] == row["model"] and one["slice"] is not None]  # fmt: skip
+    found: dict[str, Any] = {**row, "may_be_best": None}
+    for name, cell in row.items():
+        if isinstance(cell, Estimate):
+            of_runs = means.get((name, row["model"]))
+            found[name] = cell if of_runs is None else of_runs["mean"]
+        elif name in ("tp", "fp", "fn", "tn") and cell is not None:
+            found[name] = float(np.mean([float(str(one[name])) for one in mine]))
+    return found
+
+
+def _of_metric(row: Row, means: Mapping[Any, Row]) -> Row:
+    if row["slice"] is not None:
+        return row
+    mine = means[row["metric"], row["model"]]
+    return {**row, "value": mine["mean"], "se": None, "method": mine["method"]}
+
+
+def _compared(
+    values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float
+) -> Iterator[Row]:
+    """Yield the mean difference of models over their runs in common, with p by Holm's rule.
+
+    Of runs of the same rows the limits are of other runs on these rows: what the rows of two
+    models share is not looked at.
+    """
+    for metric in dict.fromkeys(metric for metric, _ in values):
+        rows = list[dict[str, Any]]()
+        for i, j in pairs_of(reference, models):
+            one, other = (values.get((metric, models[at]), {}) for at in (i, j))
+            both = [(estimate(one[run]["value"]).value, estimate(other[run]["value"]).value)
+                    for run in one if run in other]  # fmt: skip
+            apart = np.array([a - b for a, b in both if a is not None and b is not None])
+            errors = np.full(len(apart), nan)
+            mean, sd, low, high, method = mean_of(apart, errors, runs, level)
+            p = _chance(mean, low, high, len(apart) - 1, level)
+            if runs.kind is not None and len(apart) > 1 and not apart.any():
+                p = 1.0
+            rows.append({
+                "metric": metric, "model": models[i], "reference": models[j], "runs": len(apart),
+                "difference": Estimate(None, reason="too_few_rows") if isnan(mean) else Estimate(
+                    mean, *((None, None) if isnan(low) else (low, high))),
+                "sd": None if isnan(sd) else sd, "p": p, "method": method,
+            })  # fmt: skip
+        tested = iter(holm([row["p"] for row in rows if row["p"] is not None]))
+        yield from (
+            {**row, "p_adjusted": None if row["p"] is None else next(tested)} for row in rows
+        )
+
+
+def _chance(mean: float, low: float, high: float, df: float, level: float) -> float | None:
+    """Return the p-value that a mean difference with such limits is 0; None without limits."""
+    if isnan(low):
+        return None
+    from scipy.special import stdtr
+
+    t = abs(mean) / ((high - low) / 2) * float(student_quantile(df, level=level))
+    return float(2 * stdtr(df, -t))
+
+
+def _answer(
+    lead: str, spread: Sequence[Row], compared: Sequence[Row], runs: Runs, level: float | None
+) -> Iterator[Answer]:
+    """Say whose mean is largest, what its limits cover, and who is told from the reference."""
+    measure, j = CATALOG[lead], len(runs.names)
+    mine = [row for row in spread if row["metric"] == lead]
+    known = [row for row in mine if estimate(row["mean"]).value is not None]
+    if not known:
+        yield Answer("no-position", f"{measure.title} is undefined in every run.")
+        return
+    first = max(known, key=lambda row: measure.sign * (estimate(row["mean"]).value or 0.0))
+    found, model = estimate(first["mean"]), str(first["model"])
+    best = "has a" if len(mine) == 1 else "has the largest"
+    size = between(found.value or 0.0, found.low, found.high)
+    apart = "" if first["sd"] is None else f", SD {number(float(str(first['sd'])))}"
+    over = many(float(str(first["runs"])), "run")
+    text = f"{quoted(model)} {best} mean {measure.title} over {over}, {size}{apart}."
+    yield Answer("best", text, (model,), lead, found.value, found.low, found.high)
+    yield from _told(lead, compared, level)
+    if level is None or found.low is None:
+        return
+    text = "Every row is in one run" if runs.each == 1 else "Runs share some of their rows"
+    text += ": limits are as of splits, each of a model trained on all rows but its own."
+    if runs.kind == REPEATS:
+        text = f"All {j:,} runs have the same {runs.rows:,.0f} rows"
+        if runs.each < j:
+            text = f"Runs share most of their {runs.rows:,.0f} rows"
+        text += ": limits are of other runs and other rows, and no row counts twice."
+    yield Answer("runs", text)
+
+
+def _told(lead: str, compared: Sequence[Row], level: float | None) -> Iterator[Answer]:
+    rows = [row for row in compared if row["metric"] == lead]
+    told = [row for row in rows if row["p_adjusted"] is not None
+            and float(str(row["p_adjusted"])) < 1 - (level or 1.0)]  # fmt: skip
+    if not rows:
+        return
+    title, tests = CATALOG[lead].title, many(len(rows), "test")
+    same = " on these rows" * (rows[0]["method"] == OF_RUNS)
+    if all(row["p"] is None for row in rows):
+        text = f"Nothing tells by {title} whether models differ over other runs."
+        yield Answer("compared", text, (), lead)
+        return
+    if len({row["reference"] for row in rows}) > 1:
+        text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ by mean {title} over "
+        yield Answer("compared", f"{text}other runs{same} ({tests}, Holm).", (), lead)
+        return
+    names = [str(row["model"]) for row in told]
+    who = named(names) if names else "no model"
+    text = f"By mean {title} {who} can be told from {quoted(str(rows[0]['reference']))} over other "
+    yield Answer("compared", f"{text}runs{same} ({tests}, Holm).", tuple(names), lead)
+
+
+def _notes(lead: str, values: ByRun, runs: Runs, level: float | None) -> Iterator[Warn]:
+    """Say why there are no limits, and which runs are not in the means."""
+    if len(runs.names) == 1:
+        yield Warn("runs-dependent", "one run alone: nothing tells how others would differ")
+    elif runs.kind is None and level is not None:
+        text = "whether runs share rows no column tells: means get limits with --id COLUMN"
+        yield Warn("runs-dependent", text)
+    left = {
+        run
+        for (metric, _), mine in values.items() if metric == lead
+        for run in runs.names
+        if run not in mine or estimate(mine[run]["value"]).value is None
+    }  # fmt: skip
+    if left:
+        text = f"not in the means of {CATALOG[lead].title}, which is undefined there: run"
+        names = listed([one for one in runs.names if one in left], most=LISTED)
+        yield Warn("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")

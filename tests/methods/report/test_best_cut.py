@@ -1,0 +1,396 @@
+"""The best threshold by a rule: every one tried in plain loops, and the luck of the choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+
+import clfeval
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.errors import ClfevalError, UsageError
+from clfeval.inference.resampling import stream
+from clfeval.methods.report.cutting.chosen import redrawn, thinned
+from clfeval.methods.report.cutting.rules import rules_of
+from clfeval.result import Estimate, Result
+from tests.reference import ScoredRow
+from tests.strategies import scored_tables
+
+Cells = tuple[float, float, float, float]  # TP, FP, FN, TN
+
+
+def _over(a: float, b: float) -> float | None:
+    return a / b if b else None
+
+
+def _mcc(tp: float, fp: float, fn: float, tn: float) -> float | None:
+    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / math.sqrt(margins) if margins else None
+
+
+def _kappa(tp: float, fp: float, fn: float, tn: float) -> float | None:
+    m = tp + fp + fn + tn
+    chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / m**2
+    return (((tp + tn) / m) - chance) / (1 - chance) if chance < 1 else None
+
+
+def _sens(tp: float, _: float, fn: float, __: float) -> float | None:
+    return _over(tp, tp + fn)
+
+
+def _spec(_: float, fp: float, __: float, tn: float) -> float | None:
+    return _over(tn, fp + tn)
+
+
+def _within(
+    best: Callable[..., float | None], limited: Callable[..., float | None], keeps: Any
+) -> Callable[..., float | None]:
+    def value(*cells: float) -> float | None:
+        limit = limited(*cells)
+        return None if limit is None or not keeps(limit) else best(*cells)
+
+    return value
+
+
+# what each rule makes largest, by the textbook
+RULES: dict[str, Callable[..., float | None]] = {
+    "j_index": lambda tp, fp, fn, tn: tp / (tp + fn) + tn / (fp + tn) - 1,
+    "f1": lambda tp, fp, fn, tn: _over(2 * tp, 2 * tp + fp + fn),
+    "mcc": _mcc,
+    "kappa": _kappa,
+    "accuracy": lambda tp, fp, fn, tn: (tp + tn) / (tp + fp + fn + tn),
+    "cost:fp=1,fn=5": lambda tp, fp, fn, tn: -(fp + 5 * fn) / (tp + fp + fn + tn),
+    "net_benefit:t=0.2": lambda tp, fp, fn, tn: (tp - fp * 0.25) / (tp + fp + fn + tn),
+    "sens>=.7": _within(_spec, _sens, lambda x: x >= 0.7 - 1e-12),
+    "spec>=60%": _within(_sens, _spec, lambda x: x >= 0.6 - 1e-12),
+    "ppv>=.8": _within(_sens, lambda tp, fp, *_: _over(tp, tp + fp), lambda x: x >= 0.8 - 1e-12),
+    "npv>=.9": _within(_spec, lambda _, __, fn, tn: _over(tn, fn + tn), lambda x: x >= 0.9 - 1e-12),
+    "fpr<=0.25": _within(_sens, lambda _, fp, __, tn: fp / (fp + tn), lambda x: x <= 0.25 + 1e-12),
+}
+
+
+def cells(rows: Sequence[tuple[float, int, float]], cut: float) -> Cells:
+    """Count one row after the other: score, truth, how often."""
+    found = dict.fromkeys(((1, True), (0, True), (1, False), (0, False)), 0.0)
+    for score, truth, n in rows:
+        found[truth, score >= cut] += n
+    return found[1, True], found[0, True], found[1, False], found[0, False]
+
+
+def chosen(
+    rows: Sequence[tuple[float, int, float]], value: Callable[..., float | None],
+    cuts: Sequence[float],
+) -> float | None:  # fmt: skip
+    """Try every cut, the highest first: the best value, then the largest J."""
+    best: tuple[float, float] | None = None
+    at = None
+    for cut in cuts:
+        table = cells(rows, cut)
+        here = value(*table)
+        if here is None:
+            continue
+        tp, fp, fn, tn = table
+        j = tp / (tp + fn) - fp / (fp + tn)
+        near = best is not None and math.isclose(here, best[0], rel_tol=1e-11, abs_tol=1e-12)
+        if best is None or (here > best[0] and not near) or (near and j > best[1] + 1e-12):
+            best, at = (here, j), cut
+    return at
+
+
+def report(rows: Sequence[tuple[float, int, float]], *rules: str, **options: Any) -> Result:
+    frame = pl.DataFrame({
+        "truth": [row[1] for row in rows], "m": [float(row[0]) for row in rows],
+        "n": [int(row[2]) for row in rows],
+    })  # fmt: skip
+    return clfeval.report(
+        frame, positive="1", weight="n", kind="score", best_threshold=rules, **options
+    )
+
+
+def _plain(table: Sequence[ScoredRow]) -> list[tuple[float, int, float]]:
+    return [(row.scores[0], row.truth, row.n) for row in table]
+
+
+def _both(rows: Sequence[tuple[float, int, float]]) -> bool:
+    return {row[1] for row in rows} == {0, 1}
+
+
+@settings(max_examples=30, deadline=None)
+@given(scored_tables(models=(1, 1), rows=(2, 12)))
+def test_no_other_threshold_is_better(table: list[ScoredRow]) -> None:
+    rows = _plain(table)
+    if not _both(rows):
+        return
+    cuts = [math.inf, *sorted({row[0] for row in rows}, reverse=True)]
+    found = report(rows, *RULES).tables["cutoffs"]
+    assert len(found) == len(RULES)
+    for row, (name, value) in zip(found, RULES.items(), strict=True):
+        at = chosen(rows, value, cuts)
+        if at is None:
+            assert (row["rule"], row["threshold"]) == (None, None), name
+            continue
+        assert row["threshold"] == (None if at == math.inf else at), name
+        kind = "always positive" if at == cuts[-1] else "score >= t"
+        assert row["rule"] == ("never positive" if at == math.inf else kind), name
+        table_here = cells(rows, at)
+        assert tuple(row[cell] for cell in ("tp", "fp", "fn", "tn")) == table_here, name
+        sign = -1 if name.startswith("cost") else 1
+        assert value_of(row["value"]) == pytest.approx(sign * (value(*table_here) or 0)), name
+
+
+def value_of(cell: Any) -> float:
+    assert isinstance(cell, Estimate)
+    assert cell.value is not None, cell
+    return cell.value
+
+
+def test_the_best_j_is_where_scikit_learn_has_it() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        truth = rng.random(300) < 0.4
+        scores = np.round(rng.standard_normal(300) + truth, 1)
+        fpr, tpr, cuts = sk.roc_curve(truth, scores, drop_intermediate=False)
+        rows = [(s, int(t), 1) for s, t in zip(scores.tolist(), truth.tolist(), strict=True)]
+        (row,) = report(rows, "j_index").tables["cutoffs"]
+        assert row["threshold"] == cuts[(tpr - fpr).argmax()]
+        assert value_of(row["value"]) == pytest.approx((tpr - fpr).max())
+
+
+@pytest.mark.parametrize("rule", ["j_index", "mcc", "sens>=.9", "ppv>=.7", "cost:fp=1,fn=3"])
+def test_luck_is_what_draws_lose_on_all_rows(rule: str) -> None:
+    """The same draws, each judged row by row, by another program."""
+    rng = np.random.default_rng(5)
+    truth = rng.random(60) < 0.4
+    scores = np.round(rng.standard_normal(60) + 1.2 * truth, 1)
+    rows = [(s, int(t), 1.0) for s, t in zip(scores.tolist(), truth.tolist(), strict=True)]
+    counts = ScoreCounts.of_rows(scores, truth, None)
+    tpr, fpr, places = [], [], []
+    cuts = [math.inf, *counts.scores[::-1].tolist()]
+    value = {**RULES, "sens>=.9": _within(_spec, _sens, lambda x: x >= 0.9 - 1e-12),
+             "ppv>=.7": _within(_sens, lambda tp, fp, *_: _over(tp, tp + fp),
+                                lambda x: x >= 0.7 - 1e-12),
+             "cost:fp=1,fn=3": lambda tp, fp, fn, tn: -(fp + 3 * fn) / 60}[rule]  # fmt: skip
+    for block in redrawn(counts, stream(0, "cut\0m\0")):
+        for drawn in block.tolist():
+            pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+            again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))
+                     for s, n in zip(counts.scores.tolist(), part, strict=True) if n]  # fmt: skip
+            at = chosen(again, value, cuts) if _both(again) else None
+            if at is None:
+                continue
+            one, every = cells(again, at), cells(rows, at)
+            tpr.append(one[0] / sum(pos) - every[0] / sum(truth))
+            fpr.append(one[1] / sum(neg) - every[1] / sum(~truth))
+            places.append(at)
+    (row,) = report(rows, rule).tables["cutoffs"]
+    kept = 1 - 1 / math.e
+    sens = row["tp"] / sum(truth) - np.mean(tpr) / kept
+    fall = row["fp"] / sum(~truth) - np.mean(fpr) / kept
+    assert value_of(row["sensitivity"]) == pytest.approx(min(1, max(0, sens)))
+    assert value_of(row["specificity"]) == pytest.approx(min(1, max(0, 1 - fall)))
+    ends = np.sort(places)[[round(0.025 * (len(places) - 1)), round(0.975 * (len(places) - 1))]]
+    near = [float(row[key]) for key in ("threshold_low", "threshold_high")]
+    assert near == pytest.approx(ends, abs=0.11)
+
+
+@settings(max_examples=15, deadline=None)
+@given(scored_tables(models=(1, 1), rows=(6, 12)), st.sampled_from(["mcc", "f1", "kappa"]))
+def test_other_rows_are_never_better_and_the_answer_says_so(
+    table: list[ScoredRow], rule: str
+) -> None:
+    rows = _plain(table)
+    if not _both(rows):
+        return
+    found = report(rows, rule)
+    (row,) = found.tables["cutoffs"]
+    honest, value = row["honest"], row["value"]
+    assert isinstance(honest, Estimate)
+    assert isinstance(value, Estimate)
+    said = next(one for one in found.answer if one.code == "best-cut")
+    assert said.value == honest.value
+    if honest.value is not None and value.value is not None:
+        assert honest.value <= value.value + 1e-12
+        assert "on rows that did not choose it" in said.text
+    else:
+        assert "did not choose" not in said.text
+
+
+def test_repeated_rows_and_weights_are_the_same() -> None:
+    rng = np.random.default_rng(9)
+    rows = [(round(float(x), 2), int(rng.random() < 0.4), int(rng.integers(1, 4)))
+            for x in rng.random(40)]  # fmt: skip
+    again = [(s, y, 1) for s, y, n in rows for _ in range(n)]
+    one, other = (report(some, "mcc", "sens>=.8").tables["cutoffs"] for some in (rows, again))
+    assert one == other
+
+
+def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
+    """Ten copies of a row in a cluster tell as much as one; weights of .5 as many as they are."""
+    rng = np.random.default_rng(13)
+    truth = np.repeat(rng.random(60) < 0.5, 10)
+    score = np.repeat(rng.standard_normal(60), 10) + truth
+    frame = pl.DataFrame({"truth": truth, "m": score, "patient": np.repeat(np.arange(60), 10)})
+
+    def width(**options: Any) -> float:
+        options = {"positive": "true", "kind": "score", "best_threshold": "mcc", **options}
+        (row,) = clfeval.report(options.pop("frame", frame), **options).tables["cutoffs"]
+        honest = row["honest"]
+        assert isinstance(honest, Estimate)
+        assert honest.low is not None
+        assert honest.high is not None
+        return honest.high - honest.low
+
+    alone = width(model="m")
+    assert width(cluster="patient", model="m") > 2 * alone
+    halves = frame.with_columns(w=pl.lit(0.5))
+    assert width(frame=halves, weight="w", model="m") == pytest.approx(alone, rel=0.15)
+    uneven = frame.with_columns(w=pl.Series(np.where(np.arange(600) % 10, 0.1, 5.1)))
+    assert width(frame=uneven, weight="w", model="m") > 1.5 * alone
+
+
+def reasons(found: Result) -> list[tuple[Any, Any]]:
+    return [(row["rule"], row["honest"].reason) for row in found.tables["cutoffs"]]  # type: ignore[union-attr]
+
+
+ONE = [(0.2, 0, 1), (0.9, 1, 1), (0.4, 0, 1)]
+FLAT = [(0.5, 0, 4), (0.5, 1, 4)]
+NONE = [(0.5, 0, 4), (0.6, 0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule", "wanted"),
+    [
+        (ONE, "j_index", ("score >= t", "too_few_rows")),
+        (FLAT, "mcc", (None, "zero_margin")),
+        (FLAT, "j_index", ("never positive", None)),
+        (FLAT, "ppv>=.8", (None, "limit_unmet")),
+        (FLAT, "sens>=.9", ("always positive", None)),
+        (NONE, "j_index", (None, "no_positive_truth")),
+        ([(0.9, 1, 1), (0.8, 0, 3), (0.7, 1, 5), (0.1, 0, 9)], "ppv>=.99",
+         ("score >= t", None)),
+        ([(0.1, 0, 3), (math.inf, 1, 4)], "mcc", (None, "infinite_scores")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_known_has_a_reason(rows: Any, rule: str, wanted: Any) -> None:
+    assert reasons(report(rows, rule)) == [wanted]
+
+
+def test_a_limit_that_few_draws_can_keep_to_says_nothing_of_other_rows() -> None:
+    """One positive above all negatives: without it, in 37 of 100 draws, no cut is that precise."""
+    rows = [(0.99, 1, 1), *[(0.9 - i / 100, 0, 1) for i in range(30)],
+            *[(0.5 - i / 100, 1, 1) for i in range(20)]]  # fmt: skip
+    assert reasons(report(rows, "ppv>=.95")) == [("score >= t", None)]
+    rows[0] = (0.99, 1, 1)
+    rows.append((0.995, 0, 1))  # 1 of 2 is right at best, unless this one is not drawn
+    assert reasons(report(rows, "ppv>=.5")) == [("score >= t", None)]
+    assert reasons(report(rows, "ppv>=.6")) == [(None, "limit_unmet")]
+
+
+def test_slices_choose_for_themselves_and_labels_have_no_threshold() -> None:
+    frame = pl.DataFrame({
+        "truth": [0, 1] * 30, "m": [i / 60 for i in range(60)],
+        "site": ["a"] * 30 + ["b"] * 30,
+    })  # fmt: skip
+    found = clfeval.report(frame, positive="1", by="site", best_threshold=["mcc", "j"])
+    kept = [(row["slice"], row["model"], row["chosen_by"]) for row in found.tables["cutoffs"]]
+    assert kept == [
+        (label, "m", rule) for label in (None, "site=a", "site=b") for rule in ("mcc", "j_index")
+    ]
+    with pytest.raises(UsageError, match="every model here gives labels"):
+        clfeval.report(
+            frame.select("truth", said=pl.Series([0, 1, 1] * 20)), positive="1",
+            best_threshold="mcc",
+        )  # fmt: skip
+
+
+def test_several_classes_need_a_positive_one() -> None:
+    frame = pl.DataFrame({"truth": list("abcabc"), "m": list("abccba")})
+    for option in ({"best_threshold": "mcc"}, {"abstain": "5%"}):
+        with pytest.raises(ClfevalError, match="no class is positive") as caught:
+            clfeval.report(frame, **option)
+        assert "positive" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ("sens", "is best where every row is called positive", "'sens>=.9'"),
+        ("fpr", "is best where every row is called negative", "'sens>=.9'"),
+        ("sens>.9", "a limit is a value that may be reached", "'sens>=.9'"),
+        ("sens=.9", "a limit is a value that may be reached", "'sens>=.9'"),
+        ("sens<=.9", "limited from the other side", "'sens>=.9'"),
+        ("fpr>=.1", "limited from the other side", "'fpr<=.1'"),
+        ("ppv>=2", "lies between 0 and 1", ""),
+        ("ppv>=x", "'x' is not a number", "'ppv>=.9'"),
+        ("roc_auc", "of all thresholds together", "j_index"),
+        ("hard", "one measure at a time", "j_index"),
+        ("phi", "neither more nor less", "j_index"),
+        ("cost", "needs fp and fn", "fp=1,fn=1"),
+        ("net_benefit", "at which risk", "net_benefit:t=0.1"),
+        ("nothing_like_it", "no measure", ""),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_one_that_is(text: str, said: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        rules_of([text])
+    assert said in str(caught.value)
+    assert hint in str(caught.value.hint or "")
+
+
+def test_a_rule_asked_for_twice_is_one_whatever_it_is_called() -> None:
+    names = [rule.name for rule in rules_of(["sens>=.9", "recall >= 90%", "tpr≥0.9", "mcc", "MCC"])]
+    assert names == ["sensitivity>=0.9", "mcc"]
+
+
+@pytest.mark.parametrize(("tp", "fp"), [(2.4, 3.0), (4.5, 1.5), (4.0, 3.9)])
+@pytest.mark.parametrize("rows", [True, False])
+def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, rows: bool) -> None:
+    """Every way to let each row stay or go, with its chance: the mean of the products."""
+    kinds = [("tp", 0), ("tp", 0), ("fn", 0), ("tp", 1), ("tn", 1), ("fp", 1), ("fn", 2), ("fp", 2),
+             ("fp", 0), ("tn", 2), ("tp", 2)]  # fmt: skip
+    cluster = np.arange(len(kinds)) if rows else np.array([c for _, c in kinds])
+    cell = np.array([kind for kind, _ in kinds])
+    truth, says = np.isin(cell, ["tp", "fn"]), np.isin(cell, ["tp", "fp"])
+
+    def products(says: Any) -> Any:
+        each = np.zeros((cluster.max() + 1, 4))
+        for c, y, said in zip(cluster, truth, says, strict=True):
+            each[c] += [y and said, not y and said, y, not y]
+        return each.T @ each
+
+    def chance(y: bool, said: bool) -> float:
+        """Return with what chance a row is called positive in the end."""
+        total, kept = (tp, 4.0) if y else (fp, 3.0)
+        if total < kept:
+            return total / kept if said else 0.0
+        others = float((truth == y).sum()) - kept
+        return 1.0 if said else (total - kept) / others
+
+    chances = np.array([chance(bool(y), bool(s)) for y, s in zip(truth, says, strict=True)])
+    wanted = np.zeros((4, 4))
+    for other in np.ndindex(*[2] * len(kinds)):
+        weight = np.prod(np.where(other, chances, 1 - chances))
+        if weight:
+            wanted += weight * products(np.array(other, bool))
+    p, n = (np.array([float(side.sum())]) for side in (truth, ~truth))
+    here, less = (
+        ConfusionCounts(("",), t, f, p - t, n - f, p, n, 1, products(says)[None])
+        for t, f in ((np.array([4.0]), np.array([3.0])), (np.array([tp]), np.array([fp])))
+    )
+    assert thinned(here, less, rows=rows) == pytest.approx(wanted)
+
+
+def test_nothing_changes_for_who_does_not_ask() -> None:
+    rows = [(i / 40, int(i % 3 == 0), 1) for i in range(40)]
+    plain, asked = report(rows), report(rows, "mcc", abstain="10%")
+    assert {"cutoffs", "abstentions", "risk"} & {*plain.tables} == set()
+    assert all(asked.tables[name] == found for name, found in plain.tables.items())
+    assert [one.code for one in asked.answer][:2] == ["best-cut", "abstention"]

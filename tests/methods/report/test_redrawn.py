@@ -1,0 +1,158 @@
+"""Models compared by measures without influence: against rows drawn again by hand, and streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import clfeval
+from clfeval.methods.measured import drawn
+from clfeval.result import Estimate, Result
+from tests.methods.report.test_compared import apart, rows, table
+
+MEASURES = ["ks", "ece", "aurc", "partial_auc"]
+OPTIONS: dict[str, Any] = {"positive": "1", "reference": "m0", "measure": MEASURES}
+
+
+def ends(result: Result, model: str = "m1") -> dict[str, Any]:
+    found = {name: rows(result, name)[model] for name in MEASURES}
+    return {name: (apart(row), row["p"], row["se"]) for name, row in found.items()}
+
+
+def ks(y: Any, x: Any) -> float:
+    return float(stats.ks_2samp(x[y], x[~y]).statistic)
+
+
+def ece(y: Any, x: Any) -> float:
+    """Ten bins of equal width, [a, b), the last one closed."""
+    place, total = np.minimum((x * 10).astype(int), 9), 0.0
+    for one in range(10):
+        some = place == one
+        if some.any():
+            total += some.mean() * abs(y[some].mean() - x[some].mean())
+    return total
+
+
+@pytest.mark.parametrize(("metric", "of"), [("ks", ks), ("ece", ece)])
+def test_limits_are_those_of_rows_drawn_by_hand(metric: str, of: Any) -> None:
+    """A percentile of r draws errs by sqrt(.025 .975 / r) over the density there: .11 SD of 1,000,
+    .08 of 2,000; the SD by 1 / sqrt(2 r) of itself. Within three such errors of both together.
+    """
+    data = table(200, 2)
+    row = rows(clfeval.report(data, **OPTIONS), metric)["m1"]
+    y, x, z = (data[name].to_numpy() for name in ("truth", "m1", "m0"))
+    y, rng, draws = y == 1, np.random.default_rng(5), list[float]()
+    for _ in range(1000):
+        at = rng.integers(0, 200, 200)
+        draws.append(of(y[at], x[at]) - of(y[at], z[at]))
+    m, spread = min(y.sum(), (~y).sum()), np.std(draws, ddof=1)
+    d, error = of(y, x) - of(y, z), spread * np.sqrt(m / (m - 1))
+    assert apart(row).value == pytest.approx(d)
+    assert row["se"] == pytest.approx(error, rel=3 * np.sqrt(1 / 2000 + 1 / 4000))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    reach = stats.t.ppf(0.975, m - 1) * error
+    expected = min(low, d - reach), max(high, d + reach)
+    slack = 3 * np.hypot(0.11, 0.08) * spread
+    assert (apart(row).low, apart(row).high) == pytest.approx(expected, abs=slack)
+    assert row["method"] == "bootstrap"
+
+
+def test_nothing_but_these_two_models_moves_a_comparison() -> None:
+    """Other models, their order, that of the rows, the way round: the same numbers."""
+    data = table(150, 4)
+    few = clfeval.report(data.select("truth", "m0", "m1"), **OPTIONS)
+    for other in (
+        clfeval.report(data, **OPTIONS),
+        clfeval.report(data.select("truth", "m3", "m1", "m0"), **OPTIONS),
+        clfeval.report(data.sample(fraction=1, shuffle=True, seed=3), **OPTIONS),
+    ):
+        assert ends(other) == ends(few)
+    turned = clfeval.report(data, **OPTIONS | {"reference": "m1"})
+    for name, (own, p, se) in ends(turned, "m0").items():
+        before, as_before, error = ends(few)[name]
+        expected = Estimate(-before.value, -before.high, -before.low)
+        assert (own, p) == (expected, as_before)
+        assert se == pytest.approx(error, rel=1e-12)
+    assert ends(clfeval.report(data, **OPTIONS, seed=1)) != ends(few)
+
+
+def test_rows_that_repeat_are_weights_of_rows() -> None:
+    data = table(80, 2).with_columns(n=pl.Series([1, 2, 3, 1] * 20))
+    every = data.select(pl.all().repeat_by("n")).explode(pl.all()).drop("n")
+    assert ends(clfeval.report(data, weight="n", **OPTIONS)) == ends(
+        clfeval.report(every, **OPTIONS)
+    )
+
+
+def test_clusters_are_drawn_whole() -> None:
+    """Each row twice in its cluster tells as much as once; as rows it would tell 1.4 as much."""
+    one = table(120, 2).with_columns(patient=pl.int_range(120))
+    alone = clfeval.report(one.drop("patient"), **OPTIONS)
+    twice = clfeval.report(pl.concat([one, one]), cluster="patient", **OPTIONS)
+    for name, (own, _, se) in ends(twice).items():
+        assert own.value == pytest.approx(ends(alone)[name][0].value)
+        assert se == pytest.approx(ends(alone)[name][2], rel=0.08), name
+
+
+def test_sampling_weights_share_out_each_row() -> None:
+    """Weights all alike are rows that count by a random share: the errors of rows."""
+    data = table(200, 2)
+    alone = ends(clfeval.report(data, **OPTIONS))
+    alike = ends(clfeval.report(data.with_columns(w=pl.lit(0.5)), weight="w", **OPTIONS))
+    for name, (own, _, se) in alike.items():
+        assert own.value == pytest.approx(alone[name][0].value)
+        assert se == pytest.approx(alone[name][2], rel=0.12), name
+
+
+def test_models_of_the_same_scores_never_differ() -> None:
+    data = table(60, 1).with_columns(twin=pl.col("m0"))
+    for name in MEASURES:
+        row = rows(clfeval.report(data, **OPTIONS), name)["twin"]
+        assert (row["p"], apart(row), row["verdict"]) == (1, Estimate(0.0), "undecided")
+        assert (row["se"], row["method"]) == (None, "none")
+
+
+def test_resamples_are_as_many_as_asked_for_or_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = rows(clfeval.report(table(150, 2), **OPTIONS, resamples=100), "ks")["m1"]
+    assert few["method"] == "bootstrap"
+    monkeypatch.setattr(drawn, "MOST_DRAWN", 8 * 300 * 150)
+    less = rows(clfeval.report(table(150, 2), **OPTIONS), "ks")["m1"]
+    assert less["method"] == "bootstrap, 300 resamples"
+
+
+def test_draws_without_a_class_are_counted() -> None:
+    """Two of 20 rows are positive: (18 / 20)^20 = 12 % of the draws have none."""
+    data = pl.DataFrame({"truth": [1] * 2 + [0] * 18, "m0": np.arange(20) / 40,
+                         "m1": np.arange(20) * 7 % 20 / 40})  # fmt: skip
+    row = rows(clfeval.report(data, **OPTIONS), "ks")["m1"]
+    said, _, lost = str(row["method"]).partition(", undefined in ")
+    assert said == "bootstrap"
+    many, of = (int(part.replace(",", "")) for part in lost.split(" of "))
+    assert of == 2000
+    assert many == pytest.approx(2000 * 0.9**20, abs=4 * np.sqrt(2000 * 0.12 * 0.88))
+
+
+def test_of_several_classes_probabilities_are_drawn_too() -> None:
+    """ECE of the likeliest class, by hand on 600 draws of rows."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 150)
+    p = [rng.dirichlet([1, 1, 1], 150) for _ in range(2)]
+    for one in p:
+        one[np.arange(150), truth] += 0.6
+        one /= one.sum(axis=1, keepdims=True)
+    columns = {f"m{i}:{'abc'[k]}": p[i][:, k] for i in (0, 1) for k in range(3)}
+    data = pl.DataFrame({"truth": [*map("abc".__getitem__, truth)], **columns})
+    row = rows(clfeval.report(data, reference="m0", measure="ece"), "ece")["m1"]
+    right, sure = [one.argmax(axis=1) == truth for one in p], [one.max(axis=1) for one in p]
+    draws = []
+    for _ in range(600):
+        at = rng.integers(0, 150, 150)
+        draws.append(ece(right[1][at], sure[1][at]) - ece(right[0][at], sure[0][at]))
+    assert apart(row).value == pytest.approx(ece(right[1], sure[1]) - ece(right[0], sure[0]))
+    m = min(np.bincount(truth))
+    assert row["se"] == pytest.approx(np.std(draws) * np.sqrt(m / (m - 1)), rel=0.12)
+    assert row["method"] == "bootstrap"

@@ -1,0 +1,227 @@
+"""Runs of models: means over folds and seeds against plain scripts, and what they do not claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn import metrics as sk
+
+import clfeval
+from clfeval import DataError, UsageError
+from clfeval.result import Estimate, Result
+
+
+def drawn(rows: int, seed: int, models: int = 2) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([[0, 1], rng.integers(0, 2, rows - 2)])
+    shared, columns = rng.normal(size=rows), {"truth": truth}
+    for i in range(models):
+        z = truth * (0.9 + 0.4 * i) + shared + 0.6 * rng.normal(size=rows)
+        columns[f"m{i}"] = np.round(1 / (1 + np.exp(0.7 - z)), 3)
+    return columns
+
+
+def folds(*sizes: int, models: int = 2) -> pl.DataFrame:
+    """Every row in one fold."""
+    parts = [
+        pl.DataFrame({"fold": f"f{i}", **drawn(size, i, models)}) for i, size in enumerate(sizes)
+    ]
+    return pl.concat(parts).with_row_index("id")
+
+
+def seeds(runs: int = 6, rows: int = 80) -> pl.DataFrame:
+    """The same rows in every run."""
+    rng, base = np.random.default_rng(5), drawn(rows, 1)
+    noise = [{name: np.clip(base[name] + rng.normal(0, 0.08, rows), 0, 1) for name in ("m0", "m1")}
+             for _ in range(runs)]  # fmt: skip
+    return pl.concat([
+        pl.DataFrame({"id": np.arange(rows), "seed": i, "truth": base["truth"], **one})
+        for i, one in enumerate(noise)
+    ])  # fmt: skip
+
+
+def spread(result: Result, metric: str, model: str = "m0") -> Any:
+    (row,) = [one for one in result.tables["run_spread"]
+              if (one["metric"], one["model"]) == (metric, model)]  # fmt: skip
+    return row
+
+
+def against(result: Result, metric: str, model: str = "m1") -> Any:
+    (row,) = [one for one in result.tables["run_comparisons"]
+              if (one["metric"], one["model"]) == (metric, model)]  # fmt: skip
+    return row
+
+
+def by_run(data: pl.DataFrame, run: str, of: Any, model: str = "m0") -> Any:
+    parts = data.partition_by(run, maintain_order=True)
+    return np.array([of(part["truth"].to_numpy(), part[model].to_numpy()) for part in parts])
+
+
+OF: dict[str, Any] = {
+    "roc_auc": sk.roc_auc_score, "brier": sk.brier_score_loss,
+    "accuracy": lambda y, x: sk.accuracy_score(y, x >= 0.5),
+    "mcc": lambda y, x: sk.matthews_corrcoef(y, x >= 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", OF)
+def test_folds_have_the_corrected_variance(metric: str) -> None:
+    """(1/5 + 1/4) S² with 4 degrees of freedom: of five folds 1/5 is test, 4/5 training rows."""
+    data = folds(60, 60, 60, 60, 60)
+    result = clfeval.report(data, run="fold", reference="m0")
+    values = by_run(data, "fold", OF[metric])
+    row = spread(result, metric)
+    assert row["mean"].value == pytest.approx(values.mean())
+    assert row["sd"] == pytest.approx(values.std(ddof=1))
+    reach = stats.t.ppf(0.975, 4) * np.sqrt((1 / 5 + 1 / 4) * values.var(ddof=1))
+    measure = (row["mean"].low, row["mean"].high)
+    assert measure == pytest.approx((values.mean() - reach, values.mean() + reach))
+    assert row["method"] == "corrected t (Nadeau-Bengio)"
+    d = by_run(data, "fold", OF[metric], "m1") - values
+    found = against(result, metric)
+    t = d.mean() / np.sqrt((1 / 5 + 1 / 4) * d.var(ddof=1))
+    assert found["difference"].value == pytest.approx(d.mean())
+    assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), 4))
+    assert found["p_adjusted"] == found["p"]
+
+
+def test_unequal_folds_count_alike_and_the_ratio_is_of_their_mean_size() -> None:
+    """30, 60, 90 and 20 rows: 50 on average, beside 150 others: 1/3, not counting by size."""
+    data = folds(30, 60, 90, 20)
+    values = by_run(data, "fold", OF["roc_auc"])
+    row = spread(clfeval.report(data, run="fold"), "roc_auc")
+    assert row["mean"].value == pytest.approx(values.mean())
+    reach = stats.t.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
+    assert row["mean"].low == pytest.approx(values.mean() - reach)
+
+
+def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
+    """S²/6 + (mean standard error)²: rows err alike in every run. Welch's degrees of freedom."""
+    data = seeds()
+    result = clfeval.report(data, run="seed", reference="m0")
+    values = by_run(data, "seed", OF["brier"])
+    losses = by_run(data, "seed", lambda y, x: stats.sem((x - y) ** 2))
+    between, rows = values.var(ddof=1) / 6, losses.mean() ** 2
+    df = 5 * ((between + rows) / between) ** 2
+    reach = stats.t.ppf(0.975, df) * np.sqrt(between + rows)
+    row = spread(result, "brier")
+    assert row["mean"].high == pytest.approx(values.mean() + reach)
+    assert row["method"] == "runs and rows, t"
+    d = by_run(data, "seed", OF["brier"], "m1") - values
+    assert against(result, "brier")["p"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
+    assert against(result, "brier")["method"] == "runs alone, t"
+    assert "the same 80 rows" in result.answer[-1].text
+    assert "over other runs on these rows" in result.answer[1].text
+
+
+def test_runs_that_share_most_rows_are_no_folds_and_those_that_share_few_are() -> None:
+    """Six seeds, one without a row; and each row in two of six folds: 26.7 of 80 rows, 1/3."""
+    data = seeds()
+    lacking = clfeval.report(data.filter((pl.col("seed") > 0) | (pl.col("id") > 0)), run="seed")
+    assert spread(lacking, "brier")["method"] == "runs and rows, t"
+    assert lacking.answer[-1].text.startswith("Runs share most of their 80 rows")
+    twice = clfeval.report(data.filter((pl.col("id") - pl.col("seed")) % 3 == 0), run="seed")
+    some = data.filter((pl.col("id") - pl.col("seed")) % 3 == 0)
+    values = by_run(some, "seed", OF["brier"])
+    size = len(some) / 6
+    reach = stats.t.ppf(0.975, 5) * np.sqrt((1 / 6 + size / (80 - size)) * values.var(ddof=1))
+    mean = spread(twice, "brier")["mean"]
+    assert mean.high == pytest.approx(values.mean() + reach)
+    assert twice.answer[-1].text.startswith("Runs share some of their rows")
+
+
+def test_the_first_screen_has_means_and_no_pooled_rows() -> None:
+    """A row in six runs is one row; what counts rows together is left out."""
+    result = clfeval.report(seeds(), run="seed")
+    (whole,) = [row for row in result.tables["models"]
+                if row["slice"] is None and row["model"] == "m0"]  # fmt: skip
+    assert whole["roc_auc"] == spread(result, "roc_auc")["mean"]
+    cells = [float(str(whole[name])) for name in ("tp", "fp", "fn", "tn")]
+    assert sum(cells) == pytest.approx(80)
+    assert {row["slice"] for row in result.tables["confusion"]} == {f"seed={i}" for i in range(6)}
+    assert not {"best", "winner", "calibration", "decision", "curves", "thresholds"} & {
+        *result.tables
+    }
+    assert {row["run"] for row in result.tables["runs"]} == {f"{i}" for i in range(6)}
+    assert result.answer[0].value == spread(result, "roc_auc", "m1")["mean"].value
+
+
+def test_without_an_id_nobody_guesses() -> None:
+    result = clfeval.report(seeds().drop("id"), run="seed")
+    row = spread(result, "roc_auc")
+    assert (row["mean"].low, row["mean"].high, row["method"]) == (None, None, "none")
+    assert row["sd"] is not None
+    (note,) = [one.message for one in result.warnings if one.code == "runs-dependent"]
+    assert note.endswith("--id COLUMN")
+
+
+def test_one_run_tells_nothing_of_others() -> None:
+    result = clfeval.report(folds(60), run="fold", reference="m0")
+    assert spread(result, "roc_auc")["sd"] is None
+    assert spread(result, "roc_auc")["mean"].low is None
+    assert against(result, "roc_auc")["p"] is None
+    assert result.answer[1].text.startswith("Nothing tells")
+
+
+def test_a_run_of_one_class_is_not_in_the_mean_of_areas() -> None:
+    data = folds(40, 40, 40).with_columns(
+        truth=pl.when(fold="f2").then(0).otherwise(pl.col("truth"))
+    )
+    result = clfeval.report(data, run="fold")
+    values = by_run(data.filter(pl.col("fold") != "f2"), "fold", OF["roc_auc"])
+    assert spread(result, "roc_auc")["runs"] == 2
+    assert spread(result, "roc_auc")["mean"].value == pytest.approx(values.mean())
+    assert spread(result, "brier")["runs"] == 3
+    assert any("run f2" in one.message for one in result.warnings)
+
+
+def test_equal_models_never_differ_and_equal_runs_have_no_limits() -> None:
+    data = folds(40, 40, 40).with_columns(twin=pl.col("m0"))
+    result = clfeval.report(data, run="fold", reference="m0")
+    row = against(result, "roc_auc", "twin")
+    assert (row["difference"], row["p"]) == (Estimate(0.0), 1)
+    perfect = data.with_columns(m0=pl.col("truth") * 0.8 + 0.1).drop("m1", "twin")
+    mean = spread(clfeval.report(perfect, run="fold"), "roc_auc")["mean"]
+    assert mean == Estimate(1.0)
+
+
+def test_of_several_classes_and_of_labels() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.choice(["a", "b", "c"], 150)
+    data = pl.DataFrame({
+        "id": np.arange(150), "fold": np.arange(150) % 3, "truth": truth,
+        **{f"m{i}": np.where(rng.random(150) < 0.6 + i / 10, truth, "a") for i in range(3)},
+    })  # fmt: skip
+    result = clfeval.report(data, run="fold", reference="all-pairs")
+    values = [
+        sk.balanced_accuracy_score(part["truth"], part["m0"]) for part in data.partition_by("fold")
+    ]
+    assert spread(result, "balanced_accuracy")["mean"].value == pytest.approx(np.mean(values))
+    assert result.answer[0].measure == "balanced_accuracy"
+    assert "of 3 pairs" in result.answer[1].text
+    assert str(result)
+    two = clfeval.report(data.filter(pl.col("truth") != "c"), run="fold", positive="a",
+                         labels=["a", "b", "c"], kind="label")  # fmt: skip
+    assert two.answer[0].measure == "balanced_accuracy"
+    assert str(two)
+
+
+def test_what_is_about_rows_together_is_refused() -> None:
+    data = folds(40, 40)
+    options: list[dict[str, Any]] = [
+        {"by": "fold"}, {"methods": "mars"}, {"dummies": True}, {"reference": "best"},
+        {"reference": "nobody"},
+        {"reference": "m0", "margin": {"roc_auc": 0.1}}, {"reference": "m0", "list_changes": 1},
+    ]  # fmt: skip
+    for more in options:
+        with pytest.raises(UsageError):
+            clfeval.report(data, run="fold", **more)
+    with pytest.raises(DataError, match="already"):
+        clfeval.report(pl.concat([data, data]), run="fold")
+    with pytest.raises(DataError) as found:
+        clfeval.report(seeds().drop("seed"))
+    assert "run=COLUMN" in str(found.value.hint)

@@ -1,0 +1,186 @@
+"""Rows without an answer: which they are, and what the other answers are worth, row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.errors import UsageError
+from clfeval.methods.report.cutting.zones import zones_of
+from clfeval.result import Estimate, Result, Row
+from tests.reference import ScoredRow
+from tests.strategies import scored_tables
+
+Plain = tuple[float, int]
+
+
+def plain(table: Sequence[ScoredRow]) -> list[Plain]:
+    return [(row.scores[0], row.truth) for row in table for _ in range(row.n)]
+
+
+def report(rows: Sequence[Plain], **options: Any) -> Result:
+    frame = pl.DataFrame({"truth": [y for _, y in rows], "m": [float(s) for s, _ in rows]})
+    return clfeval.report(frame, positive="1", kind="score", **options)
+
+
+def value_of(cell: object) -> float | None:
+    assert isinstance(cell, Estimate)
+    return cell.value
+
+
+def judged(rows: Sequence[Plain], row: Row) -> dict[str, int]:
+    """Answer one row after the other, by the two thresholds of a zone."""
+    found = dict.fromkeys(("tp", "fp", "fn", "tn", "none"), 0)
+    low = float(str(row["low"]))
+    high = math.inf if row["high"] is None else float(str(row["high"]))
+    for score, truth in rows:
+        if low <= score < high:
+            found["none"] += 1
+        else:
+            found[("t" if truth == (score >= high) else "f") + ("p" if score >= high else "n")] += 1
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(scored_tables(models=(1, 1), rows=(2, 12)), st.sampled_from([0.05, 0.2, 0.5, 0.9]))
+def test_those_nearest_the_threshold_have_no_answer(table: list[ScoredRow], share: float) -> None:
+    rows = plain(table)
+    if {y for _, y in rows} != {0, 1}:
+        return
+    (row,) = report(rows, abstain=f"{100 * share:g}%", threshold=0.5).tables["abstentions"]
+    away = sorted({round(abs(score - 0.5), 12) for score, _ in rows})
+    sizes = [0, *[sum(round(abs(s - 0.5), 12) <= d for s, _ in rows) for d in away]]
+    wanted = min(sizes, key=lambda size: (round(abs(size - share * len(rows)), 9), size))
+    found = judged(rows, row)
+    assert found["none"] == wanted
+    assert all(row[cell] == found[cell] for cell in ("tp", "fp", "fn", "tn"))
+    answered = len(rows) - wanted
+    assert value_of(row["coverage"]) == pytest.approx(answered / len(rows))
+    right = found["tp"] + found["tn"]
+    expected = right / answered if answered else None
+    assert value_of(row["accuracy"]) == (None if expected is None else pytest.approx(expected))
+    outside = [abs(s - 0.5) for s, _ in rows if not low_to_high(row, s)]
+    inside = [abs(s - 0.5) for s, _ in rows if low_to_high(row, s)]
+    if inside and outside:
+        assert max(inside) < min(outside) + 1e-12
+
+
+def low_to_high(row: Row, score: float) -> bool:
+    low = float(str(row["low"]))
+    return low <= score < (math.inf if row["high"] is None else float(str(row["high"])))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    scored_tables(models=(1, 1), rows=(2, 12)),
+    st.sampled_from([(1.0, 1.0, 0.3), (1.0, 5.0, 0.5), (2.0, 1.0, 0.25), (1.0, 1.0, 0.8)]),
+)
+def test_by_costs_each_row_has_the_cheapest_answer(
+    table: list[ScoredRow], costs: tuple[float, float, float]
+) -> None:
+    """What each answer is expected to cost, by the probability, row by row (Chow 1970)."""
+    rows = plain(table)
+    if {y for _, y in rows} != {0, 1}:
+        return
+    fp, fn, none = costs
+    (row,) = report(rows, abstain=f"cost:fp={fp},fn={fn},abstain={none}").tables["abstentions"]
+    spent = before = 0.0
+    for p, truth in rows:
+        answers = {"yes": (1 - p) * fp, "no": p * fn, "none": none}
+        least = min(answers.values())
+        said = "none" if low_to_high(row, p) else "yes" if p >= cut_of(row) else "no"
+        assert answers[said] <= least + 1e-12, (p, said)
+        spent += {"yes": fp * (1 - truth), "no": fn * truth, "none": none}[said]
+        before += fp * (1 - truth) if p >= fp / (fp + fn) else fn * truth
+    assert row["cost"] == pytest.approx(spent / len(rows))
+    assert row["cost_of_all"] == pytest.approx(before / len(rows))
+
+
+def cut_of(row: Row) -> float:
+    return math.inf if row["high"] is None else float(str(row["high"]))
+
+
+def drawn(n: int = 400) -> list[Plain]:
+    rng = np.random.default_rng(7)
+    p = np.round(rng.beta(0.8, 1.2, n), 3)
+    return [*zip(p.tolist(), (rng.random(n) < p).astype(int).tolist(), strict=True)]
+
+
+def test_the_area_is_that_of_the_measure_and_the_curve_ends_at_all_errors() -> None:
+    rows = drawn()
+    found = report(rows, abstain=["5%", "20%"], measure="aurc", points="all")
+    named = next(row for row in found.tables["metrics"] if row["metric"] == "aurc")
+    first, second = found.tables["abstentions"]
+    assert first["aurc"] == pytest.approx(value_of(named["value"]))
+    curve = found.tables["risk"]
+    wrong = sum((p >= 0.5) != y for p, y in rows) / len(rows)
+    assert (curve[-1]["coverage"], curve[-1]["risk"]) == (1.0, pytest.approx(wrong))
+    mean = float(np.mean([float(str(row["risk"])) for row in curve]))
+    assert first["aurc"] == pytest.approx(mean)
+    for zone in (first, second):
+        there = next(row for row in curve if row["coverage"] == value_of(zone["coverage"]))
+        assert value_of(zone["accuracy"]) == pytest.approx(1 - float(str(there["risk"])))
+
+
+def test_people_see_a_thinned_curve() -> None:
+    rows = drawn(3000)
+    every, few = (report(rows, abstain="5%", points=n).tables["risk"] for n in ("all", 20))
+    assert len(few) <= 20 < len(every)
+    kept = {(row["coverage"], row["risk"]) for row in every}
+    assert all((row["coverage"], row["risk"]) in kept for row in few)
+    assert few[-1]["coverage"] == 1
+
+
+def test_the_threshold_in_force_is_the_middle() -> None:
+    rows = [(round(i / 20, 2), int(i > 5)) for i in range(20)]
+    (row,) = report(rows, abstain="20%", threshold=0.3).tables["abstentions"]
+    # at .3 itself and .05, .1 away: five rows are farther from a fifth of 20 than three
+    assert (row["threshold"], row["low"], row["high"]) == (0.3, 0.25, 0.4)
+
+
+def test_scores_without_a_threshold_have_no_zone_and_costs_need_probabilities() -> None:
+    rows = [(float(i) - 10, int(i % 2)) for i in range(20)]
+    share, cost = report(rows, abstain=["10%", "cost:fp=1,fn=1,abstain=.2"]).tables["abstentions"]
+    reasons = [getattr(row["accuracy"], "reason", None) for row in (share, cost)]
+    assert reasons == ["needs_threshold", "not_probabilities"]
+    (row,) = report(rows, abstain="10%", threshold=0).tables["abstentions"]
+    assert (row["low"], row["high"]) in [(-1.0, 1.0), (0.0, 1.0), (0.0, 2.0), (-1.0, 2.0)]
+    found = judged(rows, row)
+    assert found["none"] in (1, 3)
+
+
+def test_truth_has_no_part_in_the_zone() -> None:
+    rows = drawn(200)
+    other = [(p, 1 - y) for p, y in rows]
+    ends = [
+        [
+            (row["low"], row["high"])
+            for row in report(some, abstain=["5%", "30%"]).tables["abstentions"]
+        ]
+        for some in (rows, other)
+    ]
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("5", "5% is 0.05"), ("0", "not a share"), ("nan", "not a share"), ("x", "cost:fp=1"),
+        ("cost", "abstain=0.2"), ("cost:fp=1,fn=2", "abstain=0.2"),
+        ("cost:fp=1,fn=2,abstain=0", "above 0"), ("cost:fp=1,fn=2,abstain=x", "is not a number"),
+        ("cost:fp=1,fn=2,abstain=1,tp=3", "abstain=0.2"),
+    ],
+)  # fmt: skip
+def test_what_is_no_zone_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        zones_of([text])
+    assert said in str(caught.value)
+    assert zones_of(["5%", "0.05"]) == zones_of(["0.05"])
