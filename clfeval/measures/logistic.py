@@ -13,7 +13,7 @@ _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
 _SETTLED = 1e-8  # the step after which the next, about its square, is below rounding
 _LEFT = 1e-6  # of the rows, that an intercept may expect too many or too few
-_BLOCKS = 2**13  # of many scores, of which a first fit is made
+_BLOCKS = 2**11  # of many scores, of which a first fit is made
 _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
 

@@ -16,6 +16,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.lazy import stacked
 from clfeval.measures.probability import clipped
+from clfeval.measures.scored import LEAST
 from clfeval.methods.clustered import fewest
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import Asked
@@ -165,8 +166,11 @@ def _of_model(
         baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        sides = ((True, whole.positives), (False, whole.negatives))
-        lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
+        low, high = np.searchsorted(
+            whole.scores, [LEAST, 1 - 2 * LEAST]
+        ).tolist()  # others have more
+        sides = ((True, slice(low), whole.positives), (False, slice(high, None), whole.negatives))
+        lost = sum(float(clipped(whole.scores[at], truth, n[at])) for truth, at, n in sides)
     return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)
 
 
