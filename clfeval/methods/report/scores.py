@@ -168,7 +168,7 @@ def _of_model(
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         low, high = np.searchsorted(
             whole.scores, [LEAST, 1 - 2 * LEAST]
-        ).tolist()  # others have more
+        ).tolist()
         sides = ((True, slice(low), whole.positives), (False, slice(high, None), whole.negatives))
         lost = sum(float(clipped(whole.scores[at], truth, n[at])) for truth, at, n in sides)
     return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)
