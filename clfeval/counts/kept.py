@@ -15,6 +15,7 @@ from clfeval.counts.group import lacks, largest, says_positive, score_column, sc
 from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
 from clfeval.counts.settle import Settled
 from clfeval.counts.units import in_units, shown
+from clfeval.errors import DataError
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
 from clfeval.tables.csv import SAMPLE_ROWS
@@ -103,8 +104,20 @@ class Kept:
         return said
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
-        """Return how many observations there are by id, and how many rows each run has."""
-        rows = collect(together(self.frames(key=True, by=True)).select("key", "b0"))
+        """Return how many observations there are by id, and how many rows each run has.
+
+        DataError for one whose truth is another in another run.
+        """
+        rows = collect(together(self.frames(key=True, by=True)).select("key", "b0", "t"))
+        truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
+        if len(truths):
+            columns = self.settled.columns
+            what = f"'{truths['key'].min()}' has another truth in another run"
+            what += f", as {len(truths):,} ids have" if len(truths) > 1 else ""
+            hint = "all lines of one id need the same truth"
+            raise DataError.of(
+                what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
+            )
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def shared(self) -> str | None:

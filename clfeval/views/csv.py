@@ -66,11 +66,14 @@ def texts_of(result: Result, table: str) -> set[str]:
 
 def _wide(result: Result, table: str) -> dict[str, bool]:
     """Return the columns of a table, and whether each holds estimates."""
-    rows = result.tables[table]
+    rows, page = result.tables[table], page_of(result.command)
     if len(rows):
-        return {name: isinstance(cell, Estimate) for name, cell in rows[0].items()}
-    declared = header(page_of(result.command).table(table), result)
-    return {column.name: is_wide(column) for column in declared}
+        known = {column.name: is_wide(column) for column in page.table(table).columns}
+        return {
+            name: known.get(name, False) if cell is None else isinstance(cell, Estimate)
+            for name, cell in rows[0].items()
+        }
+    return {column.name: is_wide(column) for column in header(page.table(table), result)}
 
 
 def _parts(cell: Cell, wide: bool) -> list[Any]:

@@ -159,7 +159,10 @@ def check_shown(result: Result, names: Collection[str]) -> None:
     for name in names:
         if name not in there:
             what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
+            option = page.table(name).when.removesuffix("?")
             hint = "some exist only when an option asks for them"
+            if option.isidentifier():
+                hint = f"it is there with --{option.replace('_', '-')}"
             raise UsageError.of(what, "unknown-table", hint=hint)
 
 

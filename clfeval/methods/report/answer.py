@@ -88,8 +88,8 @@ def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | No
         why = "no intervals are computed" if level is None else "their rows may differ"
         more = f"whether that is chance is not tested: {why}"
     else:
-        may_be = race.may_be_best.items()
-        others = [name for name, may in may_be if may and name not in leaders]
+        order, may_be = [str(row["model"]) for row in ranked], race.may_be_best
+        others = [name for name in order if may_be.get(name) and name not in leaders]
         more = f"{named(others, most=LISTED)} may be the best as well" if others else (
             "no other model may be the best" if len(leaders) < len(ranked) else "")  # fmt: skip
         if len(others) == len(ranked) - len(leaders) > FEW:

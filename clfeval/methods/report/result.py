@@ -39,7 +39,7 @@ from clfeval.methods.report.cutting.tables import check_scored
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
-from clfeval.methods.report.runs import check_runs, each_run, over_runs
+from clfeval.methods.report.runs import Runs, check_runs, each_run, over_runs
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
@@ -62,8 +62,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
     if options.run is not None:
         check_runs(options, sample.slices[None].models)
-        each = each_run(sample)
-        return over_runs(each, _report(each, replace(options, reference=None)), options)
+        each, counted = each_run(sample)
+        runs = Runs.of(counted)
+        within = replace(options, reference=runs.reference(options.reference))
+        return over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
 
 
@@ -72,7 +74,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
-    check_scored(options, scored=any_scored(sample))
+    check_scored(options, sample.thresholds, scored=any_scored(sample))
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS

@@ -15,16 +15,17 @@ from clfeval.counts.counted import Counted
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import holm
-from clfeval.inference.special import student_quantile
+from clfeval.inference.special import critical_value, student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.contests import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import ALL_PAIRS, BEST, pairs_of
+from clfeval.methods.verdict import BETTER, UNDECIDED, WORSE
 from clfeval.result import Answer, Estimate, Result, Row, Warn, estimate
 from clfeval.words import between, listed, many, named, number, quoted
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
-CORRECTED, SAME, OF_RUNS = "corrected t (Nadeau-Bengio)", "runs and rows, t", "runs alone, t"
+CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, t"
 NONE = "none"
 LISTED = 3  # runs by name
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
@@ -45,9 +46,13 @@ class Runs:
     train: float = nan
     each: float = nan
 
+    def reference(self, asked: str | None) -> str | None:
+        """Return with what models are compared in each run, for the errors of its rows."""
+        return asked if self.kind == REPEATS and asked != ALL_PAIRS else None
+
     @classmethod
     def of(cls, counted: Counted) -> Runs:
-        """Look which observations stand in which run; DataError where one stands in it twice."""
+        """Look which observations stand in which run; DataError where two have another truth."""
         prefix = f"{counted.roles.run}="
         names = [str(label).removeprefix(prefix) for label in counted.slices if label is not None]
         if counted.kept.settled.columns.id is None:
@@ -77,20 +82,19 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
 
 
-def each_run(sample: Sample) -> Sample:
-    """Return the sample with its runs for slices."""
+def each_run(sample: Sample) -> tuple[Sample, Counted]:
+    """Return the sample with its runs for slices, and what was counted."""
     if sample.counted is None:
         raise UsageError.of(
             "--run looks how runs share rows, and counts do not say", "needs-predictions",
             hint="give the predictions of every model in every row",
         )  # fmt: skip
-    return replace(sample, slices=dict(sample.counted.confusions), runs={})
+    return replace(sample, slices=dict(sample.counted.confusions), runs={}), sample.counted
 
 
-def over_runs(sample: Sample, each: Result, options: ReportOptions) -> Result:
+def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) -> Result:
     """Return means over runs, from a report that has each of them as a slice."""
-    assert sample.counted is not None
-    runs, level = Runs.of(sample.counted), options.confidence
+    level = options.confidence
     values, prefix = dict[tuple[str, str], dict[str, Row]](), f"{sample.roles.run}="
     for row in each.tables["metrics"]:
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
@@ -114,7 +118,9 @@ def over_runs(sample: Sample, each: Result, options: ReportOptions) -> Result:
     }  # fmt: skip
     models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
     if options.reference is not None and level is not None:
-        tables["run_comparisons"] = [*_compared(values, models, runs, options.reference, level)]
+        tables["run_comparisons"] = [
+            *_compared(values, models, runs, options.reference, level, _paired(each, prefix, level))
+        ]
     lead = next((name for name in LEADS if any(
         row["metric"] == name and estimate(row["mean"]).value is not None for row in spread
     )), LEADS[-1])  # fmt: skip
@@ -149,13 +155,29 @@ def mean_of(
         found = corrected_t(values, runs.train, level=level)
         return mean, sd, found.low, found.high, CORRECTED
     of_runs, of_rows = sd**2 / j, float(errors.mean()) ** 2
-    known = not isnan(of_rows)
-    total = of_runs + (of_rows if known else 0.0)
-    if not total:
+    total = of_runs + of_rows
+    if isnan(total) or not total:
         return mean, sd, nan, nan, NONE
     df = (j - 1) * (total / of_runs) ** 2 if of_runs else np.inf
     reach = float(student_quantile(df, level=level)) * sqrt(total)
-    return mean, sd, mean - reach, mean + reach, SAME if known else OF_RUNS
+    return mean, sd, mean - reach, mean + reach, SAME
+
+
+def _error(value: Estimate, level: float | None) -> float:
+    """Return the standard error that limits are as wide as; NaN without them."""
+    if value.low is None or value.high is None or level is None:
+        return nan
+    return (value.high - value.low) / 2 / critical_value(level)
+
+
+def _paired(each: Result, prefix: str, level: float) -> dict[tuple[str, str, str, str], float]:
+    """Return the errors of differences on the same rows: measure, model, reference and run."""
+    found = dict[tuple[str, str, str, str], float]()
+    for row in each.tables.get("slice_comparisons", ()):
+        who = tuple(str(row[name]) for name in ("metric", "model", "reference"))
+        run = str(row["slice"]).removeprefix(prefix)
+        found[who[0], who[1], who[2], run] = _error(estimate(row["difference"]), level)
+    return found
 
 
 def _spread(key: tuple[str, str], mine: Mapping[str, Row], runs: Runs, level: float | None) -> Row:
@@ -163,7 +185,9 @@ def _spread(key: tuple[str, str], mine: Mapping[str, Row], runs: Runs, level: fl
     measure = CATALOG[metric.partition(":")[0]]
     known = [row for row in mine.values() if estimate(row["value"]).value is not None]
     values = np.array([estimate(row["value"]).value for row in known], np.float64)
-    errors = np.array([nan if row["se"] is None else row["se"] for row in known], np.float64)
+    errors = np.array([
+        _error(estimate(row["value"]), level) if row["se"] is None else row["se"] for row in known
+    ], np.float64)  # fmt: skip
     mean, sd, low, high, method = mean_of(values, errors, runs, level)
     value = Estimate(None, reason=next(
         (estimate(row["value"]).reason for row in mine.values()), "too_few_rows"))  # fmt: skip
@@ -200,22 +224,24 @@ def _of_metric(row: Row, means: Mapping[Any, Row]) -> Row:
 
 
 def _compared(
-    values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float
-) -> Iterator[Row]:
+    values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float,
+    paired: Mapping[tuple[str, str, str, str], float],
+) -> Iterator[Row]:  # fmt: skip
     """Yield the mean difference of models over their runs in common, with p by Holm's rule.
 
-    Of runs of the same rows the limits are of other runs on these rows: what the rows of two
-    models share is not looked at.
+    paired: its error in each run by the rows, without which runs of the same rows tell nothing of
+    other rows.
     """
     for metric in dict.fromkeys(metric for metric, _ in values):
-        rows = list[dict[str, Any]]()
+        rows, sign = list[dict[str, Any]](), CATALOG[metric.partition(":")[0]].sign
         for i, j in pairs_of(reference, models):
             one, other = (values.get((metric, models[at]), {}) for at in (i, j))
-            both = [(estimate(one[run]["value"]).value, estimate(other[run]["value"]).value)
-                    for run in one if run in other]  # fmt: skip
-            apart = np.array([a - b for a, b in both if a is not None and b is not None])
-            errors = np.full(len(apart), nan)
-            mean, sd, low, high, method = mean_of(apart, errors, runs, level)
+            both = {run: (estimate(one[run]["value"]).value, estimate(other[run]["value"]).value)
+                    for run in one if run in other}  # fmt: skip
+            known = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
+            apart = np.array([*known.values()])
+            errors = [paired.get((metric, models[i], models[j], run), nan) for run in known]
+            mean, sd, low, high, method = mean_of(apart, np.array(errors), runs, level)
             p = _chance(mean, low, high, len(apart) - 1, level)
             if runs.kind is not None and len(apart) > 1 and not apart.any():
                 p = 1.0
@@ -226,9 +252,12 @@ def _compared(
                 "sd": None if isnan(sd) else sd, "p": p, "method": method,
             })  # fmt: skip
         tested = iter(holm([row["p"] for row in rows if row["p"] is not None]))
-        yield from (
-            {**row, "p_adjusted": None if row["p"] is None else next(tested)} for row in rows
-        )
+        for row in rows:
+            adjusted = None if row["p"] is None else next(tested)
+            told = None if adjusted is None or not sign else UNDECIDED
+            if told and adjusted is not None and adjusted < 1 - level:
+                told = BETTER if sign * (row["difference"].value or 0.0) > 0 else WORSE
+            yield {**row, "p_adjusted": adjusted, "verdict": told}
 
 
 def _chance(mean: float, low: float, high: float, df: float, level: float) -> float | None:
@@ -259,7 +288,7 @@ def _answer(
     over = many(float(str(first["runs"])), "run")
     text = f"{quoted(model)} {best} mean {measure.title} over {over}, {size}{apart}."
     yield Answer("best", text, (model,), lead, found.value, found.low, found.high)
-    yield from _told(lead, compared, level)
+    yield from _told(lead, compared, runs)
     if level is None or found.low is None:
         return
     text = "Every row is in one run" if runs.each == 1 else "Runs share some of their rows"
@@ -272,26 +301,47 @@ def _answer(
     yield Answer("runs", text)
 
 
-def _told(lead: str, compared: Sequence[Row], level: float | None) -> Iterator[Answer]:
+def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
+    """Say which models are better or worse over other runs, by Holm's rule."""
     rows = [row for row in compared if row["metric"] == lead]
-    told = [row for row in rows if row["p_adjusted"] is not None
-            and float(str(row["p_adjusted"])) < 1 - (level or 1.0)]  # fmt: skip
     if not rows:
         return
     title, tests = CATALOG[lead].title, many(len(rows), "test")
-    same = " on these rows" * (rows[0]["method"] == OF_RUNS)
     if all(row["p"] is None for row in rows):
-        text = f"Nothing tells by {title} whether models differ over other runs."
+        text = f"Nothing tells by {title} whether models differ over other runs"
+        text += (
+            ": runs of the same rows are compared with one model, by --reference MODEL."
+            * (runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1)
+            or "."
+        )
         yield Answer("compared", text, (), lead)
         return
+    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
+    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests}, Holm)"
     if len({row["reference"] for row in rows}) > 1:
+        pairs = [_best_first(row) for row in told]
         text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ by mean {title} over "
-        yield Answer("compared", f"{text}other runs{same} ({tests}, Holm).", (), lead)
+        text += f"other runs {rule}"
+        shown = [f"{quoted(one)} over {quoted(other)}" for one, other in pairs[:LISTED]]
+        text += f": {', '.join(shown)}" if shown else ""
+        more = len(pairs) - len(shown)
+        text += f" and {more:,} more" if more else ""
+        yield Answer("compared", f"{text}.", (), lead)
         return
-    names = [str(row["model"]) for row in told]
-    who = named(names) if names else "no model"
-    text = f"By mean {title} {who} can be told from {quoted(str(rows[0]['reference']))} over other "
-    yield Answer("compared", f"{text}runs{same} ({tests}, Holm).", tuple(names), lead)
+    reference = quoted(str(rows[0]["reference"]))
+    found = [
+        f"{named([str(row['model']) for row in mine])} "
+        f"{'is' if len(mine) == 1 else 'are'} {kind} than {reference}"
+        for kind, mine in kinds.items() if mine
+    ]  # fmt: skip
+    what = " and ".join(found) or f"no model can be told from {reference}"
+    text = f"By mean {title} over other runs {what} {rule}."
+    yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
+
+
+def _best_first(row: Row) -> tuple[str, str]:
+    pair = str(row["model"]), str(row["reference"])
+    return pair if row["verdict"] == BETTER else pair[::-1]
 
 
 def _notes(lead: str, values: ByRun, runs: Runs, level: float | None) -> Iterator[Warn]:

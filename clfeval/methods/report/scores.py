@@ -166,9 +166,7 @@ def _of_model(
         baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        low, high = np.searchsorted(
-            whole.scores, [LEAST, 1 - 2 * LEAST]
-        ).tolist()
+        low, high = np.searchsorted(whole.scores, [LEAST, 1 - 2 * LEAST]).tolist()
         sides = ((True, slice(low), whole.positives), (False, slice(high, None), whole.negatives))
         lost = sum(float(clipped(whole.scores[at], truth, n[at])) for truth, at, n in sides)
     return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)

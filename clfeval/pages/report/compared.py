@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL, VERDICTS
 from clfeval.pages.report.order import ranked
 from clfeval.pages.write import exact, heading
-from clfeval.result import Result
+from clfeval.result import Result, Row
 from clfeval.schema import Column, Shown, Source, Table, of
 from clfeval.words import many, quoted
 
@@ -56,6 +57,7 @@ TABLES = (
         *METRIC, MODEL, *of("text", "reference"), *of("count", "runs"),
         *of("estimate", "difference"), *of("number?", "sd"), Column("p", "p?"),
         Column("p_adjusted", "p?", "p by Holm's rule"), *of("text", "method"),
+        Column("verdict", "text", among=(None, "better", "worse", "undecided")),
     ), "run?"),
     Table("slices", (
         *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
@@ -107,7 +109,8 @@ MEANINGS: Mapping[str, str] = {
     "run_comparisons.sd": "the standard deviation of the differences of runs",
     "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
     "where all have the same rows",
-    "run_comparisons.method": "the same; of the same rows limits are of other runs on these rows",
+    "run_comparisons.method": "the same, with the errors of the difference on the rows of each run",
+    "run_comparisons.verdict": "better or worse by Holm's rule; else undecided",
     "runs.value": "the measure in the run, by itself",
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
@@ -159,7 +162,10 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     title = "Differences of any two models, on the same rows"
     note = "intervals: each by itself" * (len(pairs) > 1)
     if len(pairs) > 1:
-        note += f"; p and verdict for {many(len(pairs), 'comparison')} by each measure together"
+        tests = many(len(pairs), "comparison")
+        if result.parameters["reference"] == "best":  # chosen on these rows, of all pairs
+            tests = f"all {many(len(pairs) * (len(pairs) + 1) // 2, 'pair')} of models"
+        note += f"; p and verdict for {tests} by each measure together"
     if len(references) == 1:
         title = f"Difference from {quoted(*references)}, on the same rows"
     else:
@@ -175,8 +181,8 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
                 f"; that all {row['models']} models are right as often: p = {exact(row['p'])} "
                 "(Cochran's Q)"
             )
-    yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
-                lead="difference")  # fmt: skip
+    yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
+                note, rank="asked", lead="difference", whole=len(references) > 1)  # fmt: skip
     if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
         yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
                     {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
@@ -184,18 +190,40 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     yield from _asked(result)
 
 
+def named_first(result: Result, rows: Sequence[Row]) -> list[Row]:
+    """Put the measures that options name behind the one that leads, before all others."""
+    asked = result.parameters
+    names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
+    ids = {one.id for name in names if (one := find_measure(name.partition(":")[0])) is not None}
+    lead = rows[0]["metric"]
+
+    def later(row: Row) -> bool:
+        return row["metric"] != lead and str(row["metric"]).partition(":")[0] not in ids
+
+    return sorted(rows, key=later)
+
+
 def shown_runs(result: Result) -> Iterator[Shown]:
     """Yield means over runs, differences of them, and each run."""
-    for name, title, columns in (
+    for name, title, holds in (
         ("run_spread", "Means over runs", "metric model mean sd runs method"),
         ("runs", "Each run", "metric model run value"),
     ):
         if name in result.tables:
-            yield Shown(name, title, columns)
+            yield Shown(name, title, holds)
     if "run_comparisons" in result.tables:
-        yield Shown("run_comparisons", "Differences of means over runs",
-                    "metric model reference difference p_adjusted", most=FEW,
-                    rank="asked")  # fmt: skip
+        rows = result.tables["run_comparisons"]
+        references = {str(row["reference"]) for row in rows}
+        title = "Differences of means over runs, of any two models"
+        less: dict[str, Source] = {"less": "reference"}
+        if len(references) == 1:
+            title, less = f"Differences from {quoted(*references)} of means over runs", {}
+        columns: dict[str, Source] = {"measure": "metric", "model": "model", **less, **SHORT}
+        note = ""
+        if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
+            note = "runs of the same rows have limits by what leads, and by --measure NAME"
+        yield Shown("run_comparisons", title, columns, named_first(result, rows), FEW, note,
+                    rank="asked", lead="difference", whole=len(references) > 1)  # fmt: skip
 
 
 def _asked(result: Result) -> Iterator[Shown]:

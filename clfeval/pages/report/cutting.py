@@ -23,7 +23,7 @@ TABLES = (
         Column("honest", "estimate", "value on other rows"),
         Column("limited", "estimate?", "limited measure on other rows"),
         *of("share", "sensitivity specificity precision npv claimed"),
-    )),
+    ), "best_threshold?"),
     Table("abstentions", (
         SLICE, MODEL, *of("text", "chosen_by"), *of("cut?", "threshold low high"),
         *of("share", "coverage"),
@@ -31,10 +31,10 @@ TABLES = (
         *of("share", "accuracy"), Column("accuracy_of_all", "share", "accuracy of all"),
         *of("share", "sensitivity specificity precision npv"),
         *of("number?", "cost cost_of_all aurc"),
-    )),
+    ), "abstain?"),
     Table("risk", (
         SLICE, MODEL, *of("number", "distance"), *of("part", "coverage risk"),
-    )),
+    ), "abstain?"),
 )  # fmt: skip
 ON_OTHERS = "on rows that did not choose the threshold"
 MEANINGS: Mapping[str, str] = {

@@ -63,8 +63,15 @@ def _cut(row: Row) -> Answer:
     limited = row["limited"]
     if isinstance(limited, Estimate) and limited.value is not None:
         said = f"{_title(row)} {_with(limited)} and {said}"
-    text = f"{what}: {said} {OTHERS}, {title} {_with(value)} on those that did."
+    text = f"{what}: {said} {OTHERS}, {title} {_with(value)} on those that did{_wanders(row)}."
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
+
+
+def _wanders(row: Row) -> str:
+    """Say between which thresholds the rule chooses on tables drawn again."""
+    low, high = row["threshold_low"], row["threshold_high"]
+    known = row["rule"] not in (NEVER, ALWAYS) and None not in (low, high)
+    return f"; drawn again, rows would choose {_at(low)} to {_at(high)}" if known else ""
 
 
 def _title(row: Row) -> str:
