@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.errors import UsageError
 from clfeval.methods.report.options import ReportOptions
-from clfeval.result import Result
+from clfeval.result import Result, Warn
 
 G = TypeVar("G")
 SHARED = ("level", "seed", "totals")  # and no intervals at all
@@ -49,9 +49,18 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Result:
     from clfeval.methods.mlcps.options import MlcpsOptions
     from clfeval.methods.mlcps.result import mlcps_result
 
-    options = _as(MlcpsOptions, asked, source="predictions").over(DEFAULT)
-    given = of_predictions(_predictions(sample, "mlcps"), DEFAULT, options)
-    return mlcps_result(given, options, sample.roles, other=None)
+    counted, notes = _predictions(sample, "mlcps"), list[Warn]()
+    options = _as(MlcpsOptions, asked, source="predictions")
+    if sample.roles.cluster is not None:
+        options = replace(options, interval="none")
+        text = "MLcps has no intervals here: its bootstrap draws rows, and these are in clusters"
+        notes.append(Warn("no-cluster-bootstrap", text))
+    if sample.roles.by:
+        notes.append(Warn("whole-table", "MLcps is of all rows, not of slices"))
+    options = options.over(DEFAULT)
+    given = of_predictions(counted, DEFAULT, options)
+    found = mlcps_result(given, options, sample.roles, other=None)
+    return replace(found, warnings=(*found.warnings, *notes))
 
 
 _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}

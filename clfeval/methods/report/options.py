@@ -191,6 +191,11 @@ class ReportOptions(Sure):
         return (*self.margin, *self.resolution)
 
     @property
+    def cuts(self) -> bool:
+        """True where thresholds are to be chosen, or rows to be left without an answer."""
+        return bool(self.best_threshold or self.abstain)
+
+    @property
     def rules(self) -> tuple[CutRule, ...]:
         """What thresholds are chosen by."""
         if not self.best_threshold:

@@ -34,12 +34,9 @@ from clfeval.methods.report.contests import (
     held_together,
     observed_values,
 )
-from clfeval.methods.report.cutting.said import cutting_answer
-from clfeval.methods.report.cutting.tables import check_scored
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
-from clfeval.methods.report.runs import Runs, check_runs, each_run, over_runs
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
@@ -52,7 +49,7 @@ from clfeval.methods.report.together import (
     by_worth,
 )
 from clfeval.methods.report.within import Within, compared_within, inside_votes
-from clfeval.result import Estimate, Result, Row, Rows, estimate, whole
+from clfeval.result import Answer, Estimate, Result, Row, Rows, estimate, whole
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -61,6 +58,8 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
     if options.run is not None:
+        from clfeval.methods.report.runs import Runs, check_runs, each_run, over_runs
+
         check_runs(options, sample.slices[None].models)
         each, counted = each_run(sample)
         runs = Runs.of(counted)
@@ -74,7 +73,10 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
-    check_scored(options, sample.thresholds, scored=any_scored(sample))
+    if options.cuts:
+        from clfeval.methods.report.cutting.tables import check_scored
+
+        check_scored(options, sample.thresholds, scored=any_scored(sample))
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
@@ -120,7 +122,13 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
     told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
-    cuts = cutting_answer(tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models)
+    cuts: tuple[Answer, ...] = ()
+    if options.cuts:
+        from clfeval.methods.report.cutting.said import cutting_answer
+
+        cuts = cutting_answer(
+            tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
+        )
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},

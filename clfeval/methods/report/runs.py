@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan, sqrt
+from math import hypot, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.inference.gaps import chances
 from clfeval.inference.resampling import corrected_t
-from clfeval.inference.shares import holm
-from clfeval.inference.special import critical_value, student_quantile
+from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.report.against import holm_known
 from clfeval.methods.report.contests import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import ALL_PAIRS, BEST, pairs_of
@@ -25,7 +25,7 @@ from clfeval.result import Answer, Estimate, Result, Row, Warn, estimate
 from clfeval.words import between, listed, many, named, number, quoted
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
-CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, t"
+CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
 NONE = "none"
 LISTED = 3  # runs by name
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
@@ -119,7 +119,7 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
     models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
     if options.reference is not None and level is not None:
         tables["run_comparisons"] = [
-            *_compared(values, models, runs, options.reference, level, _paired(each, prefix, level))
+            *_compared(values, models, runs, options.reference, level, _paired(each, prefix))
         ]
     lead = next((name for name in LEADS if any(
         row["metric"] == name and estimate(row["mean"]).value is not None for row in spread
@@ -134,17 +134,20 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
 
 
 def mean_of(
-    values: Floats, errors: Floats, runs: Runs, level: float | None
+    each: Sequence[Estimate], runs: Runs, level: float | None
 ) -> tuple[float, float, float, float, str]:
     """Return the mean over runs, the SD between them, limits of the mean and the method.
 
-    folds: variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
-    average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: S²/J + the square
-    of the mean standard error, as if rows erred alike in every run: they are the same rows; with
-    Welch's degrees of freedom. Without errors, as of what is resampled, of runs alone.
+    each: what is known in each run, with its limits by the rows. folds: variance
+    (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on average, n_train
+    the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t S / sqrt(J) and
+    of how far, on average, the limits of a run lie from its value: rows err alike in every run, for
+    they are the same. No limits where those of a run are not known.
 
-    Source: Nadeau and Bengio 2003, Machine Learning 52:239; Welch 1947, Biometrika 34:28.
+    Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
+    Medicine 27:1693.
     """
+    values = np.array([one.value for one in each], np.float64)
     j, mean = len(values), float(values.mean()) if len(values) else nan
     sd = float(values.std(ddof=1)) if j > 1 else nan
     if j < 2 or runs.kind is None or level is None:
@@ -154,41 +157,28 @@ def mean_of(
             return mean, sd, nan, nan, NONE
         found = corrected_t(values, runs.train, level=level)
         return mean, sd, found.low, found.high, CORRECTED
-    of_runs, of_rows = sd**2 / j, float(errors.mean()) ** 2
-    total = of_runs + of_rows
-    if isnan(total) or not total:
+    between_runs = float(student_quantile(j - 1, level=level)) * sd / sqrt(j)
+    ends = np.array([(one.low, one.high) for one in each], np.float64).mean(axis=0)  # None is NaN
+    below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
+    if isnan(below + above) or not below + above:
         return mean, sd, nan, nan, NONE
-    df = (j - 1) * (total / of_runs) ** 2 if of_runs else np.inf
-    reach = float(student_quantile(df, level=level)) * sqrt(total)
-    return mean, sd, mean - reach, mean + reach, SAME
+    return mean, sd, mean - below, mean + above, SAME
 
 
-def _error(value: Estimate, level: float | None) -> float:
-    """Return the standard error that limits are as wide as; NaN without them."""
-    if value.low is None or value.high is None or level is None:
-        return nan
-    return (value.high - value.low) / 2 / critical_value(level)
-
-
-def _paired(each: Result, prefix: str, level: float) -> dict[tuple[str, str, str, str], float]:
-    """Return the errors of differences on the same rows: measure, model, reference and run."""
-    found = dict[tuple[str, str, str, str], float]()
-    for row in each.tables.get("slice_comparisons", ()):
-        who = tuple(str(row[name]) for name in ("metric", "model", "reference"))
-        run = str(row["slice"]).removeprefix(prefix)
-        found[who[0], who[1], who[2], run] = _error(estimate(row["difference"]), level)
-    return found
+def _paired(each: Result, prefix: str) -> dict[tuple[str, str, str, str], Estimate]:
+    """Return the differences on the rows of each run: by measure, model, reference and run."""
+    return {
+        (str(row["metric"]), str(row["model"]), str(row["reference"]),
+         str(row["slice"]).removeprefix(prefix)): estimate(row["difference"])
+        for row in each.tables.get("slice_comparisons", ())
+    }  # fmt: skip
 
 
 def _spread(key: tuple[str, str], mine: Mapping[str, Row], runs: Runs, level: float | None) -> Row:
     metric, model = key
     measure = CATALOG[metric.partition(":")[0]]
     known = [row for row in mine.values() if estimate(row["value"]).value is not None]
-    values = np.array([estimate(row["value"]).value for row in known], np.float64)
-    errors = np.array([
-        _error(estimate(row["value"]), level) if row["se"] is None else row["se"] for row in known
-    ], np.float64)  # fmt: skip
-    mean, sd, low, high, method = mean_of(values, errors, runs, level)
+    mean, sd, low, high, method = mean_of([estimate(row["value"]) for row in known], runs, level)
     value = Estimate(None, reason=next(
         (estimate(row["value"]).reason for row in mine.values()), "too_few_rows"))  # fmt: skip
     if known:
@@ -225,12 +215,12 @@ def _of_metric(row: Row, means: Mapping[Any, Row]) -> Row:
 
 def _compared(
     values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float,
-    paired: Mapping[tuple[str, str, str, str], float],
+    paired: Mapping[tuple[str, str, str, str], Estimate],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the mean difference of models over their runs in common, with p by Holm's rule.
 
-    paired: its error in each run by the rows, without which runs of the same rows tell nothing of
-    other rows.
+    paired: the difference in each run with its limits by the rows, without which runs of the same
+    rows tell nothing of other rows.
     """
     for metric in dict.fromkeys(metric for metric, _ in values):
         rows, sign = list[dict[str, Any]](), CATALOG[metric.partition(":")[0]].sign
@@ -238,12 +228,13 @@ def _compared(
             one, other = (values.get((metric, models[at]), {}) for at in (i, j))
             both = {run: (estimate(one[run]["value"]).value, estimate(other[run]["value"]).value)
                     for run in one if run in other}  # fmt: skip
-            known = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
-            apart = np.array([*known.values()])
-            errors = [paired.get((metric, models[i], models[j], run), nan) for run in known]
-            mean, sd, low, high, method = mean_of(apart, np.array(errors), runs, level)
-            p = _chance(mean, low, high, len(apart) - 1, level)
-            if runs.kind is not None and len(apart) > 1 and not apart.any():
+            apart = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
+            by_rows = [paired.get((metric, models[i], models[j], run), Estimate(None))
+                       for run in apart]  # fmt: skip
+            each = [replace(at, value=d) for at, d in zip(by_rows, apart.values(), strict=True)]
+            mean, sd, low, high, method = mean_of(each, runs, level)
+            p = float(chances(mean, low, high, len(apart) - 1, level=level))
+            if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
             rows.append({
                 "metric": metric, "model": models[i], "reference": models[j], "runs": len(apart),
@@ -251,23 +242,12 @@ def _compared(
                     mean, *((None, None) if isnan(low) else (low, high))),
                 "sd": None if isnan(sd) else sd, "p": p, "method": method,
             })  # fmt: skip
-        tested = iter(holm([row["p"] for row in rows if row["p"] is not None]))
-        for row in rows:
-            adjusted = None if row["p"] is None else next(tested)
-            told = None if adjusted is None or not sign else UNDECIDED
-            if told and adjusted is not None and adjusted < 1 - level:
+        for row, adjusted in zip(rows, holm_known([row["p"] for row in rows]), strict=True):
+            told = None if isnan(adjusted) or not sign else UNDECIDED
+            if told and adjusted < 1 - level:
                 told = BETTER if sign * (row["difference"].value or 0.0) > 0 else WORSE
-            yield {**row, "p_adjusted": adjusted, "verdict": told}
-
-
-def _chance(mean: float, low: float, high: float, df: float, level: float) -> float | None:
-    """Return the p-value that a mean difference with such limits is 0; None without limits."""
-    if isnan(low):
-        return None
-    from scipy.special import stdtr
-
-    t = abs(mean) / ((high - low) / 2) * float(student_quantile(df, level=level))
-    return float(2 * stdtr(df, -t))
+            known = [None if isnan(one) else one for one in (row["p"], adjusted)]
+            yield {**row, "p": known[0], "p_adjusted": known[1], "verdict": told}
 
 
 def _answer(
@@ -281,13 +261,15 @@ def _answer(
         yield Answer("no-position", f"{measure.title} is undefined in every run.")
         return
     first = max(known, key=lambda row: measure.sign * (estimate(row["mean"]).value or 0.0))
-    found, model = estimate(first["mean"]), str(first["model"])
-    best = "has a" if len(mine) == 1 else "has the largest"
+    found = estimate(first["mean"])
+    models = [str(row["model"]) for row in known if estimate(row["mean"]).value == found.value]
+    best = "has a" if len(mine) == 1 else "has the largest" if len(models) == 1 else (
+        "have the largest")  # fmt: skip
     size = between(found.value or 0.0, found.low, found.high)
     apart = "" if first["sd"] is None else f", SD {number(float(str(first['sd'])))}"
     over = many(float(str(first["runs"])), "run")
-    text = f"{quoted(model)} {best} mean {measure.title} over {over}, {size}{apart}."
-    yield Answer("best", text, (model,), lead, found.value, found.low, found.high)
+    text = f"{named(models)} {best} mean {measure.title} over {over}, {size}{apart}."
+    yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
     yield from _told(lead, compared, runs)
     if level is None or found.low is None:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 
@@ -31,17 +30,23 @@ from clfeval.methods.report.curves import (
     distribution_rows,
     threshold_rows,
 )
-from clfeval.methods.report.cutting.tables import TABLES as CUT_TABLES
-from clfeval.methods.report.cutting.tables import cut_tables
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.redrawn import by_draws
 from clfeval.methods.report.rests import Everybody
 from clfeval.methods.report.slices import Key, Rest, sliced
 from clfeval.methods.report.together import Together, alike, by_rows, row_by_row
 from clfeval.methods.report.within import compared_inside, in_slices
 from clfeval.result import Row, Rows
 
-TABLES = (*CUT_TABLES, "calibration", "thresholds", "decision", "distribution", "curves")
+TABLES = (
+    "cutoffs",
+    "abstentions",
+    "risk",
+    "calibration",
+    "thresholds",
+    "decision",
+    "distribution",
+    "curves",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +108,10 @@ def scores_of(
         )  # fmt: skip
         if together is not None:
             stood[each.name] = together
-    stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
+    if options.reference is not None:
+        from clfeval.methods.report.redrawn import by_draws
+
+        stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
                       options.reference, options.certainty)  # fmt: skip
     same = alike(dict(zip(names, every.scores, strict=True)))
     tables = {name: stacked(some) for name, some in parts.items() if some}
@@ -154,9 +162,13 @@ def _of_model(
                 if (found := row_by_row(one, cut, here, of.take(place.take(rows)),
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
-        for table, some in chain(_curves(label, model, here, options, sample),
-                                 cut_tables(label, model, here, cut, options)):  # fmt: skip
+        for table, some in _curves(label, model, here, options, sample):
             tables.append((table, label, some))
+        if options.cuts:
+            from clfeval.methods.report.cutting.tables import cut_tables
+
+            for table, cuts in cut_tables(label, model, here, cut, options):
+                tables.append((table, label, cuts))
     moved = dict[str, tuple[float, Floats]]()
     for one in held:
         if (found := row_by_row(one, cut, whole, place, every.truth)) is not None:

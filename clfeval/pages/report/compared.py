@@ -164,7 +164,8 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     if len(pairs) > 1:
         tests = many(len(pairs), "comparison")
         if result.parameters["reference"] == "best":  # chosen on these rows, of all pairs
-            tests = f"all {many(len(pairs) * (len(pairs) + 1) // 2, 'pair')} of models"
+            models = int(result.summary["models"])
+            tests = f"all {many(models * (models - 1) // 2, 'pair')} of models"
         note += f"; p and verdict for {tests} by each measure together"
     if len(references) == 1:
         title = f"Difference from {quoted(*references)}, on the same rows"

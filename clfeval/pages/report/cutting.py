@@ -36,7 +36,7 @@ TABLES = (
         SLICE, MODEL, *of("number", "distance"), *of("part", "coverage risk"),
     ), "abstain?"),
 )  # fmt: skip
-ON_OTHERS = "on rows that did not choose the threshold"
+ON_OTHERS = "to expect on other rows"
 MEANINGS: Mapping[str, str] = {
     "chosen_by": "the rule: what is to be best, or the limit that is to be kept to",
     "cutoffs.threshold": "the best by the rule: from there up a score is positive; none where "
@@ -52,7 +52,8 @@ MEANINGS: Mapping[str, str] = {
         ("tn", "negative rows that are called negative"))},
     "cutoffs.measure": "what is to be best: within a limit specificity where the limit is on what "
     "misses cost, else sensitivity",
-    "cutoffs.value": "its value at the threshold on the rows that chose it, which flatters",
+    "cutoffs.value": "its value at the threshold on the rows that chose it, which flatters where "
+    "it is to be best",
     "honest": "the same on other rows: less the luck of the choice, which drawing the rows again "
     "tells",
     "limited": "the measure of the limit on other rows, by the same road",
@@ -84,7 +85,8 @@ MEANINGS: Mapping[str, str] = {
     "risk.coverage": "share of the rows that have an answer",
     "risk": "share of errors among them",
     "drawn again": "between which thresholds most tables of rows drawn again choose",
-    "here": "what is to be best, on the rows that chose the threshold: it flatters",
+    "here": "what is to be best, on the rows that chose the threshold: it flatters, or the limit "
+    "does",
     "on others": f"the same {ON_OTHERS}",
     "zone": "of a share: the rows nearest the threshold in force; cost: where both answers cost "
     "more than none (Chow)",

@@ -17,6 +17,7 @@ from scipy.stats import t as student
 
 from clfeval.inference.delong import delong_auc
 from clfeval.methods.report.runs import FOLDS, REPEATS, Runs, mean_of
+from clfeval.result import Estimate
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
@@ -60,10 +61,10 @@ def _folds(rows: int, k: int, replicates: int) -> tuple[list[list[Arrays]], floa
             test = place == fold
             line = _discriminant(x[~test], y[~test])
             true.append(float(ndtr(line @ shift / sqrt(2 * line @ line))))
-            values.append(_area(x[test] @ line, y[test])[0])
-        _, _, low, high, _ = mean_of(np.array(values), np.full(k, np.nan), runs, LEVEL)
+            values.append(_area(x[test] @ line, y[test]))
+        _, _, low, high, _ = mean_of(values, runs, LEVEL)
         ends.append((low, high))
-        plain.append(_plain(np.array(values)))
+        plain.append(_plain(np.array([one.value for one in values])))
     return [ends, plain], float(np.mean(true))
 
 
@@ -74,8 +75,8 @@ def _seeds(rows: int, many: int, replicates: int) -> tuple[list[list[Arrays]], f
         y = np.arange(rows) % 2 == 0
         score = y * 1.3 + rng.standard_normal(rows)
         found = [_area(score + NOISE * rng.standard_normal(rows), y) for _ in range(many)]
-        values, errors = np.array(found).T
-        _, _, low, high, _ = mean_of(values, errors, runs, LEVEL)
+        values = np.array([one.value for one in found])
+        _, _, low, high, _ = mean_of(found, runs, LEVEL)
         ends.append((low, high))
         plain.append(_plain(values))
     return [ends, plain], float(ndtr(1.3 / sqrt(2 * (1 + NOISE**2))))
@@ -92,8 +93,8 @@ def _discriminant(x: Arrays, y: Arrays) -> Arrays:
     return np.linalg.solve(within.T @ within, x[y].mean(axis=0) - x[~y].mean(axis=0))
 
 
-def _area(scores: Arrays, y: Arrays) -> tuple[float, float]:
-    """Return the area of scores that do not tie, and its standard error."""
+def _area(scores: Arrays, y: Arrays) -> Estimate:
+    """Return the area of scores that do not tie, with its limits."""
     positive = y[np.argsort(scores)]
     found = delong_auc(positive, ~positive, level=LEVEL)
-    return found.value, sqrt(found.variance)
+    return Estimate(found.value, found.low, found.high)

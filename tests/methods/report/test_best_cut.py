@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -21,9 +23,12 @@ from clfeval.inference.resampling import stream
 from clfeval.methods.report.cutting.chosen import redrawn, thinned
 from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.result import Estimate, Result
+from clfeval.views.csv import csv_lines
+from clfeval.words import exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 
+CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 Cells = tuple[float, float, float, float]  # TP, FP, FN, TN
 
 
@@ -218,9 +223,9 @@ def test_other_rows_are_never_better_and_the_answer_says_so(
     assert said.value == honest.value
     if honest.value is not None and value.value is not None:
         assert honest.value <= value.value + 1e-12
-        assert "on rows that did not choose it" in said.text
+        assert "to expect on other rows" in said.text
     else:
-        assert "did not choose" not in said.text
+        assert "to expect" not in said.text
 
 
 def test_repeated_rows_and_weights_are_the_same() -> None:
@@ -394,3 +399,26 @@ def test_nothing_changes_for_who_does_not_ask() -> None:
     assert {"cutoffs", "abstentions", "risk"} & {*plain.tables} == set()
     assert all(asked.tables[name] == found for name, found in plain.tables.items())
     assert [one.code for one in asked.answer][:2] == ["best-cut", "abstention"]
+
+
+@pytest.mark.parametrize("rules", [["mcc", "sens>=.9"], ["sens>=.9", "mcc"], ["mcc"]])
+def test_every_row_of_the_file_has_all_columns(rules: list[str]) -> None:
+    """A rule without a limit has no limited measure, and four empty cells for it."""
+    found = clfeval.report(CANCER, positive="malignant", best_threshold=rules)
+    lines = list(csv.reader(csv_lines(found, "cutoffs")))
+    assert {len(line) for line in lines} == {len(lines[0])}
+    assert "limited_high" in lines[0]
+    frame = found.frame("cutoffs")
+    assert frame.height == len(rules) * 6
+    assert frame.filter(pl.col("chosen_by") == "mcc")["limited"].null_count() == 6
+
+
+def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> None:
+    found = clfeval.report(
+        CANCER, positive="malignant", model="svm", best_threshold=["mcc", "f1", "j_index", "kappa"]
+    )
+    said = [one.text for one in found.answer if one.code == "best-cut"]
+    row = found.tables["cutoffs"][0]
+    low, high = (exact(cast(float, row[f"threshold_{end}"])) for end in ("low", "high"))
+    assert f"choose {low} to {high}" in said[0]
+    assert said[1].endswith("; by 2 more rules see below.")

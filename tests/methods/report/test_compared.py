@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
+from clfeval.pages import page_of
 from clfeval.result import Estimate, Result
 from tests.methods.report.bleeding import patients
+
+CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 
 
 def rows(result: Result, metric: str) -> dict[str, Any]:
@@ -343,3 +347,21 @@ def test_of_several_classes_cochrans_q_is_of_right_and_wrong() -> None:
     expected = cochrans_q(np.array([one == truth for one in said.values()]).T.astype(int))
     row = together(pl.DataFrame({"truth": truth, **said}), positive=None)
     assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
+
+
+def test_measures_that_options_name_stand_behind_the_one_that_leads() -> None:
+    found = clfeval.report(
+        CANCER, positive="malignant", reference="svm", measure="ks", margin={"mcc": 0.05}
+    )
+    page = found.frame("comparisons")
+    assert page["metric"][0] == "roc_auc"  # in files as ever
+    shown = next(one for one in page_of("report").shown(found, 3) if one.table == "comparisons")
+    order = list(dict.fromkeys(str(row["metric"]) for row in shown.rows or ()))
+    assert order[:3] == ["roc_auc", "mcc", "ks"]
+    assert sorted(order) == sorted(set(page["metric"]))
+
+
+def test_the_best_is_one_of_all_pairs() -> None:
+    """Of six models 6 x 5 / 2 pairs are tested, five of which are shown."""
+    found = clfeval.report(CANCER, positive="malignant", reference="best")
+    assert "p and verdict for all 15 pairs of models" in " ".join(str(found).split())

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn import metrics as sk
+from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval import DataError, UsageError
@@ -99,30 +100,82 @@ def test_unequal_folds_count_alike_and_the_ratio_is_of_their_mean_size() -> None
     assert row["mean"].low == pytest.approx(values.mean() - reach)
 
 
+def reaching(values: Any, each: list[Any], way: int) -> float:
+    """Return how far limits of a mean over runs of the same rows reach: square-and-add."""
+    between = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    rows = np.mean([abs((one.low, one.high)[way] - one.value) for one in each])
+    return float(np.hypot(between, rows))
+
+
 def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
-    """S²/6 + (mean standard error)²: rows err alike in every run. Welch's degrees of freedom."""
+    """t S / sqrt(6), and how far on average the limits of one seed alone reach: both squared."""
     data = seeds()
     result = clfeval.report(data, run="seed", reference="m0")
-    values = by_run(data, "seed", OF["brier"])
-    losses = by_run(data, "seed", lambda y, x: stats.sem((x - y) ** 2))
-    between, rows = values.var(ddof=1) / 6, losses.mean() ** 2
-    df = 5 * ((between + rows) / between) ** 2
-    reach = stats.t.ppf(0.975, df) * np.sqrt(between + rows)
-    row = spread(result, "brier")
-    assert row["mean"].high == pytest.approx(values.mean() + reach)
-    assert row["method"] == "runs and rows, t"
-    d = by_run(data, "seed", OF["brier"], "m1") - values
-    assert against(result, "brier")["p"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
-    assert against(result, "brier")["method"] == "runs alone, t"
+    alone = [clfeval.report(part, ignore="seed", reference="m0", margin={"roc_auc": 0.01})
+             for part in data.partition_by("seed", maintain_order=True)]  # fmt: skip
+    for metric in ("brier", "roc_auc"):
+        values, row = by_run(data, "seed", OF[metric]), spread(result, metric)
+        each = [one.tables["models"][0][metric] for one in alone]
+        for way, end in enumerate((row["mean"].low, row["mean"].high)):
+            off = (1, -1)[way] * reaching(values, each, way)
+            assert end == pytest.approx(values.mean() - off, rel=1e-9)
+        assert row["method"] == "runs and rows, square-and-add"
+    found, d = against(result, "roc_auc"), by_run(data, "seed", OF["roc_auc"], "m1") - values
+    pairs = [next(row["difference"] for row in one.tables["comparisons"]
+                  if row["metric"] == "roc_auc") for one in alone]  # fmt: skip
+    ends = found["difference"].low, found["difference"].high
+    expected = [d.mean() - reaching(d, pairs, 0), d.mean() + reaching(d, pairs, 1)]
+    assert ends == pytest.approx(expected, rel=1e-9)
+    near = min(map(abs, (ends[0] - d.mean(), ends[1] - d.mean())), default=0.0)
+    t = abs(d.mean()) / near * stats.t.ppf(0.975, 5)
+    assert found["p"] == pytest.approx(2 * stats.t.sf(t, 5), rel=0.2)  # by the limit towards 0
+    assert (found["p"] < 0.05) == (ends[0] > 0 or ends[1] < 0)
+    assert against(result, "brier")["p"] is None  # is not compared within runs
+    named = clfeval.report(data, run="seed", reference="m0", measure="brier")
+    assert against(named, "brier")["p"] is not None
     assert "the same 80 rows" in result.answer[-1].text
-    assert "over other runs on these rows" in result.answer[1].text
+
+
+def test_near_an_end_the_mean_is_no_surer_than_the_rows_of_a_run() -> None:
+    """Areas of 1 have no error, but exact limits; those of the mean reach as far."""
+    truth, runs = np.arange(40) % 2, []
+    for seed in range(4):
+        score = truth + 0.3 * np.random.default_rng(seed).random(40)
+        runs.append(pl.DataFrame({"id": range(40), "seed": seed, "truth": truth, "m": score / 2}))
+    result = clfeval.report(pl.concat(runs), run="seed", id="id")
+    mean = spread(result, "roc_auc", "m")["mean"]
+    each = clfeval.report(runs[0], id="id", ignore="seed").tables["models"][0]["roc_auc"]
+    assert (mean.value, mean.low, mean.high) == (1.0, each.low, 1.0)
+    assert mean.low < 0.95
+
+
+def test_equal_models_are_both_the_largest_and_what_is_not_known_is_counted() -> None:
+    data = folds(40, 40, 40, 40).with_columns(twin=pl.col("m1"), all_one=pl.lit(0.5))
+    result = clfeval.report(data, run="fold", reference="m1")
+    assert result.answer[0].models == ("m1", "twin")
+    rows = [row for row in result.tables["run_comparisons"] if row["metric"] == "roc_auc"]
+    p = {str(row["model"]): row["p"] for row in rows}
+    assert p["twin"] == 1.0
+    known = [1.0 if one is None else one for one in p.values()]
+    for row, expected in zip(rows, multipletests(known, method="holm")[1], strict=True):
+        assert row["p_adjusted"] is None or row["p_adjusted"] == pytest.approx(expected)
+    assert {row["verdict"] for row in rows} <= {"better", "worse", "undecided", None}
+
+
+def test_one_truth_an_id() -> None:
+    data = seeds().with_columns(
+        truth=pl.when((pl.col("id") == 3) & (pl.col("seed") == 1)).then(1 - pl.col("truth"))
+        .otherwise(pl.col("truth"))
+    )  # fmt: skip
+    with pytest.raises(DataError, match="column 'id': '3' has another truth in another run"):
+        clfeval.report(data, run="seed")
 
 
 def test_runs_that_share_most_rows_are_no_folds_and_those_that_share_few_are() -> None:
     """Six seeds, one without a row; and each row in two of six folds: 26.7 of 80 rows, 1/3."""
     data = seeds()
     lacking = clfeval.report(data.filter((pl.col("seed") > 0) | (pl.col("id") > 0)), run="seed")
-    assert spread(lacking, "brier")["method"] == "runs and rows, t"
+    assert spread(lacking, "brier")["method"] == "runs and rows, square-and-add"
     assert lacking.answer[-1].text.startswith("Runs share most of their 80 rows")
     twice = clfeval.report(data.filter((pl.col("id") - pl.col("seed")) % 3 == 0), run="seed")
     some = data.filter((pl.col("id") - pl.col("seed")) % 3 == 0)

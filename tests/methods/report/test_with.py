@@ -122,3 +122,16 @@ def test_of_many_classes_one_has_to_be_named() -> None:
         clfeval.report(FIXTURES / "digits" / "labels.csv", methods="mars")
     found = clfeval.report(FIXTURES / "digits" / "labels.csv", methods="mars", positive="8")
     assert found.methods["mars"].tables["models"]
+
+
+def test_mlcps_says_what_it_does_not_look_at() -> None:
+    """Rows eight times over, in clusters of one row's copies, tell no more than the rows."""
+    data = pl.read_csv(CANCER).select("truth", "svm", "knn").with_row_index("patient")
+    found = clfeval.report(
+        pl.concat([data] * 8), positive="malignant", cluster="patient", methods=["mlcps", "mars"]
+    )
+    one = found.methods["mlcps"]
+    assert {row["mlcps"].low for row in one.tables["models"]} == {None}
+    assert "its bootstrap draws rows" in " ".join(note.message for note in one.warnings)
+    sliced = clfeval.report(CANCER, positive="malignant", by="truth", methods="mlcps")
+    assert "MLcps is of all rows" in str(sliced)

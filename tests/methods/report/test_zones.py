@@ -148,9 +148,10 @@ def test_the_threshold_in_force_is_the_middle() -> None:
 
 def test_scores_without_a_threshold_have_no_zone_and_costs_need_probabilities() -> None:
     rows = [(float(i) - 10, int(i % 2)) for i in range(20)]
-    share, cost = report(rows, abstain=["10%", "cost:fp=1,fn=1,abstain=.2"]).tables["abstentions"]
-    reasons = [getattr(row["accuracy"], "reason", None) for row in (share, cost)]
-    assert reasons == ["needs_threshold", "not_probabilities"]
+    (cost,) = report(rows, abstain="cost:fp=1,fn=1,abstain=.2").tables["abstentions"]
+    assert getattr(cost["accuracy"], "reason", None) == "not_probabilities"
+    with pytest.raises(UsageError, match="about rows near the threshold, and nobody knows it"):
+        report(rows, abstain=["10%", "cost:fp=1,fn=1,abstain=.2"])
     (row,) = report(rows, abstain="10%", threshold=0).tables["abstentions"]
     assert (row["low"], row["high"]) in [(-1.0, 1.0), (0.0, 1.0), (0.0, 2.0), (-1.0, 2.0)]
     found = judged(rows, row)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.cutting.chosen import ALWAYS, NEVER, UNMET
 from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import between, exact, number, percent, quoted
+from clfeval.words import between, exact, many, number, percent, quoted
 
 MOST = 2  # rules, and zones, of which a screen has a sentence each
 NOWHERE = {
@@ -15,7 +16,7 @@ NOWHERE = {
     "not_probabilities": "costs need probabilities, and its scores are none",
     "infinite_scores": "some of its scores are infinite",
 }
-OTHERS = "on rows that did not choose it"
+OTHERS = "to expect on other rows"
 
 
 def cutting_answer(
@@ -35,8 +36,12 @@ def _each(
     there = [str(row["model"]) for row in whole]
     model = next((one for one in models if one in there), there[0] if there else None)
     mine = [row for row in whole if row["model"] == model]
-    for row in mine[:MOST]:
-        yield say(row)
+    for i, row in enumerate(mine[:MOST]):
+        said, more = say(row), len(mine) - MOST
+        if more > 0 and i == MOST - 1:
+            text = f"{said.text[:-1]}; by {many(more, 'more rule')} see below."
+            said = replace(said, text=text)
+        yield said
 
 
 def _cut(row: Row) -> Answer:
@@ -63,7 +68,7 @@ def _cut(row: Row) -> Answer:
     limited = row["limited"]
     if isinstance(limited, Estimate) and limited.value is not None:
         said = f"{_title(row)} {_with(limited)} and {said}"
-    text = f"{what}: {said} {OTHERS}, {title} {_with(value)} on those that did{_wanders(row)}."
+    text = f"{what}: {said} {OTHERS}, {title} {_with(value)} on these{_wanders(row)}."
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
 
 

@@ -11,8 +11,6 @@ from clfeval.methods.report.cutting.zones import abstention_rows, risk_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.result import Row
 
-TABLES = ("cutoffs", "abstentions", "risk")
-
 
 def cut_tables(
     label: str | None, model: str, counts: ScoreCounts, cut: float | None, options: ReportOptions
