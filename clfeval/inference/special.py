@@ -128,23 +128,32 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     Errors: ValueError unless 0 < level < 1.
     Source: Johnson, Kotz and Balakrishnan 1995, Continuous Univariate Distributions 2, chapter 28.
     """
-    given, tail, z = np.asarray(df, np.float64), tail_of(level), critical_value(level)
+    given, tail = np.asarray(df, np.float64), tail_of(level)
     free = given.ravel()
-    each = ((27, 339, 930, -1782, -765, 17955), (79, 776, 1482, -1920, -945), (3, 19, 17, -15),
-            (5, 16, 3), (1, 1), (1,))  # fmt: skip
-    parts = (368640, 92160, 384, 96, 4, 1)
-    terms = [np.polyval(one, z**2) / part for one, part in zip(each, parts, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(free > 0, z * np.polyval(terms, 1 / free), np.nan)
+        found = np.where(free > 0, np.polyval(_expansion(level), 1 / free), np.nan)
     some, few = (free >= _LEAST_DF) & (free < _MANY_DF), (free > 0) & (free < _LEAST_DF)
-    half = free[some] / 2
-    x, _ = beta_quantiles(tail, (half, half), (half[:0], half[:0]))
-    found[some] = np.sqrt(free[some]) * (0.5 - x) / np.sqrt(x * (1 - x))
+    if some.any():
+        half = free[some] / 2
+        x, _ = beta_quantiles(tail, (half, half), (half[:0], half[:0]))
+        found[some] = np.sqrt(free[some]) * (0.5 - x) / np.sqrt(x * (1 - x))
     if few.any():  # their tails are longer than the method reaches
         from scipy.special import stdtrit
 
         found[few] = -stdtrit(free[few], tail)
     return np.asarray(found.reshape(given.shape))
+
+
+@cache
+def _expansion(level: float) -> tuple[float, ...]:
+    """Return Cornish and Fisher's polynomial of 1 / df, the highest power first."""
+    z = critical_value(level)
+    each = ((27, 339, 930, -1782, -765, 17955), (79, 776, 1482, -1920, -945), (3, 19, 17, -15),
+            (5, 16, 3), (1, 1), (1,))  # fmt: skip
+    parts = (368640, 92160, 384, 96, 4, 1)
+    return tuple(
+        z * float(np.polyval(one, z**2)) / part for one, part in zip(each, parts, strict=True)
+    )
 
 
 def _quantiles(p: Floats, z: Floats, a: Floats, b: Floats) -> Floats:
