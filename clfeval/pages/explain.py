@@ -19,7 +19,8 @@ from clfeval.schema import COMMON, Page
 ALL = "all"
 RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
-CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS}
+CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS,
+         "a reason why something is undefined": REASONS}  # fmt: skip
 BETTER = {
     "max": "more is better", "min": "less is better",
     "zero": "nearer to 0 is better", "one": "nearer to 1 is better",

@@ -366,7 +366,7 @@ REPORT: Mapping[str, str] = {
     "class taken for another": "the true class, what it was called, and how many of its rows were",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
-    "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "p, Holm": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
     "in the large": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",

@@ -129,7 +129,10 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
         parameters={**each.parameters, "reference": options.reference},
         summary={**each.summary, "runs": len(runs.names)},
         answer=tuple(_answer(lead, spread, tables.get("run_comparisons", ()), runs, level)),
-        warnings=(*each.warnings, *_notes(lead, values, runs, level)),
+        warnings=(
+            *each.warnings, *_notes(lead, values, runs, level),
+            *_alone(runs, each.parameters["cluster"], level),
+        ),
     )  # fmt: skip
 
 
@@ -324,6 +327,13 @@ def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
 def _best_first(row: Row) -> tuple[str, str]:
     pair = str(row["model"]), str(row["reference"])
     return pair if row["verdict"] == BETTER else pair[::-1]
+
+
+def _alone(runs: Runs, cluster: str | None, level: float | None) -> Iterator[Warn]:
+    """Say that limits by runs with rows of their own take these as independent, not clusters."""
+    if runs.kind == FOLDS and cluster is not None and level is not None:
+        text = f"limits over runs take runs for independent, whatever '{cluster}' they share"
+        yield Warn("runs-dependent", text)
 
 
 def _notes(lead: str, values: ByRun, runs: Runs, level: float | None) -> Iterator[Warn]:
