@@ -94,6 +94,29 @@ class ClusterCounts:
         each = self.totals(weights)
         return np.asarray(each @ each.T)
 
+    def ranges(self, m: int, first: Ints, last: Ints) -> Floats:
+        """Return the sums over clusters of products of TP, FP, P and N in t ranges, (t, 4, 4).
+
+        Of 2 m patterns, m places of positives and then of negatives: TP and FP are those of a range
+        of places, from `first` (t,) up to `last`, P and N those of all.
+        """
+        ends = np.unique(np.concatenate([first, last]))
+        low, high = np.searchsorted(ends, first), np.searchsorted(ends, last)
+        side, entry, width = self.place >= m, self._entry, len(ends) + 1
+        passed = np.searchsorted(ends, self.place % m, side="right")  # ends up to each entry
+        bounds, sums = np.append(self.starts, len(self.n)), np.zeros((len(first), 4, 4))
+        most = max(1, CELLS // (2 * width))  # clusters at a time
+        for start in range(0, len(self), most):
+            stop = min(start + most, len(self))
+            part = slice(bounds[start], bounds[stop])
+            code = (2 * (entry[part] - start) + side[part]) * width + passed[part]
+            rows = np.bincount(code, self.n[part], 2 * (stop - start) * width)
+            below = rows.reshape(-1, 2, width).cumsum(axis=2)  # each end, and all in the last place
+            inside = below[:, :, high] - below[:, :, low]
+            each = np.concatenate([inside, np.broadcast_to(below[:, :, -1:], inside.shape)], axis=1)
+            sums += np.einsum("cit,cjt->tij", each, each)
+        return sums
+
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and the kurtosis of each total about 0, (w,)."""
         each = self.totals(np.atleast_2d(np.asarray(weights)))

@@ -106,3 +106,23 @@ def test_equal_entries_are_one() -> None:
     assert made.n.tolist() == [5, 5]
     assert made.totals(np.array([[1.0, 10.0]])).tolist() == [[5.0, 50.0]]
     assert made.placed(np.array([1, 0])).totals(np.array([[1.0, 10.0]])).tolist() == [[50.0, 5.0]]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_ranges_of_scores_are_added_up_in_every_cluster(seed: int) -> None:
+    """Sums over clusters of products of TP, FP, P and N, entry by entry."""
+    rng = np.random.default_rng(seed)
+    m, entries, t = (int(rng.integers(1, most)) for most in (30, 200, 8))
+    names = [str(one) for one in rng.integers(0, 11, entries)]
+    place, n = rng.integers(0, 2 * m, entries), rng.integers(0, 4, entries)
+    ends = np.sort(rng.integers(0, m + 1, (2, t)), axis=0)
+    found = ClusterCounts.of(names, place, n).ranges(m, *ends)
+    for i, (first, last) in enumerate(ends.T.tolist()):
+        rows: dict[str, list[int]] = {name: [0, 0, 0, 0] for name in names}
+        for name, at, many in zip(names, place.tolist(), n.tolist(), strict=True):
+            side = int(at >= m)
+            rows[name][2 + side] += many
+            rows[name][side] += many * (first <= at - side * m < last)
+        for j in range(4):
+            for k in range(4):
+                assert found[i, j, k] == sum(one[j] * one[k] for one in rows.values())

@@ -39,11 +39,7 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
         whole = (np.full(len(first), part[-1]) for part in ends)
         sums = _alone(*(ends[:, last] - ends[:, first]), *whole)
     elif counts.clusters is not None:
-        kinds = np.repeat(np.eye(2), m, axis=1)
-        sums = np.empty((len(first), 4, 4))
-        for i, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            said = np.tile((np.arange(m) >= start) & (np.arange(m) < stop), 2)
-            sums[i] = counts.clusters.products(np.concatenate([kinds * said, kinds]))
+        sums = counts.clusters.ranges(m, first, last)
     names = tuple(map(str, range(len(first))))
     return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
