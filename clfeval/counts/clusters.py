@@ -29,9 +29,19 @@ class ClusterCounts:
     starts: Ints
 
     @classmethod
-    def of(cls, names: Sequence[str], place: Ints, n: Counts) -> ClusterCounts:
-        """Take entries, (r,) each, of clusters by name; equal ones are added up."""
-        known, code = np.unique(np.asarray(names, object), return_inverse=True)
+    def of(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
+        """Take entries, (r,) each, of clusters by name or number; equal ones are added up."""
+        if not isinstance(names, np.ndarray):
+            known, code = np.unique(np.asarray(names, object), return_inverse=True)
+            return cls._coded(known.tolist(), code, place, n)
+        numbers, code = np.unique(names, return_inverse=True)
+        texts = [str(number) for number in numbers.tolist()]
+        order = sorted(range(len(texts)), key=texts.__getitem__)  # that of names
+        return cls._coded([texts[i] for i in order], np.argsort(order)[code], place, n)
+
+    @classmethod
+    def _coded(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
+        """Take entries, (r,) each, of clusters by their place among sorted names."""
         order = np.lexsort((place, code))
         code, place, n = code[order], place[order], n[order]
         new = np.ones(len(n), bool)
@@ -39,7 +49,7 @@ class ClusterCounts:
         first = np.flatnonzero(new)
         n = np.add.reduceat(n, first) if len(n) else n
         code, place = code[first], place[first]
-        return cls(tuple(known.tolist()), place, n, np.searchsorted(code, np.arange(len(known))))
+        return cls(tuple(names), place, n, np.searchsorted(code, np.arange(len(names))))
 
     def __len__(self) -> int:
         """Return the number of clusters."""
@@ -52,7 +62,7 @@ class ClusterCounts:
 
     def placed(self, place: Ints) -> ClusterCounts:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
-        return ClusterCounts.of(self.owners, place[self.place], self.n)
+        return self._coded(self.names, self._entry, place[self.place], self.n)
 
     def less(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return it without the rows of another, whose pattern i stands at place[i] here."""

@@ -155,7 +155,7 @@ class ScoredRows:
 
 def _owners(n: Counts, owners: Ints | None) -> Owners:
     """Return the cluster of each row; without any, by what its weight counts among squares."""
-    return n.astype(np.float64) ** 2 if owners is None else list(map(str, owners.tolist()))
+    return n.astype(np.float64) ** 2 if owners is None else owners
 
 
 def scored_rows(kept: Kept) -> ScoredRows:

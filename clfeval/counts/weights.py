@@ -16,7 +16,7 @@ from clfeval.inference.resampling import resampled_weights
 
 T = TypeVar("T")
 _DIGITS = 9  # of a sum of squares: sums in another order differ beyond
-Owners = Sequence[str] | Floats  # the cluster of each entry, or the sum of its squared weights
+Owners = Sequence[str] | Counts  # the cluster of each entry, or the sum of its squared weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ def gathered(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | N
     """Return what is drawn by itself of entries, (r,) each, that show the pattern at `place`."""
     if owners is None:
         return None
-    if isinstance(owners, np.ndarray):
+    if isinstance(owners, np.ndarray) and owners.dtype.kind == "f":
         return RowWeights.of(owners, place, n, m)
     return ClusterCounts.of(owners, place, n)
 
