@@ -48,7 +48,8 @@ class RowWeights:
 
         Source: Kish 1965, Survey Sampling, section 11.7.
         """
-        return float(self.n.sum() ** 2 / self.squares.sum()) if len(self.n) else 0.0
+        squares = float(self.squares.sum())
+        return float(self.n.sum()) ** 2 / squares if squares else 0.0
 
     @property
     def weight(self) -> float:
