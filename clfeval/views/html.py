@@ -10,13 +10,12 @@ from clfeval.result import Result
 from clfeval.schema import PLOTS
 from clfeval.views.render import (
     BEST,
-    EVERYWHERE,
     Section,
+    beside,
     fold,
     gate_lines,
     headline,
     reasons,
-    said_once,
     section,
 )
 from clfeval.words import DIGITS, tame
@@ -60,9 +59,8 @@ def as_html(
     if plots:
         out.append(f"<details><summary>Plots</summary><pre>{escape(plots)}</pre></details>")
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    for part in result.methods.values():
-        shown_too = EVERYWHERE & {*names}
-        out.append(f"<hr>{as_html(said_once(part, result), digits=digits, names=shown_too)}")
+    for _, other, shown_too in beside(result, names):
+        out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
     return tame("\n".join(out))  # here alone: whatever a name holds, no reader is steered by it
 
 

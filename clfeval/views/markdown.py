@@ -9,13 +9,12 @@ from itertools import zip_longest
 from clfeval.result import Result
 from clfeval.views.render import (
     BEST,
-    EVERYWHERE,
     Section,
+    beside,
     fold,
     gate_lines,
     headline,
     reasons,
-    said_once,
     section,
 )
 from clfeval.words import DIGITS, tame
@@ -57,11 +56,9 @@ def markdown_lines(
     for warning in result.warnings:
         yield f"\n> {escape(warning.message)}\n"
     yield f"\n`{result.signature}`\n"
-    for part in result.methods.values():
+    for _, other, shown in beside(result, names):
         yield "\n"
-        yield from markdown_lines(
-            said_once(part, result), digits=digits, names=EVERYWHERE & {*names}
-        )
+        yield from markdown_lines(other, digits=digits, names=shown)
 
 
 def _table(part: Section) -> Iterator[str]:

@@ -285,10 +285,12 @@ def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
     ]  # fmt: skip
 
 
-def said_once(part: Result, whole: Result) -> Result:
-    """Return the result of another method without the notes that stand beside the whole."""
-    told = {warning.message for warning in whole.warnings}
-    return replace(part, warnings=tuple(one for one in part.warnings if one.message not in told))
+def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result, Collection[str]]]:
+    """Yield other commands' results, without notes that stand in this one, and what to show."""
+    told = {warning.message for warning in result.warnings}
+    for command, one in result.methods.items():
+        left = tuple(note for note in one.warnings if note.message not in told)
+        yield command, replace(one, warnings=left), EVERYWHERE & {*names}
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:

@@ -18,17 +18,16 @@ from clfeval.pages import page_of
 from clfeval.result import Result
 from clfeval.views.render import (
     BEST,
-    EVERYWHERE,
     INTERVAL,
     Section,
     Strip,
+    beside,
     fold,
     gate_lines,
     headline,
     notes,
     offered,
     reasons,
-    said_once,
     section,
 )
 from clfeval.views.text import apart
@@ -87,10 +86,10 @@ def as_text(
         console.print(_text(beyond, style="dim"))
     if also := offered(result, page, names):
         console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
-    for name, part in result.methods.items():
+    for command, other, shown in beside(result, names):
         told = as_text(
-            said_once(part, result), width=width, color=color, digits=digits,
-            names=EVERYWHERE & {*names}, offer=f"clfeval {ASKED.get(name, name)} --show NAME",
+            other, width=width, color=color, digits=digits, names=shown,
+            offer=f"clfeval {ASKED.get(command, command)} --show NAME",
         )  # fmt: skip
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
