@@ -294,11 +294,9 @@ def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
     title, tests = CATALOG[lead].title, many(len(rows), "test")
     if all(row["p"] is None for row in rows):
         text = f"Nothing tells by {title} whether models differ over other runs"
-        text += (
-            ": runs of the same rows are compared with one model, by --reference MODEL."
-            * (runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1)
-            or "."
-        )
+        if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
+            text += ": runs of the same rows are compared with one model, by --reference MODEL"
+        text += "."
         yield Answer("compared", text, (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
