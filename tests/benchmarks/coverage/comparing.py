@@ -125,10 +125,12 @@ class _Table:
     def __init__(self, truth: Arrays, p: Arrays, owner: Arrays, cut: float) -> None:
         self.models, self.cut = [f"m{i}" for i in range(len(p))], cut
         self.both = bool(truth.any() and not truth.all())
-        none = np.zeros(len(truth), np.int64)
-        self.every = ScoredRows((*range(len(p)),), tuple(p), truth, None, (), none, owner)
+        self.every = ScoredRows(
+            models=(*range(len(p)),), scores=tuple(p), truth=truth, weights=None, slices={},
+            owners=owner,
+        )  # fmt: skip
         self.patterns = PatternCounts.of(
-            self.models, truth, (p >= cut).T, none + 1,
+            self.models, truth, (p >= cut).T, np.ones(len(truth), np.int64),
             owners=None if owner is None else list(map(str, owner)),
         )  # fmt: skip
         self.ranked = [self.every.ranked(j) for j in range(len(p))] if self.both else []

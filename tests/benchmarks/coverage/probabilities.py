@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.counts.rows import ScoredRows
 from clfeval.inference.delong import delong_auc
 from clfeval.inference.influence import limits, smaller_class, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts
@@ -82,15 +83,12 @@ def _clustered(clusters: int, setting: tuple[float, ...], replicates: int) -> It
         truth = rng.random(rows) < alike
         noise = (rng.standard_normal(clusters)[owner] + rng.standard_normal(rows)) / np.sqrt(2)
         p = _probabilities(noise + apart * truth, apart, prevalence)
-        order = np.argsort(p)
-        pos, neg, of = truth[order] * 1, ~truth[order] * 1, owner[order]
-
-        def sums(f: Arrays, pos: Arrays = pos, of: Arrays = of) -> Arrays:
-            own = np.where(pos, f[:, :rows], f[:, rows:])
-            return np.array([np.bincount(of, one, clusters) for one in own])
-
+        counts, _ = ScoredRows(
+            models=(0,), scores=(p,), truth=truth, weights=None, slices={}, owners=owner
+        ).ranked(0)
+        table = counts.scores, counts.positives, counts.negatives
         for (name, by), found in ends.items():
-            found.append(_ends(CATALOG[name], p[order], pos, neg, sums if by else None))
+            found.append(_ends(CATALOG[name], *table, counts.clusters if by else None))
     for (name, by), found in ends.items():
         told = f"{name}, clusters" if by else f"{name}, clusters ignored"
         true = _true(CATALOG[name], apart, prevalence)
