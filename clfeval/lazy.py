@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, overload
 
@@ -69,3 +69,16 @@ def stacked(parts: Sequence[tuple[str | None, Sequence[LazyRow]]]) -> LazyRows:
 
     labels = [label for label, rows in parts for _ in range(len(rows))]
     return LazyRows(starts[-1], row, {"slice": labels})
+
+
+def by_slice(
+    first: Sequence[LazyRow], labels: Iterable[str | None], make: Callable[[], Sequence[LazyRow]]
+) -> LazyRows:
+    """Return rows of the whole, and those of slices below, made when one of these is asked for.
+
+    make: all rows, slice by slice, as many of each as of the whole, the label None, which is first.
+    """
+    many, parts = len(first), [*labels]
+    every = later(many * len(parts), make)
+    known = [label for label in parts for _ in range(many)]
+    return LazyRows(len(known), lambda i: (first if i < many else every)[i], {"slice": known})

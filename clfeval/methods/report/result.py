@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
+from clfeval.lazy import by_slice
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
@@ -90,13 +91,16 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         stood |= scored.stood
         digests += scored.digests
     same = scored.same + _same_votes(sample, scored.lost)
-    metrics = in_order(rows, sample, asked)
+    judged = in_order(rows, sample, asked)
+    metrics = by_slice(
+        whole(judged), sample.slices, lambda: in_order([*rows, *scored.in_slices()], sample, asked)
+    )
     tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
-        of = observed_values(metrics)
+        of = observed_values(judged)
         tables["baselines"] = _baselines(sample, sliced(asked, lead), of, scored.baselines)
     uncut = {} if counted is None else counted.uncut
-    contests = held_together(stood, held, metrics, patterns, _called, options, counted, uncut)
+    contests = held_together(stood, held, judged, patterns, _called, options, counted, uncut)
     contestants = contests.races.get(lead)
     within = Within()
     if len(sample.slices) > 1:
@@ -104,16 +108,16 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         others = outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
         sizes = sizes_of(sample, others)
-        tables |= slice_rows(metrics, beside, by, sizes, options.confidence, sample.facets)
+        tables |= slice_rows(judged, beside, by, sizes, options.confidence, sample.facets)
         inside = {
             **inside_votes(sample.patterns, held, lead, options, uncut), **scored.inside,
         }  # fmt: skip
         margins = by_measure(options.margin, _called)
         within = compared_within(inside, stood, sample.patterns, sizes, options, margins, uncut)
         tables |= {"slice_comparisons": within.rows} if within.rows else {}
-    models = _model_rows(sample, metrics, contestants)
+    firsts = _model_rows(sample, judged, [None], contestants)
+    models = by_slice(firsts, sample.slices, lambda: _model_rows(sample, metrics, sample.slices))
     confusion = _confusion_rows(sample)
-    firsts = [row for row in models if row["slice"] is None]
     first, *more_said = report_answer(
         firsts, lead, contestants, whole(tables.get("decision", ())), options.confidence,
         scored.lost, same=same, of=_of_what(lead, same, scored.same),
@@ -206,13 +210,17 @@ def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Ra
     return None if found is None else found.race(level=(1 + options.level) / 2, seed=options.seed)
 
 
-def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
-    """Return the first screen: one row a model and slice."""
+def _model_rows(
+    sample: Sample, metrics: Sequence[Row], labels: Iterable[str | None],
+    leaders: Race | None = None,
+) -> list[Row]:  # fmt: skip
+    """Return the first screen: one row a model and slice, of some slices."""
     found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
     uncut = {} if sample.counted is None else sample.counted.uncut
     names = (*OF_SCORES, *HARD) if any_scored(sample) else HARD
     rows: list[Row] = []
-    for label, counts in sample.slices.items():
+    for label in labels:
+        counts = sample.slices[label]
         cells = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):
             mine = found[label, model]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,7 +55,7 @@ class AllScores:
 
     stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
     class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack.
+    that slices lack. in_slices finds the measures of slices that nobody judges.
     """
 
     measures: Sequence[Row] = ()
@@ -67,6 +67,7 @@ class AllScores:
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, Together]] = field(default_factory=dict)
+    in_slices: Callable[[], Sequence[Row]] = tuple
 
 
 def scores_of(
@@ -119,7 +120,17 @@ def scores_of(
         each.name: in_slices(every, sample.patterns, each, moved_in[each.name], options.reference)
         for each in inner
     }
-    return AllScores(measures, stood, digests, lost, same, beside, tables, baselines, inside)
+    rest = [each for each in asked if each not in by]
+
+    def unjudged() -> list[Row]:
+        def of(j: int) -> list[Row]:
+            return [*_in_slices(sample, every, j, names[j], rest, options)]
+
+        return [row for rows in every.each(of) for row in rows]
+
+    return AllScores(
+        measures, stood, digests, lost, same, beside, tables, baselines, inside, unjudged
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +165,8 @@ def _of_model(
     for label in sample.slices:
         here, at = (whole, place) if label is None else every.within(whole, place, label)
         here = here.frozen()
-        measures += score_rows(label, model, here, cut, asked, options.certainty)
+        wanted = asked if label is None else by
+        measures += score_rows(label, model, here, cut, wanted, options.certainty)
         if label is not None:
             beside |= everybody.outside(label, here, at, by, options.certainty)
             of[at], rows = np.arange(len(at)), every.slices[label]
@@ -182,6 +194,18 @@ def _of_model(
         sides = ((True, slice(low), whole.positives), (False, slice(high, None), whole.negatives))
         lost = sum(float(clipped(whole.scores[at], truth, n[at])) for truth, at, n in sides)
     return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)
+
+
+def _in_slices(
+    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
+    options: ReportOptions,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield measures of the scores of one model in each slice."""
+    whole, place = every.ranked(j)
+    for label in every.slices:
+        here, _ = every.within(whole, place, label)
+        cut = sample.thresholds.get(model)
+        yield from score_rows(label, model, here.frozen(), cut, asked, options.certainty)
 
 
 def _curves(
