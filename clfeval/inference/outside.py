@@ -15,25 +15,32 @@ from clfeval.inference.delong import AucInterval, auc_of
 from clfeval.inference.influence import Uncertainty, corrected, degrees
 
 _MOST = 2**53  # twice the pairs of rows that floats count
-_BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
+_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 _DUST = 1e-13  # of a sum of squares: what rounding leaves of none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPairs:
-    """The pairs of a positive and a negative row at m scores: which are in order.
+    """The pairs of a row of a first and one of a second class at m scores: which are in order.
 
-    at (m, 6): of each score the rows of both classes at it, the rows at lower scores, and the sums
-    over these of the share of the other class that each beats, less the area. totals, squares: of
-    both classes the rows, and the sum of the squares of these shares. won: twice the pairs in
-    order, ties once. used: how many scores have rows.
+    Few are: the first are the positives where the area is at most a half, else the negatives, so
+    that sums of the rows beaten keep their digits. rows: those of both classes at each score;
+    below (m + 1, 4): of the lower ones the rows of both classes, and twice the pairs that each win,
+    ties once. won: these of the first, of all. squares: of both classes the sums of the squares
+    of the share of the other that each row beats, less the area. used: how many scores have rows.
     """
 
-    at: Floats
+    rows: tuple[Counts, Counts]
+    below: Ints
     totals: tuple[int, int]
     squares: tuple[float, float]
-    won: float
     used: int
+    swapped: bool
+
+    @property
+    def won(self) -> int:
+        """Twice the pairs in order, ties once."""
+        return int(self.below[-1, 2])
 
     @classmethod
     def of(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
@@ -41,85 +48,86 @@ class RankedPairs:
 
         None without rows of a class, or with more pairs than floats count.
         """
-        p, n = positives.sum().item(), negatives.sum().item()
+        rows, m = (positives, negatives), len(positives)
+        p, n = (part.sum().item() for part in rows)
         if not 0 < 2 * p * n < _MOST:
             return None
-        blocks = [slice(i, i + _BLOCK) for i in range(0, len(positives), _BLOCK)]
-        at, before = np.empty((len(positives), 6)), np.zeros(4)
-        for here in blocks:
-            for k, rows in enumerate((positives[here], negatives[here])):
-                at[here, k] = rows
-                at[here, 2 + k] = before[k] + (np.cumsum(rows) - rows)
-                before[k] += rows.sum()
-        won = 2 * sum(_summed(at[here, 0], at[here, 3] + at[here, 1] / 2) for here in blocks)
-        area, squares = won / (2 * p * n), np.zeros(2)
-        for here in blocks:
-            hits, misses, low, high = at[here, :4].T
-            shares = (high + misses / 2) / n - area, (p - low - hits / 2) / p - area
-            for k, (rows, share) in enumerate(zip((hits, misses), shares, strict=True)):
-                each = rows * share
-                squares[k] += _summed(each, share)
-                at[here, 4 + k] = before[2 + k] + (np.cumsum(each) - each)
-                before[2 + k] += each.sum()
+        won = 2 * _summed(positives, np.cumsum(negatives)) - _summed(positives, negatives)
+        swapped = won > p * n
+        if swapped:
+            rows, (p, n), won = rows[::-1], (n, p), 2 * p * n - won
+        below, area, squares = np.zeros((m + 1, 4), np.int64), won / (2 * p * n), [0.0, 0.0]
+        for start in range(0, m, _BLOCK):
+            first, second = here = [part[start : start + _BLOCK] for part in rows]
+            found = below[start + 1 : start + 1 + len(first)]
+            for k, part in enumerate(here):
+                np.cumsum(part, out=found[:, k])
+                found[:, k] += below[start, k]
+            beaten = 2 * found[:, 1] - second, 2 * (p - found[:, 0]) + first
+            for k, (part, twice) in enumerate(zip(here, beaten, strict=True)):
+                np.cumsum(part * twice, out=found[:, 2 + k])
+                found[:, 2 + k] += below[start, 2 + k]
+                share = twice / (2 * (n, p)[k]) - area
+                squares[k] += _summed(part, share, share)
         used = int(np.count_nonzero(positives + negatives))
-        return cls(at, (p, n), (float(squares[0]), float(squares[1])), won, used)
+        return cls(rows, below, (p, n), (squares[0], squares[1]), used, swapped)
 
     def outside(
         self, at: Ints, positives: Counts, negatives: Counts, *, level: float
     ) -> AucInterval | None:
         """Return what `delong_auc` does of the rows outside a part.
 
-        There a row beats u = (N x - n y) / (N - n) of the other class, less a constant, where it
-        beats x of the N of all rows and y of the n of the part: y is a step at each row of these.
-        So the squares of u are those of x, and products and squares of sums between the steps.
+        There a row beats u = (N x - n y) / (N - n) of the other class where it beats a share x of
+        the N of all rows and y of the n of the part. Over the rows outside, sums of x, x y, y and
+        y² are sums over the rows of the part: of y at each of them, and of x and of rows on the
+        side of it where they beat it.
 
         at (d,): at which of the scores the part has rows, ascending; positives and negatives (d,).
         None where less than half of a class is left: differences would lose their digits.
         """
-        mine = positives.sum().item(), negatives.sum().item()
-        left = self.totals[0] - mine[0], self.totals[1] - mine[1]
+        given = (negatives, positives) if self.swapped else (positives, negatives)
+        mine = [part.astype(np.float64) for part in given]
+        own = [int(part.sum()) for part in given]
+        left = self.totals[0] - own[0], self.totals[1] - own[1]
         if self.totals[0] > 2 * left[0] or self.totals[1] > 2 * left[1]:
             return None
-        here = np.ascontiguousarray(self.at.take(at, axis=0).T)  # (6, d)
-        p, n = self.totals
-        area, pairs = self.won / (2 * p * n), 2 * left[0] * left[1]
-        hits, misses = (np.concatenate([[0], np.cumsum(part)]) for part in (positives, negatives))
-        beaten = here[3] + here[1] / 2, p - here[2] - here[0] / 2
-        won = self.won - 2 * _summed(positives, beaten[0]) - 2 * _summed(negatives, beaten[1])
-        won += _summed(positives, misses[:-1] + misses[1:])
+        alone = self.used == sum(self.totals)  # every row has a score of its own
+        rows = mine if alone else [part.take(at) for part in self.rows]
+        below = np.ascontiguousarray(self.below.take(at, axis=0).T)
+        lower = [below[k] + rows[k] / 2 for k in (0, 1)]
+        inside = [np.cumsum(part) - part / 2 for part in given]
+        # of rows of either class at a score: how many they beat, and outside how many beat them
+        beaten, mine_beaten = (
+            (second, of_first - first)
+            for (first, second), of_first in ((lower, self.totals[0]), (inside, own[0]))
+        )
+        by = left[0] - (lower[0] - inside[0]), lower[1] - inside[1]
+        area, pairs = self.won / (2 * self.totals[0] * self.totals[1]), 2 * left[0] * left[1]
+        won = self.won + 2 * _summed(mine[0], mine_beaten[0] - beaten[0])
+        won -= 2 * _summed(mine[1], beaten[1])
         moved, spread = won / pairs - area, list[float]()
-        for k, (part, other) in enumerate(((positives, misses), (negatives, mine[0] - hits))):
-            o = 1 - k  # of the other class
-            share = beaten[k] / self.totals[o] - area
-            theirs = _steps(other) / max(mine[o], 1) - area
-            all_of, less = self.totals[o] / left[o], mine[o] / left[o]
-            rows = np.diff(_ends(here[2 + k], here[k], self.totals[k]))
-            rows[1::2] -= part
-            sums = np.diff(_ends(here[4 + k], here[k] * share, 0.0))  # all shares add up to 0
-            sums[1::2] -= part * share
-            found = all_of**2 * (self.squares[k] - _summed(part * share, share))
-            found -= 2 * all_of * less * _summed(sums, theirs)
-            found += less**2 * _summed(rows * theirs, theirs) - left[k] * moved**2
+        for k, side in ((0, -1), (1, 1)):
+            part, other, y, n = mine[k], mine[1 - k], mine_beaten[k], max(own[1 - k], 1)
+            share = beaten[k] / self.totals[1 - k] - area
+            weighed = part * share
+            # the shares of rows on one side, half of those with it; less the area they add up to 0
+            x = (below[2 + k] + rows[k] * beaten[k]) / (2 * self.totals[1 - k])
+            x_y = side * (_summed(other, x) - area * _summed(other, lower[k])) - _summed(weighed, y)
+            met = other * by[k]
+            squared = 2 * _summed(met, y)
+            if not alone:
+                squared -= _summed(other, other, rows[k] - part) / 4
+            x_t = x_y / n + area * float(weighed.sum())  # t = y / n less the area
+            t_t = squared / n**2 - 2 * area * float(met.sum()) / n + area**2 * left[k]
+            all_of, less = self.totals[1 - k] / left[1 - k], own[1 - k] / left[1 - k]
+            found = all_of**2 * (self.squares[k] - _summed(weighed, share))
+            found += less**2 * t_t - 2 * all_of * less * x_t - left[k] * moved**2
             spread.append(found if found > _DUST * all_of**2 * self.squares[k] else 0.0)
-        emptied = np.count_nonzero((here[0] == positives) & (here[1] == negatives))
-        tied = self.used - emptied == 1
+        emptied = sum(map(np.equal, rows, mine)) == 2
+        tied = self.used - np.count_nonzero(emptied) == 1
+        if self.swapped:
+            won, left, spread = pairs - won, left[::-1], spread[::-1]
         return auc_of(won, pairs - won, left, (spread[0], spread[1]), tied=tied, level=level)
-
-
-def _ends(before: Floats, there: Floats, whole: float) -> Floats:
-    """Return sums up to before and behind each of d scores, from 0 to that of all: (2 d + 2,)."""
-    found = np.empty(2 * len(before) + 2)
-    found[0], found[-1] = 0.0, whole
-    found[1:-1:2], found[2:-1:2] = before, before + there
-    return found
-
-
-def _steps(between: Counts) -> Floats:
-    """Return numbers between d scores, (d + 1,), and at each the mean of both sides: (2 d + 1,)."""
-    found = np.empty(2 * len(between) - 1)
-    found[::2] = between
-    found[1::2] = (between[1:] + between[:-1]) / 2
-    return found
 
 
 def _summed(*parts: Counts) -> float:
