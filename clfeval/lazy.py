@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Any, overload
 
@@ -71,14 +72,26 @@ def stacked(parts: Sequence[tuple[str | None, Sequence[LazyRow]]]) -> LazyRows:
     return LazyRows(starts[-1], row, {"slice": labels})
 
 
-def by_slice(
-    first: Sequence[LazyRow], labels: Iterable[str | None], make: Callable[[], Sequence[LazyRow]]
-) -> LazyRows:
-    """Return rows of the whole, and those of slices below, made when one of these is asked for.
+class BySlice(LazyRows):
+    """Rows of the whole table, and those of its slices below, made when somebody asks for them."""
 
-    make: all rows, slice by slice, as many of each as of the whole, the label None, which is first.
-    """
-    many, parts = len(first), [*labels]
-    every = later(many * len(parts), make)
-    known = [label for label in parts for _ in range(many)]
-    return LazyRows(len(known), lambda i: (first if i < many else every)[i], {"slice": known})
+    __slots__ = ("_every", "first")
+
+    def __init__(self, first: Sequence[LazyRow], others: Callable[[], Sequence[LazyRow]]) -> None:
+        """Hold the rows of the whole table, and the function that makes the others."""
+        self.first, self.columns = first, {}
+        self._every = cache(lambda: [*first, *others()])
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._every())
+
+    @overload
+    def __getitem__(self, index: int) -> LazyRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LazyRow]: ...
+    def __getitem__(self, index: int | slice) -> LazyRow | Sequence[LazyRow]:
+        """Return rows; the first of the whole table without making any other."""
+        first = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
+        known = isinstance(first, int) and 0 <= first < len(self.first)
+        return (self.first if known else self._every())[index]

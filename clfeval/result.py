@@ -296,6 +296,7 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
 
     Of populations these are the targets, else the sample, else equal classes.
     """
+    rows = getattr(rows, "first", rows)
     first = rows[0] if len(rows) else {}
     columns = rows.columns if isinstance(rows, LazyRows) else {}
     if "slice" in columns:  # without making the others

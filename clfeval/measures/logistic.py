@@ -12,7 +12,6 @@ from clfeval.measures.scored import LEAST, probabilities
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
 _SETTLED = 1e-8  # the step after which the next, about its square, is below rounding
-_LEFT = 1e-6  # of the rows, that an intercept may expect too many or too few
 _BLOCKS = 2**11  # of many scores, of which a first fit is made
 _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
@@ -80,9 +79,8 @@ def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
             found_near = _climbed(near, hits, others, start, free=False)
             start = np.where(np.isfinite(found_near), found_near, start)
         each = _climbed(each_x, pos, neg, start, free=False)[:, 0]
-        over = _excess(x, pos, neg, each)
         # from a start far off, where all chances are 0 or 1, Newton's step has no end
-        lost = ~(np.abs(over) <= _LEFT * (p + n))
+        lost = np.isnan(each)
         if lost.any():
             each[lost] = _halved(x, pos[lost], neg[lost], np.log(p / n)[lost])
         found[some] = each

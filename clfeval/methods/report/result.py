@@ -8,7 +8,7 @@ from typing import Any
 
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
-from clfeval.lazy import by_slice
+from clfeval.lazy import BySlice
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
@@ -92,9 +92,9 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         digests += scored.digests
     same = scored.same + _same_votes(sample, scored.lost)
     judged = in_order(rows, sample, asked)
-    metrics = by_slice(
-        whole(judged), sample.slices, lambda: in_order([*rows, *scored.in_slices()], sample, asked)
-    )
+    metrics = BySlice(whole(judged), lambda: _of_slices(
+        in_order([*rows, *scored.unjudged().measures], sample, asked)
+    ))  # fmt: skip
     tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
@@ -116,7 +116,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         within = compared_within(inside, stood, sample.patterns, sizes, options, margins, uncut)
         tables |= {"slice_comparisons": within.rows} if within.rows else {}
     firsts = _model_rows(sample, judged, [None], contestants)
-    models = by_slice(firsts, sample.slices, lambda: _model_rows(sample, metrics, sample.slices))
+    models = BySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
     confusion = _confusion_rows(sample)
     first, *more_said = report_answer(
         firsts, lead, contestants, whole(tables.get("decision", ())), options.confidence,
@@ -143,6 +143,10 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
         ),
     )  # fmt: skip
+
+
+def _of_slices(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["slice"] is not None]
 
 
 def _baselines(

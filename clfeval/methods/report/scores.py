@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.lazy import stacked
+from clfeval.lazy import BySlice, LazyRows, stacked
 from clfeval.measures.probability import clipped
 from clfeval.measures.scored import LEAST
 from clfeval.methods.clustered import fewest
@@ -37,10 +38,10 @@ from clfeval.methods.report.together import Together, alike, by_rows, row_by_row
 from clfeval.methods.report.within import compared_inside, in_slices
 from clfeval.result import Row, Rows
 
+Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
+CUTS = ("cutoffs", "abstentions", "risk")
 TABLES = (
-    "cutoffs",
-    "abstentions",
-    "risk",
+    *CUTS,
     "calibration",
     "thresholds",
     "decision",
@@ -55,7 +56,7 @@ class AllScores:
 
     stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
     class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack. in_slices finds the measures of slices that nobody judges.
+    that slices lack. unjudged: what no slice is judged by.
     """
 
     measures: Sequence[Row] = ()
@@ -67,7 +68,15 @@ class AllScores:
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, Together]] = field(default_factory=dict)
-    in_slices: Callable[[], Sequence[Row]] = tuple
+    unjudged: Callable[[], InSlices] = lambda: InSlices()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InSlices:
+    """Of the scores in slices what no slice is judged by: other measures, and curves."""
+
+    measures: Sequence[Row] = ()
+    tables: Mapping[str, Rows] = field(default_factory=dict)
 
 
 def scores_of(
@@ -87,13 +96,12 @@ def scores_of(
     moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
         one.name: {} for one in inner
     }
-    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
+    tables = Tables()
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
         baselines += found.baselines
-        for table, label, some in found.tables:
-            parts[table].append((label, some))
+        tables += found.tables
         digests.append(f"{found.model}{found.digest}")
         beside |= found.beside
         lost[found.model] = shown(found.lost, every.unit)
@@ -115,22 +123,41 @@ def scores_of(
         stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
                       options.reference, options.certainty)  # fmt: skip
     same = alike(dict(zip(names, every.scores, strict=True)))
-    tables = {name: stacked(some) for name, some in parts.items() if some}
     inside = {
         each.name: in_slices(every, sample.patterns, each, moved_in[each.name], options.reference)
         for each in inner
     }
     rest = [each for each in asked if each not in by]
 
-    def unjudged() -> list[Row]:
-        def of(j: int) -> list[Row]:
-            return [*_in_slices(sample, every, j, names[j], rest, options)]
+    @cache
+    def unjudged() -> InSlices:
 
-        return [row for rows in every.each(of) for row in rows]
+        def of(j: int) -> tuple[list[Row], Tables]:
+            return _in_slices(sample, every, j, names[j], rest, options)
 
+        measures, tables = list[Row](), Tables()
+        for rows, some in every.each(of) if every.slices else ():
+            measures += rows
+            tables += some
+        return InSlices(measures, _together(tables))
+
+    def others(name: str) -> Callable[[], Rows]:
+        return lambda: unjudged().tables.get(name, ())
+
+    known = _together(tables)
+    named = {name: rows if name in CUTS else BySlice(rows, others(name))
+             for name, rows in known.items()}  # fmt: skip
     return AllScores(
-        measures, stood, digests, lost, same, beside, tables, baselines, inside, unjudged
+        measures, stood, digests, lost, same, beside, named, baselines, inside, unjudged
     )  # fmt: skip
+
+
+def _together(tables: Tables) -> dict[str, LazyRows]:
+    """Stack the tables of one name, in the order of `TABLES`."""
+    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
+    for table, label, some in tables:
+        parts[table].append((label, some))
+    return {name: stacked(some) for name, some in parts.items() if some}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +171,7 @@ class _Scored:
     model: str
     digest: str
     measures: list[Row]
-    tables: list[tuple[str, str | None, Rows]]
+    tables: Tables
     lost: float
     moved: dict[str, tuple[float, Floats]]
     beside: dict[Key, Rest]
@@ -158,7 +185,7 @@ def _of_model(
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
     measures, beside = list[Row](), dict[Key, Rest]()
-    tables, baselines = list[tuple[str, str | None, Rows]](), list[Row]()
+    tables, baselines = Tables(), list[Row]()
     cut = sample.thresholds.get(model)
     everybody, of = Everybody(model, whole, cut), np.empty(len(whole.scores), np.int64)
     inside = dict[tuple[str, str], tuple[float, Floats]]()
@@ -174,8 +201,8 @@ def _of_model(
                 if (found := row_by_row(one, cut, here, of.take(place.take(rows)),
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
-        for table, some in _curves(label, model, here, options, sample):
-            tables.append((table, label, some))
+        if label is None:
+            tables += _curves(label, model, here, options, sample)
         if options.cuts:
             from clfeval.methods.report.cutting.tables import cut_tables
 
@@ -199,32 +226,32 @@ def _of_model(
 def _in_slices(
     sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
     options: ReportOptions,
-) -> Iterator[Row]:  # fmt: skip
-    """Yield measures of the scores of one model in each slice."""
-    whole, place = every.ranked(j)
+) -> tuple[list[Row], Tables]:  # fmt: skip
+    """Return measures and curves of the scores of one model in each slice."""
+    (whole, place), cut = every.ranked(j), sample.thresholds.get(model)
+    measures, tables = list[Row](), Tables()
     for label in every.slices:
-        here, _ = every.within(whole, place, label)
-        cut = sample.thresholds.get(model)
-        yield from score_rows(label, model, here.frozen(), cut, asked, options.certainty)
+        here = every.within(whole, place, label)[0].frozen()
+        measures += score_rows(label, model, here, cut, asked, options.certainty)
+        tables += _curves(label, model, here, options, sample)
+    return measures, tables
 
 
 def _curves(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
-) -> Iterator[tuple[str, Rows]]:
-    """Yield the curves of one model in one slice, with the names of their tables."""
+) -> Iterator[tuple[str, str | None, Rows]]:
+    """Yield the curves of one model in one slice, with the names of their tables and the slice."""
     if not len(here.scores):
         return
     level, design = options.confidence, Design(options.totals)
-    yield (
-        "distribution",
-        distribution_rows(label, model, here, (sample.positive, negative_of(sample))),
-    )
-    yield "curves", curve_rows(label, model, here, options.points)
+    classes = sample.positive, negative_of(sample)
+    yield "distribution", label, distribution_rows(label, model, here, classes)
+    yield "curves", label, curve_rows(label, model, here, options.points)
     cuts = cuts_asked(here, options.thresholds)
-    yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
+    yield "thresholds", label, threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
-        yield "calibration", calibration_rows(label, model, here, level, design)
-        yield "decision", decision_rows(label, model, here, level)
+        yield "calibration", label, calibration_rows(label, model, here, level, design)
+        yield "decision", label, decision_rows(label, model, here, level)
 
 
 def negative_of(sample: Sample) -> str:
