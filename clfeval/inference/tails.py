@@ -51,8 +51,9 @@ def _student(n: Floats, t: Floats) -> Floats:
     u = t**2 / n
     w, weights = _logs()
     rest = -np.expm1(-2 * w / n[:, None])  # 1 - y^(2/df)
-    whole = (rest**-0.5) @ weights
-    part = (((u[:, None] + rest) / (1 + u[:, None])) ** -0.5) @ weights
+    # no product of matrices, whose last digits depend on how many rows there are
+    whole = (rest**-0.5 * weights).sum(axis=1)
+    part = (((u[:, None] + rest) / (1 + u[:, None])) ** -0.5 * weights).sum(axis=1)
     return np.asarray(_power(n, t) * (part / whole) / 2)
 
 

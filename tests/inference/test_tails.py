@@ -73,6 +73,14 @@ def test_what_is_no_number_is_none_and_what_is_farthest_is_nothing() -> None:
     assert student_tail([], []).shape == (0,)
 
 
+def test_others_asked_for_at_once_change_no_digit() -> None:
+    rng = np.random.default_rng(6)
+    df, t = 10 ** rng.uniform(-1, 6, 50), 10 ** rng.uniform(-4, 1.5, 50)
+    alone = [float(student_tail(*pair)) for pair in zip(df, t, strict=True)]
+    assert student_tail(df, t).tolist() == alone
+    assert student_tail(df[:7], t[:7]).tolist() == alone[:7]
+
+
 @pytest.mark.parametrize("df", [1, 2, 3, 7, 12, 57, 400])
 def test_chi_square_is_scipys(df: int) -> None:
     for x in (0.0, 1e-6, 0.5, 7.3, df, 3 * df, 500.0, 1300.0):
