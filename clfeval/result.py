@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from math import inf
 from os import PathLike, fspath
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
 from clfeval.lazy import LazyRows
@@ -299,8 +299,9 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     rows = getattr(rows, "first", rows)
     first = rows[0] if len(rows) else {}
     columns = rows.columns if isinstance(rows, LazyRows) else {}
-    if "slice" in columns:  # without making the others
-        rows = [rows[i] for i, label in enumerate(columns["slice"]) if label is None]
+    if isinstance(rows, LazyRows) and "slice" in columns:  # each when asked for
+        every, whole = rows, [i for i, label in enumerate(columns["slice"]) if label is None]
+        rows = cast("Sequence[R]", LazyRows(len(whole), lambda i: every[whole[i]]))
     elif "slice" in first:
         rows = [row for row in rows if row.get("slice") is None]
     if "population" not in first:

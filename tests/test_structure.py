@@ -226,6 +226,23 @@ def test_a_run_takes_neither_scipy_nor_plotext(command: str, table: str) -> None
     assert done.stdout == "[]\n"
 
 
+def test_models_are_compared_without_scipy() -> None:
+    """McNemar's test, Cochran's, Student's t of differences, and slices against their rests."""
+    script = (
+        "import sys, clfeval, polars as pl\n"
+        "truth, site = [i % 3 == 0 for i in range(120)], ['ab'[i % 2] for i in range(120)]\n"
+        "scores = {f'm{k}': [(i * (7 + k) % 61 + 9 * y) / 70 for i, y in enumerate(truth)]"
+        " for k in range(3)}\n"
+        "table = pl.DataFrame({'truth': truth, 'site': site, **scores})\n"
+        "str(clfeval.report(table, by='site', reference='best'))\n"
+        "print('scipy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     ["tune-jpt --counts 67,5,33,95", "tune-jpt --sensitivity .9 --specificity .8",

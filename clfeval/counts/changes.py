@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from clfeval.counts.classes import coded
 from clfeval.counts.counted import Counted
@@ -12,6 +13,8 @@ from clfeval.tables.cells import as_text, natural
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect
 
+_FIRST = 2**14  # rows in which models mostly differ often enough
+
 
 def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) -> Iterator[Row]:
     """Yield, of each pair of a model and its reference, rows newly wrong, then those newly right.
@@ -20,14 +23,18 @@ def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) 
     its id, or else file and row; truth, what the reference said (before), and the model (after).
     """
     settled = counted.kept.settled
-    places = {model.name: i for i, model in enumerate(settled.columns.models)}
+    names = [model.name for model in settled.columns.models]
     key = "row" if settled.columns.id is None else "id"
-    for model, reference in pairs:
-        found = [*_changed(counted, places[model], places[reference], most)]
+    places = [(names.index(model), names.index(reference)) for model, reference in pairs]
+    if counted.several:
+        found = [[*_other_classes(counted, *pair)] for pair in places]
+    else:
+        found = _two_classes(counted, places, most)
+    for (model, reference), changes in zip(pairs, found, strict=True):
         if settled.layout.gathers:
-            found.sort(key=lambda row: natural(row[3]))
+            changes.sort(key=lambda row: natural(row[3]))
         for right in (False, True):
-            some = [row for row in found if row[1] is right][:most]
+            some = [row for row in changes if row[1] is right][:most]
             for file, _, truth, name, before, after in some:
                 yield {
                     "model": model, "reference": reference, "file": file,
@@ -39,26 +46,34 @@ def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) 
 _Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key, before, after
 
 
-def _changed(counted: Counted, i: int, j: int, most: int) -> Iterator[_Change]:
-    """Yield what model i alone has wrong, or right, beside model j."""
-    kept = counted.kept
-    files = kept.settled.files
-    if counted.several:
-        yield from _other_classes(counted, i, j)
-        return
-    positive, names = counted.positive, [one for one in counted.order if one != counted.positive]
+def _two_classes(
+    counted: Counted, pairs: Sequence[tuple[int, int]], most: int
+) -> list[list[_Change]]:
+    """Return what the first model of each pair alone has wrong, or right.
+
+    All pairs look at the first rows, read once; where these are not enough, the pair at all rows.
+    """
+    found: list[list[_Change]] = [[] for _ in pairs]
+    kept, positive = counted.kept, counted.positive
+    names = [one for one in counted.order if one != positive]
     said = {True: positive, False: names[0] if len(names) == 1 else f"not {positive}"}
-    mine, theirs, truth = nw.col(f"v{i}"), nw.col(f"v{j}"), nw.col("t")
+    gathers, truth = kept.settled.layout.gathers, nw.col("t")
     frames = kept.frames(votes=True, key=True)
-    for file, frame in zip(files, frames, strict=not kept.settled.layout.gathers):
-        for right in (False, True):
+    for file, frame in zip(kept.settled.files, frames, strict=not gathers):
+        first = None if gathers else collect(frame.head(_FIRST))
+        for ((i, j), changes), right in product(zip(pairs, found, strict=True), (False, True)):
+            mine, theirs = nw.col(f"v{i}"), nw.col(f"v{j}")
             which = (mine != theirs) & ((mine == truth) if right else (theirs == truth))
-            table = frame.filter(which).select("key", t=truth, before=theirs, after=mine)
-            if not kept.settled.layout.gathers:
-                table = table.head(most)
-            for key, *sides in collect(table).rows():
-                y, before, after = (said[bool(one)] for one in sides)
-                yield file.shown, right, y, key, before, after
+            sides = {"t": truth, "before": theirs, "after": mine}
+            if first is not None:
+                table = first.filter(which).select("key", **sides).head(most)
+            if first is None or (len(table) < most and len(first) == _FIRST):
+                rest = frame.filter(which).select("key", **sides)
+                table = collect(rest if gathers else rest.head(most))
+            for key, *each in table.rows():
+                y, before, after = (said[bool(one)] for one in each)
+                changes.append((file.shown, right, y, key, before, after))
+    return found
 
 
 def _other_classes(counted: Counted, i: int, j: int) -> Iterator[_Change]:

@@ -85,9 +85,10 @@ class Grouped:
             if f"off{i}" in tables[0].columns:
                 off[model.name] = max((v for v in column(f"off{i}") if v is not None), default=0.0)
             if model.kind != "label":
-                ends = [[v for v in column(f"{end}{i}") if v is not None] for end in ("lo", "hi")]
-                if ends[0]:
-                    ranges[model.name] = (min(ends[0]), max(ends[1]))
+                least = [low for table in tables if not is_absent(low := table[f"lo{i}"].min())]
+                most = [high for table in tables if not is_absent(high := table[f"hi{i}"].max())]
+                if least:
+                    ranges[model.name] = (min(least), max(most))
         return cls(
             truth=column("t"),
             by=tuple(column(f"b{i}") for i in range(len(what.by))),

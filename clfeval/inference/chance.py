@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.inference.shares import Fourfold, distances, paired_sum
 from clfeval.inference.special import halved
+from clfeval.inference.tails import chi_square_tail, coin_tail
 
 _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
 
@@ -44,11 +45,9 @@ def mid_p(a: int, b: int) -> float:
     """
     if a == b:
         return 1.0
-    from scipy.special import bdtr
-
     n, least = a + b, min(a, b)
-    below = float(bdtr(least - 1, n, 0.5)) if least else 0.0
-    return min(1.0, below + float(bdtr(least, n, 0.5)))
+    below = coin_tail(least - 1, n) if least else 0.0
+    return min(1.0, below + coin_tail(least, n))
 
 
 def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
@@ -67,10 +66,8 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
     apart = float(n @ (by_row * (k - by_row)))
     if not apart:
         return math.nan, 1.0
-    from scipy.special import chdtrc
-
     q = (k - 1) * k * float(((each - each.mean()) ** 2).sum()) / apart
-    return q, float(chdtrc(k - 1, q))
+    return q, chi_square_tail(k - 1, q)
 
 
 def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.inference.special import student_quantile
+from clfeval.inference.tails import student_tail
 
 
 def chances(differences: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
@@ -19,10 +20,8 @@ def chances(differences: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLi
     the quantiles. NaN where limits are; 1 where d = 0, and 0 where a limit is d itself.
     Shapes: (m,) each.
     """
-    from scipy.special import stdtr
-
-    d, many = np.asarray(differences, np.float64), np.minimum(np.asarray(df, np.float64), 1e12)
+    d = np.asarray(differences, np.float64)
     reach = np.where(d > 0, d - np.asarray(low), np.asarray(high) - d)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(many, -np.abs(d) / reach * student_quantile(many, level=level))
+        p = 2 * student_tail(df, np.abs(d) / reach * student_quantile(df, level=level))
     return np.where(np.isnan(reach), np.nan, np.where(d == 0, 1.0, p))

@@ -14,6 +14,7 @@ from clfeval.inference.influence import corrected, limits
 from clfeval.inference.paired_measures import difference
 from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import student_quantile, tail_of
+from clfeval.inference.tails import student_tail
 
 DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 _BLOCK = 2**13  # rows taken at a time: those of all pairs stay in the cache
@@ -46,11 +47,9 @@ class Shared:
         1 where two estimates cannot differ, and do not. Of areas under the ROC curve and rows
         alike d / error is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837.
         """
-        from scipy.special import stdtr
-
         d = np.abs(np.asarray(differences, np.float64))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = 2 * stdtr(np.minimum(self.df, 1e12), -d / self.errors)
+            found = 2 * student_tail(self.df, d / self.errors)
         return np.where(self.errors > 0, found, np.where(d > 0, np.nan, 1.0))
 
 

@@ -6,7 +6,6 @@ distances of two estimates are combined like the legs of a triangle, with their 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
 from clfeval.inference.special import beta_quantiles, critical_value, tail_of
+from clfeval.inference.tails import coin_tail
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 ENOUGH = 30  # rows of a class, below which an estimated error is itself too unsure
@@ -347,16 +347,7 @@ def sign_test(a: int, b: int) -> float:
     Range 0..1, small values speak against equality.
     Source: the sign test; Conover 1999, Practical Nonparametric Statistics, section 3.4.
     """
-    n, least = a + b, min(a, b)
-    if a == b:
-        return 1.0
-    if n <= 1000:  # whole numbers all the way
-        return min(1.0, float(2 * sum(math.comb(n, i) for i in range(least + 1)) / 2**n))
-    peak = math.lgamma(n + 1) - math.lgamma(least + 1) - math.lgamma(n - least + 1)
-    # sum P(X = i) downwards from i = least; each term is i / (n - i + 1) times the one above it
-    i = np.arange(least, 0, -1, dtype=np.float64)
-    terms = np.cumprod(i / (n - i + 1))
-    return min(1.0, 2 * math.exp(peak - n * math.log(2)) * (1 + float(terms.sum())))
+    return 1.0 if a == b else min(1.0, 2 * coin_tail(min(a, b), a + b))
 
 
 def shared_sign_test(a: float, b: float, squares: float) -> float:

@@ -141,7 +141,11 @@ def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
     """Return values as texts; none of lists and the like, which are no single values."""
     if any(isinstance(value, (list, dict)) for value in values[:1]):
         return []
-    return [None if text in without else text for text in map(as_text, values)]
+    if {*map(type, values)} == {float}:  # at once: of numbers there are many
+        texts = [str(value) if value == value else None for value in values]
+    else:
+        texts = [*map(as_text, values)]
+    return [None if text in without else text for text in texts]
 
 
 def is_score(text: str) -> bool:
