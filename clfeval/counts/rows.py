@@ -124,7 +124,8 @@ class ScoredRows:
             None if one is None else one[rows] for one in (self.weights, self.owners)
         )
         if weights is None:  # numbers alone are sorted in half the time of places
-            code = np.sort(2 * at + truth)
+            code = 2 * at + truth
+            code = np.sort(code.astype(np.int32) if len(place) < 2**30 else code)
             counts = ScoreCounts.of_rows(code >> 1, code % 2 == 1, None)
         else:
             counts = ScoreCounts.of_rows(at, truth, weights, self.unit)

@@ -184,7 +184,8 @@ class Everybody:
             lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
         )
         every = self._once(one.name, lambda: _powers(loss, whole, centre))
-        few = min(int(every.sum() - some.sum()) for every, some in zip(totals, sides, strict=True))
+        sizes = self._once("sizes", lambda: [int(part.sum()) for part in totals])
+        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         found = every.outside(_powers(loss, part, centre), fewest=few)
         if found is None:
             return None
