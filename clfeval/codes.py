@@ -89,6 +89,7 @@ ERRORS: Mapping[str, str] = {
     "short-row": "A line has fewer fields than the header.",
     "single-class": "Only one class occurs, and what was asked compares two.",
     "stray-labels": "A column of 0 and 1 stands beside scores, or where truth has other labels.",
+    "stray-run": "A column is called like the runs of models (folds, seeds), and is none yet.",
     "stray-weight": "A column of numbers is called like the weights of rows, and is none yet.",
     "too-few-metrics": "A polygon needs at least three metrics.",
     "too-many-categories": "A text column has so many values that it is an id or free text.",
