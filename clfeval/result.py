@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
-from clfeval.lazy import LazyRows
+from clfeval.lazy import BySlice, LazyRows
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -296,7 +296,8 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
 
     Of populations these are the targets, else the sample, else equal classes.
     """
-    rows = getattr(rows, "first", rows)
+    if isinstance(rows, BySlice):
+        rows = cast("Sequence[R]", rows.first)
     first = rows[0] if len(rows) else {}
     columns = rows.columns if isinstance(rows, LazyRows) else {}
     if isinstance(rows, LazyRows) and "slice" in columns:  # each when asked for
