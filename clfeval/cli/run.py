@@ -34,9 +34,10 @@ SAID = 50  # missed gates said one by one
 
 def missed_gates(result: Result) -> list[str]:
     """Say which gates were missed and by what."""
-    missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
-    left = len(missed) - SAID
-    return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
+    missed = [gate for gate in result.gates if not gate.passed]
+    said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+    left = len(said) - SAID
+    return said if left <= 0 else [*said[:SAID], f"  ... {left:,} more gates missed"]
 
 
 def run(
@@ -49,7 +50,7 @@ def run(
     imports its public function itself. A dry run writes no file, and shows all it has. Raises
     typer.Exit when a gate is missed.
     """
-    limited = bool(gates.limits)
+    limited = gates.any
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
         with nullcontext() if output.verbose else engine_aside(), waiting(tables):
@@ -58,7 +59,7 @@ def run(
             stop_at_once()
             result = compute()
         if limited or gates.baseline is not None:
-            from clfeval.gates import check_ranges, judged
+            from clfeval.gates.judge import check_ranges, judged
 
             if dry:
                 check_ranges(gates.limits)
