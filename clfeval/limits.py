@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from clfeval.bounds import PARTS, Bounds, Part, Severity
+from clfeval.bounds import PARTS as PARTS
+from clfeval.bounds import Bounds, Part, Severity
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt, listed
 

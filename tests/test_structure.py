@@ -64,12 +64,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
-        {"errors", "options", "tables", "counts", "measures", "methods", "result"}
+        {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
         | {"gates", "limits", "pages", "shell", "views", "words"},
         {"polars"},
     ),
     "cli": (
-        {"errors", "options", "methods", "api", "gates", "limits"}
+        {"baseline", "errors", "options", "methods", "api", "gates", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
         | {"words"},
         {"typer", "rich"},

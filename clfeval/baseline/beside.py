@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,13 +52,15 @@ class Baseline:
 
     @classmethod
     def of(
-        cls, result: Result, before: Result, name: str = "the baseline", **more: Any
-    ) -> Baseline:
+        cls, result: Result, before: Result, name: str = "the baseline",
+        but: Collection[str] = (), **more: Any,
+    ) -> Baseline:  # fmt: skip
         """Put a result beside what was; raises UsageError where settings differ.
 
-        A model that is gone, and one that is new with every number alike, are taken for one.
+        but: settings that may. A model that is gone, and one that is new with every number alike,
+        are taken for one.
         """
-        notes = [*check_comparable(result, before)]
+        notes = [*check_comparable(result, before, but)]
         was, is_ = labelled(before), labelled(result)
         gone, new = ([one for one in mine if one not in other]
                      for mine, other in ((was, is_), (is_, was)))  # fmt: skip

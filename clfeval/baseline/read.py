@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 from clfeval.baseline.history import of_history
@@ -12,7 +12,8 @@ from clfeval.errors import UsageError
 from clfeval.result import Result, Warn
 
 BaselineKind = Literal["result", "history", "table"]
-_HISTORY = re.compile(r'\s*\{[^{}]*"schema":\s*"clfeval\.history/')
+_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+LONG = 2**20  # of a line of a history, at most
 _DATA = ("data", "stats", "clfeval")  # of a signature: what may differ, that is the point
 _DRAWN = ("seed",)  # what moves ends of intervals alone
 
@@ -27,7 +28,7 @@ def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
     if path.endswith((".jsonl", ".ndjson")):
         try:
             with open(path, encoding="utf-8", errors="replace") as stream:
-                return "history" if _HISTORY.match(stream.readline(65536)) else "table"
+                return "history" if _HISTORY.search(stream.readline(LONG)) else "table"
         except OSError as error:
             raise _unread(path, error) from error
     return "table"
@@ -85,9 +86,12 @@ def differing(ours: Result, theirs: Result) -> list[str]:
     ]
 
 
-def check_comparable(result: Result, baseline: Result) -> Iterator[Warn]:
-    """Refuse a baseline made with other settings; yield notes of what only draws otherwise."""
-    every = differing(result, baseline)
+def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()) -> Iterator[Warn]:
+    """Refuse a baseline made with other settings; yield notes of what only draws otherwise.
+
+    but: settings that do not matter.
+    """
+    every = [one for one in differing(result, baseline) if one.partition(" ")[0] not in but]
     drawn = [one for one in every if one.partition(" ")[0] in _DRAWN]
     refused = [one for one in every if one not in drawn]
     if refused:

@@ -27,6 +27,7 @@ from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
+    from clfeval.baseline.beside import Baseline
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -43,12 +44,13 @@ def missed_gates(result: Result) -> list[str]:
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
     compute: Callable[[], Result], *, dry: bool = False,
+    beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. A dry run writes no file, and shows all it has. Raises
-    typer.Exit when a gate is missed.
+    imports its public function itself. beside: reads the baseline where that is a
+    table. A dry run writes no file, and shows all it has. Raises typer.Exit when a gate is missed.
     """
     limited = gates.any
     screen, wanted = screen_for(output.color), wanted_of(output, command)
@@ -64,7 +66,7 @@ def run(
             if dry:
                 check_ranges(gates.limits)
             else:
-                result = judged(result, gates)
+                result = judged(result, gates, beside(result))
         if dry:  # the rest of the line is about the result
             table = output.table if output.table in result.tables else None
             output = replace(output, show=(), table=table)
