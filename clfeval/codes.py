@@ -180,6 +180,7 @@ WARNINGS: Mapping[str, str] = {
     "rows-from-entries": "Rows are those with an entry in a sparse table.",
     "runs-dependent": "Runs may share rows, so their spread is no interval.",
     "runs-left-out": "Runs in which the leading measure is undefined are not in its means.",
+    "side-by-side": "Models of saved results are put side by side, and not compared.",
     "score-direction": "A high score is taken to mean a class that is usually the negative one.",
     "single-class": "Only one class occurs, and what compares two is undefined.",
     "small-class": "The smaller class has few rows.",

@@ -61,6 +61,9 @@ def table_baseline(
     path = gates.baseline
     if not isinstance(path, (str, PathLike)) or kind_of(path) != "table":
         return None
+    if given.get("from_result"):
+        what = "--baseline names a table, and a saved result has no rows to compare with"
+        raise bad_option(what, "give a saved result: --baseline RESULT.json")
     if given.get("join"):
         hint = "save the result of then, and compare with that: --baseline RESULT.json"
         raise bad_option("--baseline names a table, and --join makes one of several", hint)

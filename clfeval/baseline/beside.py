@@ -25,10 +25,9 @@ from clfeval.errors import listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Answer, Cell, Estimate, Result, Row, Warn, estimate
 from clfeval.schema import BASELINE, CHANGES
-from clfeval.words import between, many, named, number, quoted
+from clfeval.words import between, many, named, quoted
 
 SENTENCES = 5  # of an answer, at most
-FEW = 3  # models that are named with how far they moved
 LEAST = ("resolution", "same-answers")  # of an answer, left out first
 
 
@@ -150,25 +149,25 @@ class Baseline:
         if any(row["paired"] for row in mine):
             rows_of = "on the same rows" if self.rows is None else f"on the same {self.rows:,} rows"
         text = f"Beside {self.name}, {rows_of}, by {title}: {'; '.join(parts)}."
-        first = next((by[word][0] for word in (WORSE, BETTER, MOVED) if word in by), None)
-        change = estimate(first and first["change"])
+        changed = next((by[word] for word in (WORSE, BETTER, MOVED) if word in by), ())
+        most = max((estimate(row["change"]) for row in changed), default=Estimate(None),
+                   key=lambda one: abs(one.value or 0.0))  # fmt: skip
         models = tuple(str(row["model"]) for word in (WORSE, BETTER) for row in by.get(word, ()))
-        yield Answer("baseline", text, models, lead, change.value, change.low, change.high)
+        yield Answer("baseline", text, models, lead, most.value, most.low, most.high)
 
     def _moved(self, rows: Sequence[Row], word: str) -> str:
-        """Say of models that changed by how much, and in how many rows."""
-        said = []
-        for row in rows[:FEW]:
-            model, change = str(row["model"]), estimate(row["change"])
-            text = f"{quoted(model)} is {word}"
-            if change.value is not None:
-                text += f", {between(change.value, change.low, change.high)}"
-            if row["paired"] and model in self.counts:
-                right, wrong = self.counts[model]
-                text += f" ({number(wrong)} rows newly wrong, {number(right)} newly right)"
-            said.append(text)
-        more = len(rows) - FEW
-        return "; ".join([*said, *([f"{many(more, 'more model')} {word}"] if more > 0 else [])])
+        """Say which models changed, and of the one that changed most by how much, in which rows."""
+        most = max(rows, key=lambda row: abs(estimate(row["change"]).value or 0.0))
+        model, change = str(most["model"]), estimate(most["change"])
+        text = f"{quoted(model)} is {word}"
+        if change.value is not None:
+            text += f", {between(change.value, change.low, change.high)}"
+        if most["paired"] and model in self.counts:
+            right, wrong = self.counts[model]
+            text += f" ({wrong:,.10g} rows newly wrong, {right:,.10g} newly right)"
+        others = [str(row["model"]) for row in rows if row is not most]
+        are = "is" if len(others) == 1 else "are"
+        return f"{text}, and {named(others)} {are} {word} too" if others else text
 
 
 def _alike(old: Row, new: Row) -> bool:
