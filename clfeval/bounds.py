@@ -45,6 +45,11 @@ class Gate:
         return not self.passed and self.severity == "fail"
 
     @property
+    def state(self) -> Literal["met", "missed", "warned"]:
+        """What became of it."""
+        return "met" if self.passed else "missed" if self.failed else "warned"
+
+    @property
     def measure(self) -> str:
         """The measure it is on, without the part of it."""
         ends = (f".{part}" for part in PARTS if self.metric.endswith(f".{part}"))

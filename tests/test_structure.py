@@ -65,7 +65,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
         {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "shell", "views", "words"},
+        | {"gates", "limits", "pages", "schema", "shell", "views", "words"},
         {"polars"},
     ),
     "cli": (

@@ -40,7 +40,7 @@ Called = Callable[..., Result]  # the function of a command, and its steps
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableGiven:
     """A table as a command was given it, and how it was read."""
 
     given: Any
@@ -83,7 +83,7 @@ def table_baseline(
     why = "it came from a pipe" if _piped(table) else _why_not(result, known, was)
     if why is None:
         assert known is not None
-        sides = Table(table, known), Table(fspath(path), was)
+        sides = TableGiven(table, known), TableGiven(fspath(path), was)
         more = _paired(sides, given, gates, result, before, name)
         if more is not None:
             return Baseline.of(result, before, name, but, **more)
@@ -116,7 +116,7 @@ def _why_not(result: Result, now: Predictions | None, then: Predictions | None) 
 
 
 def _paired(
-    sides: tuple[Table, Table], given: Mapping[str, Any], gates: Gates, result: Result,
+    sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Result,
     before: Result, name: str,
 ) -> dict[str, Any] | None:  # fmt: skip
     """Return what a report of the joined tables says of changes; None where they share nothing."""
@@ -163,7 +163,7 @@ def _paired(
 
 
 def _options(
-    sides: Sequence[Table], given: Mapping[str, Any], gates: Gates,
+    sides: Sequence[TableGiven], given: Mapping[str, Any], gates: Gates,
     called: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the options of the joined report: how rows are read, and by what they are compared."""
@@ -237,6 +237,6 @@ def _one(table: Any) -> Any:
     return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table
 
 
-def _read(side: Table) -> Predictions:
+def _read(side: TableGiven) -> Predictions:
     assert side.read is not None
     return side.read

@@ -43,7 +43,9 @@ def judged(result: Result, gates: Gates, beside: Baseline | None = None) -> Resu
         found = read_baseline(gates.baseline, result)
         if found is None:
             return _without(result, limits, gates)
-        beside = Baseline.of(result, found)
+        named = isinstance(gates.baseline, (str, PathLike))
+        name = basename(fspath(gates.baseline)) if named else "the baseline"
+        beside = Baseline.of(result, found, name)
     return judge(result, limits, beside, gates)
 
 
