@@ -34,8 +34,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "unnamed": ({"interrupt"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
-    "result": ({"api", "lazy", "views"}, set()),  # only inside the methods that print and save
-    "limits": ({"errors", "options", "result"}, set()),
+    "bounds": (set(), set()),
+    "result": (
+        {"api", "bounds", "lazy", "views"},
+        set(),
+    ),  # only inside the methods that print and save
+    "limits": ({"bounds", "errors", "options"}, set()),
     "measures": ({"arrays", "errors"}, {"numpy"}),
     "inference": ({"arrays"}, {"numpy", "scipy"}),
     "tables": (
@@ -53,16 +57,19 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "schema": ({"result"}, set()),
     "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
-    "baseline": ({"errors", "measures", "pages", "result"}, set()),
-    "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
+    "baseline": ({"errors", "measures", "pages", "result", "schema", "words"}, set()),
+    "gates": (
+        {"baseline", "bounds", "errors", "limits", "measures", "pages", "result", "schema"},
+        set(),
+    ),
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
-        {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "shell", "views", "words"},
+        {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
+        | {"gates", "limits", "pages", "schema", "shell", "views", "words"},
         {"polars"},
     ),
     "cli": (
-        {"errors", "options", "methods", "api", "gates", "limits"}
+        {"baseline", "errors", "options", "methods", "api", "gates", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
         | {"words"},
         {"typer", "rich"},

@@ -14,9 +14,12 @@ from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
+from clfeval.options import changed
 from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
+
+WITHOUT_DATA = ("from_result", "dry_run")
 
 
 @entry(REPORT)
@@ -33,6 +36,15 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     same counts `Result.methods` has by name. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
+    if options.from_result:
+        from clfeval.api.saved import saved_result
+
+        for one in (*changed(options), *changed(said)):
+            if one.name not in WITHOUT_DATA:
+                what = f"{one.flag} says how a table is read or measured"
+                raise bad_option(f"{what}, and --from-result reads none", "leave it out")
+        yield Ready(lambda: saved_result(table), {})
+        return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
     if options.run is not None:

@@ -25,7 +25,9 @@ from clfeval.shell import line
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
+    from clfeval.baseline.beside import Baseline
     from clfeval.result import Result
+    from clfeval.tables.taken import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
@@ -136,20 +138,36 @@ def _called(command: Command) -> Callable[..., None]:
     shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
     def called(tables: list[str], **given: Any) -> None:
-        output = taken(Output, given)
+        output, limits = taken(Output, given), taken(Gates, given)
+        hear = opened(output)
+        heard: list[Read] = []
+
+        def heard_of(one: Read) -> None:
+            heard.append(one)
+            hear(one)
+
+        def called_with() -> tuple[Any, dict[str, Any]]:
+            name = command.name.replace("-", "_")
+            function = getattr(import_module(f"clfeval.api.{name}"), name)
+            return function, {one.name: _read(one, given[one.name]) for one in options}
 
         def compute() -> Result:
-            name = command.name.replace("-", "_")
-            asked = getattr(import_module(f"clfeval.api.{name}"), name).asked
-            read = {one.name: _read(one, given[one.name]) for one in options}
+            function, read = called_with()
             write = partial(offered, sys.argv[1:], options)
-            result: Result = asked(tables or None, read, opened(output), write)
+            result: Result = function.asked(tables or None, read, heard_of, write)
             return result
 
+        def beside(result: Result) -> Baseline | None:
+            from clfeval.api.baseline import table_baseline
+
+            function, read = called_with()
+            last = heard[-1] if heard else None
+            return table_baseline(function, tables or None, read, limits, result, last, hear)
+
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        limits, dry = taken(Gates, given), bool(given["dry_run"])
+        dry = bool(given["dry_run"])
         paths = [named(one)[1] for one in tables]
-        run(command.name, [*paths, *others], output, limits, compute, dry=dry)
+        run(command.name, [*paths, *others], output, limits, compute, dry=dry, beside=beside)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

@@ -27,6 +27,7 @@ from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
+    from clfeval.baseline.beside import Baseline
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -34,22 +35,24 @@ SAID = 50  # missed gates said one by one
 
 def missed_gates(result: Result) -> list[str]:
     """Say which gates were missed and by what."""
-    missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
-    left = len(missed) - SAID
-    return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
+    missed = [gate for gate in result.gates if not gate.passed]
+    said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+    left = len(said) - SAID
+    return said if left <= 0 else [*said[:SAID], f"  ... {left:,} more gates missed"]
 
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
     compute: Callable[[], Result], *, dry: bool = False,
+    beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. A dry run writes no file, and shows all it has. Raises
-    typer.Exit when a gate is missed.
+    imports its public function itself. beside: reads the baseline where that is a
+    table. A dry run writes no file, and shows all it has. Raises typer.Exit when a gate is missed.
     """
-    limited = bool(gates.limits)
+    limited = gates.any
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
         with nullcontext() if output.verbose else engine_aside(), waiting(tables):
@@ -58,12 +61,12 @@ def run(
             stop_at_once()
             result = compute()
         if limited or gates.baseline is not None:
-            from clfeval.gates import check_ranges, judged
+            from clfeval.gates.judge import check_ranges, judged
 
             if dry:
                 check_ranges(gates.limits)
             else:
-                result = judged(result, gates)
+                result = judged(result, gates, beside(result))
         if dry:  # the rest of the line is about the result
             table = output.table if output.table in result.tables else None
             output = replace(output, show=(), table=table)

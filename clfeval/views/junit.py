@@ -15,8 +15,8 @@ def as_junit(result: Result) -> str:
 
     What a baseline says of a gate's model and measure is the output of its case.
     """
-    failed = sum(not gate.passed and gate.value is not None for gate in result.gates)
-    errors = sum(not gate.passed and gate.value is None for gate in result.gates)
+    failed = sum(gate.failed and gate.value is not None for gate in result.gates)
+    errors = sum(gate.failed and gate.value is None for gate in result.gates)
     head = f'tests="{len(result.gates)}" failures="{failed}" errors="{errors}"'
     rows = result.tables.get(BASELINE, ())
     moved = {(str(row["model"]), str(row["measure"])): _moved(row) for row in rows}
@@ -29,12 +29,11 @@ def as_junit(result: Result) -> str:
 
 
 def _case(gate: Gate, moved: Mapping[tuple[str, str], str]) -> str:
-    who = f"{gate.model}: " if gate.model else ""
-    name = _clean(f"{who}{gate.metric} {gate.kind} {gate.limit!r}")
+    name = _clean(f"{gate.subject} {gate.bound}")
     start = f'<testcase classname="clfeval" name={quoteattr(name)}'
     tag = "failure" if gate.value is not None else "error"
-    inside = "" if gate.passed else f"<{tag}>{escape(_clean(str(gate)))}</{tag}>"
-    if beside := moved.get((str(gate.model), gate.metric.partition(".")[0])):
+    inside = "" if not gate.failed else f"<{tag}>{escape(_clean(str(gate)))}</{tag}>"
+    if beside := moved.get((str(gate.model), gate.measure)):
         inside += f"<system-out>{escape(beside)}</system-out>"
     return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from clfeval.result import Result
 from clfeval.views.render import (
     BEST,
+    STATES,
     Section,
     beside,
     fold,
@@ -39,7 +40,7 @@ def markdown_lines(
     yield "\n"
     gates, left_out = gate_lines(result)
     for gate in gates:
-        yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
+        yield f"- {STATES[gate.state]} {escape(str(gate))}\n"
     if left_out:
         yield f"- {escape(left_out)}\n"
     for one in page.opened:

@@ -298,7 +298,9 @@ def test_bash_completes_commands_options_and_choices(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "x.csv", "--missing", "") == ["error", "drop"]
     assert bash.reply("clfeval", "mars", "x.csv", "--fail-under", "acc") == ["accuracy="]
     assert bash.reply("clfeval", "mars", "x.csv", "--table", "pa") == ["pairs"]
-    assert bash.reply("clfeval", "mars", "x.csv", "--table", "ba") == ["baseline"]
+    assert bash.reply("clfeval", "mars", "x.csv", "--table", "ba") == [
+        "baseline", "baseline_changes",
+    ]  # fmt: skip
     named = ["dethroning", "desirability"]
     assert bash.reply("clfeval", "mlcps", "x.csv", "--table", "de") == named
 

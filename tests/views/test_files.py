@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.gates import judge
+from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html, as_page
