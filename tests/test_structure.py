@@ -55,7 +55,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
     "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
-    "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
+    "views": (
+        {"baseline", "errors", "pages", "result", "schema", "unnamed", "words"},
+        {"rich", "plotext"},
+    ),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
         | {"gates", "limits", "pages", "shell", "views", "words"},
