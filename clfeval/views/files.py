@@ -140,13 +140,31 @@ class SavedFiles:
                 name = draft.target
                 draft.stream.writelines(render(form_of(name.name), result, wanted))
                 draft.stream.flush()
-            os.umask(mask := os.umask(0))  # it cannot be read without being set
             for draft in self._drafts:
                 name = draft.target
-                draft.put(0o666 & ~mask)
+                draft.put(_mode())
         except OSError as error:
             raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
         return [str(draft.target) for draft in self._drafts]
+
+
+def _mode() -> int:
+    """Return the rights a new file has."""
+    os.umask(mask := os.umask(0))  # it cannot be read without being set
+    return 0o666 & ~mask
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a text in place of a file, whole or not at all; raises UsageError."""
+    try:
+        draft = Draft(path)
+        try:
+            draft.stream.write(text)
+            draft.put(_mode())
+        finally:
+            draft.close()
+    except OSError as error:
+        raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
 def render(form: Form, result: Result, wanted: Wanted, *, alone: bool = False) -> Iterable[str]:
