@@ -29,7 +29,7 @@ OF_DATA = ("data:", "stats:", "clfeval:")  # parts of a signature that change wi
 GAP = "\u200b"  # as wide as nothing: what GitHub takes for a name or link is none with it inside
 # @mentions, #1 and GH-1, links, :emoji: - which GitHub makes whatever a backslash says
 _MEANT = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)|:(?=[\w+-]+:)", re.IGNORECASE)
-_BULLET = re.compile(r"^([-+]|\d{1,9}(?=[.)]))(?=[.)]?\s)")
+_BLOCK = re.compile(r"^(\d{0,9})([-+.)])(?![\w.])")  # opens a list, or is a rule
 
 
 def marker(result: Result) -> str:
@@ -71,9 +71,9 @@ def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
         parts.append((piece, folded))
         folded = folded and piece != CLOSED
     ends = (OPENED, CLOSED)
-    room = most - len(CUT) - sum(len(piece) for piece, _ in parts if piece in ends)
+    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in parts if piece in ends)
     outside = sum(len(piece) for piece, folded in parts if not folded)
-    left, told = {False: room, True: room - outside - len(CUT)}, set[bool]()
+    left, told = {False: room, True: room - outside}, set[bool]()
     for piece, folded in parts:
         if piece not in ends:
             left[folded] -= len(piece)
@@ -128,7 +128,9 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
     yield f"{title}| {' | '.join(map(escape, part.headings))} |\n|{sides}|\n"
     rows = [*zip_longest(part.rows, part.signs)]
     for row, sign in rows[:ROWS]:
-        cells = (f"**{cell}**" if sign == BEST and cell else cell for cell in map(escape, row))
+        cells = map(escape, row)
+        if sign == BEST:
+            cells = (f"**{cell.strip()}**" if cell.strip() else "" for cell in cells)
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
     cut = [f"{left:,} more rows; all of them: --format csv --table {one.table}"] * (left > 0)
@@ -158,10 +160,5 @@ def escape(text: str) -> str:
     text = _MEANT.sub(lambda found: found[0] + GAP, tame(text).replace("\n", " "))
     for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")
-    text = _BULLET.sub(lambda found: _bullet(found[1]), text)
+    text = _BLOCK.sub(r"\1\\\2", text)
     return text.replace("&", "&amp;").replace(GAP, f"&#{ord(GAP)};")
-
-
-def _bullet(mark: str) -> str:
-    """Return what opens a list as text: the number stays, its point is escaped."""
-    return f"{mark}\\" if mark.isdigit() else f"\\{mark}"
