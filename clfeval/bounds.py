@@ -8,6 +8,7 @@ from typing import Literal
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
+State = Literal["met", "missed", "undefined", "warned", "skipped"]
 # what of a measure a gate looks at: an end of its interval, how it moved, how slices lie apart
 Part = Literal["value", "low", "high", "change", "change.low", "change.high",
                "gap", "gap.low", "gap.high",
@@ -24,7 +25,7 @@ class Gate:
 
     limit: of a drop what it amounts to, where it is given as a share of the baseline's value; then
     `said` has it as given. severity: what a miss means. slice: None for the whole table. among: of
-    how many models this one stands for all, of which any may keep to it.
+    how many models this one stands for all, of which any may keep to it. run: of a batch.
     """
 
     kind: str  # fail-under, fail-over, warn-under, warn-over, max-drop, min-rows, still-best ...
@@ -38,6 +39,7 @@ class Gate:
     slice: str | None = None
     said: str | None = None
     among: int | None = None
+    run: str | None = None
 
     @property
     def failed(self) -> bool:
@@ -45,9 +47,13 @@ class Gate:
         return not self.passed and self.severity == "fail"
 
     @property
-    def state(self) -> Literal["met", "missed", "warned"]:
-        """What became of it."""
-        return "met" if self.passed else "missed" if self.failed else "warned"
+    def state(self) -> State:
+        """What became of it: skipped is what a baseline is missing for, undefined is missed too."""
+        if self.passed:
+            return "skipped" if self.kind == "baseline" else "met"
+        if not self.failed:
+            return "warned"
+        return "missed" if self.value is not None or self.kind == "baseline" else "undefined"
 
     @property
     def measure(self) -> str:
@@ -58,7 +64,7 @@ class Gate:
     @property
     def subject(self) -> str:
         """What it is on: the model, the measure, the slice and the part."""
-        who = f"{self.model}: " if self.model else ""
+        who = "".join(f"{one}: " for one in (self.run, self.model) if one)
         who = f"any of {self.among}: {who}" if self.among else who
         if self.slice is None:
             return f"{who}{self.metric}"
@@ -76,7 +82,8 @@ class Gate:
             may = "" if self.passed else "not " if value is not None else f"not ({self.reason}) "
             return f"{self.subject}: {may}among those that may be the best, {self.kind}"
         if self.kind == "baseline":
-            return f"{self.metric}: there is no such baseline (--baseline-missing skip: go on)"
+            more = "skipped" if self.passed else "--baseline-missing skip: go on"
+            return f"{self.metric}: there is no such baseline ({more})"
         if self.kind.startswith("min-"):
             which = f"{self.slice}: " if self.slice else ""
             many = "nobody knows how many" if value is None else f"{value:,.10g}"

@@ -62,7 +62,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"baseline", "bounds", "errors", "limits", "measures", "pages", "result", "schema"},
         set(),
     ),
-    "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
+    "views": (
+        {"baseline", "errors", "pages", "result", "schema", "unnamed", "words"},
+        {"rich", "plotext"},
+    ),
     "api": (
         {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
         | {"gates", "limits", "pages", "schema", "shell", "views", "words"},

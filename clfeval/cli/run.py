@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from clfeval.cli.aside import engine_aside
+from clfeval.cli.faults import annotate, as_json, gate_lines
 from clfeval.cli.output import (
     Output,
     Screen,
@@ -80,6 +81,10 @@ def run(
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)
+    if output.annotate:
+        from clfeval.views.annotate import of_gates
+
+        annotate(output.annotate, of_gates(result, tables), dry=dry)
     if dry and result.summary["doubts"]:
         if result.parameters["offer"]:
             note(f"try: {result.parameters['offer']}")
@@ -102,5 +107,5 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
         for name in written:
             note(f"wrote {name}")
     if not (in_table and screen.tty):  # whoever watches has read them in the table
-        for line in missed_gates(result):
+        for line in gate_lines(result) if as_json() else missed_gates(result):
             note(line)

@@ -58,9 +58,8 @@ def _without(result: Result, limits: Sequence[Limit], gates: Gates) -> Result:
     skips = gates.baseline_missing == "skip"
     what = "what compares with it is left out" if skips else "it is missed"
     said = Warn("baseline-missing", f"there is no baseline '{name}': {what}")
-    missed = Gate("baseline", name, None, 0.0, None, False, NO_BASELINE)
-    more = () if skips else (missed,)
-    return replace(result, gates=(*result.gates, *more), warnings=(*result.warnings, said))
+    missing = Gate("baseline", name, None, 0.0, None, skips, NO_BASELINE)
+    return replace(result, gates=(*result.gates, missing), warnings=(*result.warnings, said))
 
 
 def judge(

@@ -34,7 +34,6 @@ EQUALS = "not-told-apart"  # the sentence about models that may be as good as th
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
 RANKS = get_args(Rank)
-STATES = {"met": "✅", "missed": "❌", "warned": "⚠️"}  # of gates
 EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
 
 
