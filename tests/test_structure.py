@@ -63,7 +63,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         set(),
     ),
     "views": (
-        {"baseline", "errors", "pages", "result", "schema", "unnamed", "words"},
+        {"baseline", "bounds", "errors", "pages", "result", "schema", "unnamed", "words"},
         {"rich", "plotext"},
     ),
     "api": (
