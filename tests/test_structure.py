@@ -54,15 +54,20 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "schema": ({"result"}, set()),
     "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
+    "history": ({"errors", "limits", "options", "result", "unnamed"}, set()),
+    "trend": (
+        {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
+        {"numpy"},
+    ),
     "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "shell", "views", "words"},
+        | {"baseline", "gates", "history", "limits", "pages", "shell", "trend", "views", "words"},
         {"polars"},
     ),
     "cli": (
-        {"errors", "options", "methods", "api", "gates", "limits"}
+        {"errors", "options", "methods", "api", "gates", "history", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
         | {"words"},
         {"typer", "rich"},
