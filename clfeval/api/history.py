@@ -5,7 +5,7 @@ from __future__ import annotations
 from clfeval.baseline import labelled
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.history.file import CODE, append, read_past
-from clfeval.history.line import Accepted, Entry, lines_of
+from clfeval.history.line import Accepted, PastEntry, lines_of
 from clfeval.result import Result
 from clfeval.trend.result import trend_result
 
@@ -17,7 +17,7 @@ def added(
 
     accept: what is added is what later lines are held to. run: of a batch. Raises UsageError.
     """
-    entries: list[Entry] = [*lines_of(result, label, labelled(result), run)]
+    entries: list[PastEntry] = [*lines_of(result, label, labelled(result), run)]
     if not entries:
         raise UsageError.of("the result has no model to keep", CODE)
     if accept:

@@ -12,13 +12,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from clfeval.errors import Problem, UsageError, bad_option, listing, suggestion
-from clfeval.history.line import Accepted, Entry, Line, as_result, parsed
+from clfeval.history.line import Accepted, PastEntry, PastLine, as_result, parsed
 from clfeval.result import Result
 from clfeval.unnamed import Draft
 
 CODE = "history"
 CONFLICTS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
-Key = tuple[str, str | None, str]  # command, run and model
+SeriesKey = tuple[str, str | None, str]  # command, run and model
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Past:
 
     name: str
     sha256: str
-    lines: tuple[Line, ...] = ()
-    accepted: dict[Key, Line] = field(default_factory=dict)
+    lines: tuple[PastLine, ...] = ()
+    accepted: dict[SeriesKey, PastLine] = field(default_factory=dict)
 
-    def of(self, command: str) -> list[Line]:
+    def of(self, command: str) -> list[PastLine]:
         """Return the lines of a command; UsageError where it has none."""
         found = [line for line in self.lines if line.command == command]
         if not found:
@@ -50,7 +50,7 @@ class Past:
         return list(dict.fromkeys(line.run or "" for line in self.lines if line.command == command))
 
 
-def key_of(line: Line) -> Key:
+def key_of(line: PastLine) -> SeriesKey:
     """Return what lines of different labels have in common when they are of one model."""
     return line.command, line.run, line.model
 
@@ -61,8 +61,8 @@ def read_past(name: str) -> Past:
         content = Path(name).read_bytes()
     except OSError as error:
         raise UsageError.of(f"cannot read '{name}': {error.strerror}", CODE) from error
-    lines: dict[tuple[Key, str], Line] = {}
-    accepted: dict[Key, Line] = {}
+    lines: dict[tuple[SeriesKey, str], PastLine] = {}
+    accepted: dict[SeriesKey, PastLine] = {}
     problems: list[Problem] = []
     hint = None
     for number, text in enumerate(content.split(b"\n"), 1):
@@ -70,7 +70,7 @@ def read_past(name: str) -> Past:
             continue
         try:
             entry = parsed(text.decode())
-            if isinstance(entry, Line):
+            if isinstance(entry, PastLine):
                 lines[key_of(entry), entry.label] = entry
             else:
                 accepted |= _accepted(entry, lines.values())
@@ -85,7 +85,7 @@ def read_past(name: str) -> Past:
     return Past(name, sha256(content).hexdigest(), tuple(lines.values()), accepted)
 
 
-def _accepted(entry: Accepted, lines: Iterable[Line]) -> dict[Key, Line]:
+def _accepted(entry: Accepted, lines: Iterable[PastLine]) -> dict[SeriesKey, PastLine]:
     found = {
         key_of(line): line
         for line in lines
@@ -134,7 +134,7 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
         raise UsageError.of(f"cannot append to '{name}': there is no folder '{folder}'", "output")
 
 
-def append(name: str, entries: Iterable[Entry]) -> int:
+def append(name: str, entries: Iterable[PastEntry]) -> int:
     """Add lines to a history under its lock, all or none; return how many.
 
     The file is written anew beside itself, forced to the disk and put in its place: who reads it,

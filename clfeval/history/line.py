@@ -21,7 +21,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PastMeasure:
     """A measure as an `Estimate` has it, with its standard error where the run had one."""
 
     value: float | None
@@ -37,7 +37,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PastLine:
     """What one run found of one model.
 
     run: of a batch, its name. settings: the signature without what it says of the data. data: the
@@ -57,7 +57,7 @@ class Line:
     rows: float | None = None
     positives: float | None = None
     level: float | None = None
-    measures: Mapping[str, Measured] = field(default_factory=dict)
+    measures: Mapping[str, PastMeasure] = field(default_factory=dict)
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     @property
@@ -82,7 +82,7 @@ class Accepted:
         return _dumped(asdict(self))
 
 
-Entry = Line | Accepted
+PastEntry = PastLine | Accepted
 
 
 def _dumped(said: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def settings_of(signature: str) -> str:
 
 def lines_of(
     result: Result, label: str, rows: Mapping[str, Row], run: str | None = None
-) -> Iterator[Line]:
+) -> Iterator[PastLine]:
     """Yield a line for each model of a result that is judged.
 
     rows: those that speak for the models, as gates look at them. Measures are all cells with a
@@ -118,13 +118,13 @@ def lines_of(
         mine[name] = mine.get(name, True) and gate.passed
     for model, row in rows.items():
         found = {
-            name: Measured(
+            name: PastMeasure(
                 cell.value, cell.low, cell.high, _number(errors, model, name), cell.reason
             )
             for name, cell in row.items()
             if isinstance(cell, Estimate)
         }
-        yield Line(
+        yield PastLine(
             result.command, label, model, settings_of(result.signature), result.version, run,
             tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
             result.summary.get("positives"), result.parameters.get("level"), found,
@@ -138,7 +138,7 @@ def _number(errors: Mapping[Any, Any], model: str, name: str) -> float | None:
     return se if isinstance(se, (int, float)) and isfinite(se) else None
 
 
-def parsed(text: str) -> Entry:
+def parsed(text: str) -> PastEntry:
     """Return what a line says; ValueError, in words, where it is none of ours or too new."""
     try:
         said = json.loads(text, parse_constant=_no_number)
@@ -155,7 +155,7 @@ def parsed(text: str) -> Entry:
         raise ValueError(f"{kind}/{number} is newer than this program's {LINE}")
     if "accepted" in said:
         return Accepted(_given(said, "command", _text), _given(said, "accepted", _text))
-    return Line(
+    return PastLine(
         command=_given(said, "command", _text),
         label=_given(said, "label", _text),
         model=_given(said, "model", _text),
@@ -237,14 +237,14 @@ def _by_name(read: Callable[[Any], V]) -> Callable[[Any], dict[str, V]]:
     return each
 
 
-def _measured(value: Any) -> Measured:
+def _measured(value: Any) -> PastMeasure:
     if not isinstance(value, dict):
         raise TypeError("is no mapping")
     numbers = {key: _maybe(_finite)(value.get(key)) for key in ("value", "low", "high", "se")}
-    return Measured(**numbers, reason=_maybe(_text)(value.get("reason")))
+    return PastMeasure(**numbers, reason=_maybe(_text)(value.get("reason")))
 
 
-def as_result(lines: Mapping[str, Line]) -> Result:
+def as_result(lines: Mapping[str, PastLine]) -> Result:
     """Return lines of one run, by model, as a saved result that holds what they know.
 
     Its table `models` has the measures of each model, `metrics` their standard errors too.

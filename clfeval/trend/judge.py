@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.baseline import BETTER, MOVED, NEW, OPEN, SAME, UNKNOWN, WORSE, best_of, difference
-from clfeval.history.line import Line, Measured, as_result
+from clfeval.history.line import PastLine, PastMeasure, as_result
 from clfeval.inference.chance import benjamini_hochberg
 from clfeval.inference.special import critical_value
 from clfeval.measures.record import AIMS
@@ -25,10 +25,10 @@ ALIKE = 1e-9  # of a value: sums in another order differ by less
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell
 OTHER = "other settings"  # a verdict
-NONE = Measured(None, reason="not_in_both")
+NONE = PastMeasure(None, reason="not_in_both")
 
 
-def marks_of(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+def marks_of(lines: Sequence[PastLine]) -> list[tuple[str, ...]]:
     """Return what changed at each of one model's lines since the line before; nothing at the first.
 
     Rows changed where their digest did. The model changed where the rows did not and some value
@@ -37,7 +37,7 @@ def marks_of(lines: Sequence[Line]) -> list[tuple[str, ...]]:
     return [(), *(_marks(*pair) for pair in pairwise(lines))]
 
 
-def _marks(before: Line, now: Line) -> tuple[str, ...]:
+def _marks(before: PastLine, now: PastLine) -> tuple[str, ...]:
     settings = (SETTINGS,) if before.settings != now.settings else ()
     same = same_rows(before, now)
     if same is False:
@@ -49,7 +49,7 @@ def _marks(before: Line, now: Line) -> tuple[str, ...]:
     return (MODEL,) if before.version == now.version else (PROGRAM,)
 
 
-def same_rows(one: Line, other: Line) -> bool | None:
+def same_rows(one: PastLine, other: PastLine) -> bool | None:
     """Tell whether two lines are of the same rows; None where nobody knows."""
     digests = [line.truth for line in (one, other) if line.truth is not None]
     if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
@@ -61,7 +61,7 @@ def same_rows(one: Line, other: Line) -> bool | None:
     return None
 
 
-def _moved(before: Line, now: Line) -> bool:
+def _moved(before: PastLine, now: PastLine) -> bool:
     """Tell whether a measure that both lines have is another."""
     return any(
         not _alike(before.measures[name], cell)
@@ -70,14 +70,14 @@ def _moved(before: Line, now: Line) -> bool:
     )
 
 
-def _alike(one: Measured, other: Measured) -> bool:
+def _alike(one: PastMeasure, other: PastMeasure) -> bool:
     if one.value is None or other.value is None:
         return one.reason == other.reason and one.value == other.value
     return math.isclose(one.value, other.value, rel_tol=ALIKE, abs_tol=ALIKE)
 
 
 def changes_of(
-    series: Mapping[str, Sequence[Line]], accepted: Mapping[str, Line], last: str
+    series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine], last: str
 ) -> list[Row]:
     """Return how far each measure at the last label is from the accepted line of its model.
 
@@ -100,7 +100,7 @@ def changes_of(
 
 
 def _of_model(
-    name: str, lines: Sequence[Line], base: Line | None, now: Line
+    name: str, lines: Sequence[PastLine], base: PastLine | None, now: PastLine
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each measure, without a verdict where it takes the others to say one."""
     level = now.level or LEVEL
@@ -177,14 +177,14 @@ def chance_of_none(change: Estimate, level: float) -> float | None:
     return math.erfc(critical_value(level) * abs(change.value) / width / math.sqrt(2))
 
 
-def path_of(lines: Sequence[Line], base: Line) -> list[Line]:
+def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:
     """Return the line that was accepted and those of later labels."""
     labels = [line.label for line in lines]
     after = labels.index(base.label) + 1 if base.label in labels else 0
     return [base, *(lines[after:] or lines[-1:])]
 
 
-def changed_at(path: Sequence[Line], measure: str) -> int | None:
+def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
     """Return the place from which on a measure has another mean: least squares of two means.
 
     The k that makes (mean of k.. - mean of ..k)² a b / (a + b) largest, a and b the sums of the
@@ -208,7 +208,7 @@ def changed_at(path: Sequence[Line], measure: str) -> int | None:
     return places[1 + int(np.argmax((t / b - s / a) ** 2 * a * b / (a + b)))]
 
 
-def _error(cell: Measured, level: float) -> float | None:
+def _error(cell: PastMeasure, level: float) -> float | None:
     """Return a standard error: as kept, else from the width of the interval."""
     if cell.se is not None or cell.low is None or cell.high is None:
         return cell.se

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval import __version__
 from clfeval.baseline import BETTER, MOVED, WORSE, difference
 from clfeval.history.file import Past
-from clfeval.history.line import Line
+from clfeval.history.line import PastLine
 from clfeval.pages import HISTORY, page_of
 from clfeval.result import Estimate, InputFile, Result, Row
 from clfeval.schema import gated
@@ -28,7 +28,7 @@ def trend_result(past: Past, command: str) -> Result:
     """
     lines = past.of(command)
     labels = list(dict.fromkeys(line.label for line in lines))
-    series: dict[str, list[Line]] = {}
+    series: dict[str, list[PastLine]] = {}
     for line in sorted(lines, key=lambda line: labels.index(line.label)):
         series.setdefault(line.name, []).append(line)
     accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
@@ -69,8 +69,8 @@ def trend_result(past: Past, command: str) -> Result:
 
 
 def _history(
-    lines: Sequence[Line], series: Mapping[str, Sequence[Line]], accepted: Mapping[str, Line],
-    marks: Mapping[tuple[str, str], Sequence[str]],
+    lines: Sequence[PastLine], series: Mapping[str, Sequence[PastLine]],
+    accepted: Mapping[str, PastLine], marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a row for each line and measure."""
     for line in lines:
@@ -91,7 +91,7 @@ def _history(
             }  # fmt: skip
 
 
-def _in_order(command: str, series: Mapping[str, Sequence[Line]]) -> list[str]:
+def _in_order(command: str, series: Mapping[str, Sequence[PastLine]]) -> list[str]:
     """Return the measures that have a value at the end: as the page has them, then by name."""
     ends = [lines[-1].measures.items() for lines in series.values()]
     known = {name for end in ends for name, cell in end if cell.value is not None}
@@ -100,7 +100,7 @@ def _in_order(command: str, series: Mapping[str, Sequence[Line]]) -> list[str]:
 
 
 def _leading(
-    order: Sequence[str], series: Mapping[str, Sequence[Line]], changes: Sequence[Row]
+    order: Sequence[str], series: Mapping[str, Sequence[PastLine]], changes: Sequence[Row]
 ) -> list[str]:
     """Return the measures to be shown: what gates name, what moved, the first of all."""
     gates = {name for lines in series.values() for name in lines[-1].gates}

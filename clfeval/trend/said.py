@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.baseline import BETTER, MOVED, OPEN, SAME, WORSE
-from clfeval.history.line import Line
+from clfeval.history.line import PastLine
 from clfeval.result import Answer, Row, estimate, value_of
 from clfeval.trend.judge import MODEL, OTHER, ROWS, same_rows
 from clfeval.words import between, close, listed, many, named, quoted
@@ -18,8 +18,8 @@ WHY = {
 
 
 def trend_answer(
-    changes: Sequence[Row], events: Sequence[Row], series: Mapping[str, Sequence[Line]],
-    accepted: Mapping[str, Line], labels: Sequence[str],
+    changes: Sequence[Row], events: Sequence[Row], series: Mapping[str, Sequence[PastLine]],
+    accepted: Mapping[str, PastLine], labels: Sequence[str],
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: what moved first, then what changed at which label."""
     said = [
@@ -29,7 +29,7 @@ def trend_answer(
     return tuple(said[:MOST])
 
 
-def _moves(changes: Sequence[Row], accepted: Mapping[str, Line], last: str) -> Iterator[Answer]:
+def _moves(changes: Sequence[Row], accepted: Mapping[str, PastLine], last: str) -> Iterator[Answer]:
     """Say of what is worse, better or otherwise moved the first measure, and how many more."""
     for verdict, words in ((WORSE, "is worse"), (BETTER, "is better"), (MOVED, "has moved")):
         rows = [row for row in changes if row["verdict"] == verdict]
@@ -51,13 +51,13 @@ def _moves(changes: Sequence[Row], accepted: Mapping[str, Line], last: str) -> I
         )  # fmt: skip
 
 
-def _reference(row: Row, accepted: Mapping[str, Line]) -> str:
+def _reference(row: Row, accepted: Mapping[str, PastLine]) -> str:
     held = accepted.get(str(row["model"]))
     known = held is not None and held.label == row["reference"]
     return f"{quoted(str(row['reference']))}, {'which was accepted' if known else 'the one before'}"
 
 
-def _still(changes: Sequence[Row], accepted: Mapping[str, Line], last: str) -> Iterator[Answer]:
+def _still(changes: Sequence[Row], accepted: Mapping[str, PastLine], last: str) -> Iterator[Answer]:
     """Say that nothing moved, that nothing can be compared, or that there is nothing to compare."""
     verdicts = [row["verdict"] for row in changes]
     if OTHER in verdicts:
@@ -99,7 +99,7 @@ def _labels(events: Sequence[Row], what: str) -> list[str]:
     return list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == what))
 
 
-def _gone(series: Mapping[str, Sequence[Line]], last: str) -> Iterator[Answer]:
+def _gone(series: Mapping[str, Sequence[PastLine]], last: str) -> Iterator[Answer]:
     gone = [name for name, lines in series.items() if lines[-1].label != last]
     if gone:
         verb = "has" if len(gone) == 1 else "have"
@@ -107,7 +107,9 @@ def _gone(series: Mapping[str, Sequence[Line]], last: str) -> Iterator[Answer]:
 
 
 def _unpaired(
-    series: Mapping[str, Sequence[Line]], changes: Sequence[Row], accepted: Mapping[str, Line]
+    series: Mapping[str, Sequence[PastLine]],
+    changes: Sequence[Row],
+    accepted: Mapping[str, PastLine],
 ) -> Iterator[Answer]:
     """Say where a comparison of the same rows would see more than that of two samples."""
     models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == OPEN)
@@ -118,6 +120,6 @@ def _unpaired(
         if same_rows(lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else lines[-1]))
     ]
     if same:
-        text = "The rows are the same and the intervals are those of two samples, so they are " \
-               "wide: of a saved table, --baseline TABLE sees more."  # fmt: skip
-        yield Answer("two-samples", text, tuple(same))
+        text = "The rows are the same, and intervals are wider than they need be, as those of " \
+               "two samples: --baseline TABLE, with the table of then, sees more."  # fmt: skip
+        yield Answer("not-paired", text, tuple(same))
