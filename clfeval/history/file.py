@@ -8,8 +8,11 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from errno import EACCES
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from clfeval.errors import Problem, UsageError, bad_option, listing, suggestion
 from clfeval.history.line import Accepted, PastEntry, PastLine, as_result, parsed
@@ -126,12 +129,19 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
     if os.path.realpath(name) in {os.path.realpath(one) for one in inputs}:
         raise bad_option(f"--append '{name}' is the table itself")
-    if os.path.exists(name):
-        if not stat.S_ISREG(os.stat(name).st_mode):
-            raise UsageError.of(f"cannot append to '{name}': it is no regular file", "output")
+    _locks()
+    path = os.path.realpath(name)
+    folder, why = os.path.dirname(path), ""
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        why = "it is no regular file"
+    elif not os.path.isdir(folder):
+        why = f"there is no folder '{os.path.dirname(name)}'"
+    elif not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
+        why = os.strerror(EACCES)
+    if why:
+        raise UsageError.of(f"cannot append to '{name}': {why}", "output")
+    if os.path.exists(path):
         read_past(name)
-    elif not os.path.isdir(folder := os.path.dirname(name) or "."):
-        raise UsageError.of(f"cannot append to '{name}': there is no folder '{folder}'", "output")
 
 
 def append(name: str, entries: Iterable[PastEntry]) -> int:
@@ -147,14 +157,12 @@ def append(name: str, entries: Iterable[PastEntry]) -> int:
     try:
         with _locked(path) as handle:
             old = _whole(path.read_bytes(), name)
-            os.umask(mask := os.umask(0))  # it cannot be read without being set
-            mode = stat.S_IMODE(os.fstat(handle).st_mode) if old else 0o666 & ~mask
             draft = Draft(path)
             try:
                 draft.stream.buffer.write(old + "".join(texts).encode())
                 draft.stream.flush()
                 os.fsync(draft.stream.fileno())
-                draft.put(mode)
+                draft.put(stat.S_IMODE(os.fstat(handle).st_mode))
             finally:
                 draft.close()
             _sync_folder(path.parent)
@@ -166,20 +174,25 @@ def append(name: str, entries: Iterable[PastEntry]) -> int:
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     """Hold the lock of a file, which is made if need be; it may be replaced while one waits."""
-    try:
-        import fcntl
-    except ImportError:
-        what = "a history is added to under a lock of the file, and this system has none"
-        raise UsageError.of(what, "output") from None
+    locks = _locks()
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            locks.flock(handle, locks.LOCK_EX)
             if path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)):
                 yield handle
                 return
         finally:
             os.close(handle)
+
+
+def _locks() -> ModuleType:
+    """Return what locks files; UsageError where the system has no such thing."""
+    try:
+        return import_module("fcntl")
+    except ImportError:
+        what = "a history is added to under a lock of the file, and this system has none"
+        raise UsageError.of(what, "output") from None
 
 
 def _whole(old: bytes, name: str) -> bytes:
