@@ -90,7 +90,8 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", help="Print a guide: a command's, tables, gates or numbers.", metavar="NAME",
+            "--guide", metavar="NAME",
+            help="Print a guide: a command's, tables, gates, history or numbers.",
             callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,

@@ -159,11 +159,11 @@ def _called(command: Command) -> Callable[..., None]:
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
         limits, dry = taken(Gates, given), bool(given["dry_run"])
-        paths = [*(named(one)[1] for one in tables), *others]
+        page, paths = command.name, [*(named(one)[1] for one in tables), *others]
         if history.history is not None:
             beside = [one for one in every if one.opt.panel not in (OUTPUT, HISTORY)]
-            compute, paths = trend_of(command.name, history, tables, given, beside)
-        run(command.name, paths, output, limits, compute, history=history, dry=dry)
+            page, compute, paths = trend_of(command.name, history, tables, given, beside)
+        run(page, paths, output, limits, compute, history=history, dry=dry)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 def trend_of(
     command: str, history: History, tables: Sequence[str], given: Mapping[str, Any],
     beside: Sequence[Option],
-) -> tuple[Callable[[], Result], list[str]]:  # fmt: skip
-    """Return what makes the trend of a history, and the file it reads.
+) -> tuple[str, Callable[[], Result], list[str]]:  # fmt: skip
+    """Return the name of its page, what makes the trend of a history, and the file it reads.
 
     UsageError for what is about a table: a table, and whatever option of `beside` is given.
     """
+    from clfeval.pages import HISTORY
+
     name = history.history or ""
     unsaid = ("None", "[]", "False")
     flags = [one.flag for one in beside if str(given[one.name]) not in (*unsaid, str(one.default))]
@@ -34,4 +36,4 @@ def trend_of(
 
         return trend(name, command, accept=history.accept, label=history.label)
 
-    return compute, [name]
+    return HISTORY, compute, [name]

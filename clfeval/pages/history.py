@@ -12,8 +12,8 @@ VERDICTS = (
     "worse", "better", "changed", "not told apart", "the same", "undefined", "other settings",
     "new",
 )  # fmt: skip
-LAST = 6  # labels that are shown whatever happened at them
-MOVES = 12  # changes that are shown
+LAST = 4  # labels that are shown whatever happened at them
+MOVES = 8  # changes that are shown
 CURVES = 8  # models of a chart
 TABLES = (
     Table("changes", (
@@ -92,18 +92,18 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     if rows := _moved(result):
         yield Shown(
             "changes", "What moved at the last label",
-            "model measure reference old new change q verdict since cause", rows, rank="asked",
+            "model measure change verdict since cause old new q reference", rows, rank="asked",
             lead="change", most=MOVES, places=_plain(rows),
             legend=("change", "q", "since", "cause"), total=len(result.tables["changes"]),
         )  # fmt: skip
     lines, leading = _lines(result), result.parameters["leading"]
-    columns: dict[str, Source] = {"label": "label", "model": "model"}
+    columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
         "Lines where something changed, and the last"
     )  # fmt: skip
     yield Shown(
-        "history", title, {**columns, "marks": "marks"}, lines, rank="main",
+        "history", title, columns, lines, rank="main",
         places=_plain(lines), lead=leading[0] if leading else "", legend=("marks",),
         more="--format csv --table history",
     )  # fmt: skip
