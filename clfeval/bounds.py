@@ -8,7 +8,7 @@ from typing import Literal
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
-State = Literal["met", "missed", "undefined", "warned", "skipped"]
+GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
 # what of a measure a gate looks at: an end of its interval, how it moved, how slices lie apart
 Part = Literal["value", "low", "high", "change", "change.low", "change.high",
                "gap", "gap.low", "gap.high",
@@ -47,7 +47,7 @@ class Gate:
         return not self.passed and self.severity == "fail"
 
     @property
-    def state(self) -> State:
+    def state(self) -> GateState:
         """What became of it: skipped is what a baseline is missing for, undefined is missed too."""
         if self.passed:
             return "skipped" if self.kind == "baseline" else "met"

@@ -74,7 +74,8 @@ class Warn:
 class Result:
     """What a command computed: summary, tables, gates and warnings; views only render it.
 
-    methods: results of other commands about the same rows, by command.
+    methods: results of other commands about the same rows, by command. truth: the digest of ids and
+    truth alone, where somebody asked for it: no model changes it.
     """
 
     command: str
@@ -88,6 +89,7 @@ class Result:
     answer: tuple[Answer, ...] = ()
     version: str = __version__
     methods: Mapping[str, Result] = field(default_factory=dict)
+    truth: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -107,6 +109,7 @@ class Result:
             "signature": self.signature,
             "answer": [asdict(sentence) for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
+            **({} if self.truth is None else {"truth": self.truth}),
             "parameters": dict(self.parameters),
             "summary": dict(self.summary),
         }
@@ -173,6 +176,7 @@ class Result:
                     for sentence in document.get("answer", ())
                 ),
                 version=document["version"],
+                truth=document.get("truth"),
                 methods={
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },

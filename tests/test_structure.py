@@ -57,7 +57,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "schema": ({"result"}, set()),
     "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
-    "baseline": ({"errors", "measures", "pages", "result", "schema", "words"}, set()),
+    "baseline": (
+        {"errors", "history", "measures", "pages", "result", "schema", "words"},
+        set(),
+    ),
+    "history": ({"errors", "limits", "options", "result", "unnamed"}, set()),
+    "trend": (
+        {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
+        {"numpy"},
+    ),
     "gates": (
         {"baseline", "bounds", "errors", "limits", "measures", "pages", "result", "schema"},
         set(),
@@ -68,11 +76,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "api": (
         {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "schema", "shell", "views", "words"},
+        | {"gates", "history", "limits", "pages", "schema", "shell", "trend", "views", "words"},
         {"polars"},
     ),
     "cli": (
-        {"baseline", "errors", "options", "methods", "api", "gates", "limits"}
+        {"baseline", "errors", "options", "methods", "api", "gates", "history", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
         | {"words"},
         {"typer", "rich"},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
+from clfeval.counts.truth import truth_digest
 from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
@@ -70,4 +72,4 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
 
             return replace(found, methods=beside(sample, options))
 
-        yield Ready(made, sample.facts)
+        yield Ready(made, sample.facts, partial(truth_digest, sample))

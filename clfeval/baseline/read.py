@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal
 
-from clfeval.baseline.history import of_history
 from clfeval.errors import UsageError
+from clfeval.history.file import baseline_of
 from clfeval.result import Result, Warn
 
 BaselineKind = Literal["result", "history", "table"]
@@ -46,7 +46,7 @@ def read_baseline(baseline: str | os.PathLike[str] | Result, result: Result) -> 
     if kind is None:
         return None
     if kind == "history":
-        return of_history(name, result)
+        return baseline_of(name, result.command)
     if kind == "table":
         hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"
         what = "a table is no baseline here: how it is to be read is not known"

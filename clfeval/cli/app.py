@@ -91,8 +91,9 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", help="Print a guide: a command's, tables, gates, ci, numbers.",
-            metavar="NAME", callback=of_name, is_eager=True, autocompletion=guides,
+            "--guide", metavar="NAME",
+            help="Print a guide: a command's, tables, gates, history, ci or numbers.",
+            callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,
 ) -> None:  # fmt: skip

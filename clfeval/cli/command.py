@@ -17,7 +17,9 @@ from typer.main import get_command
 from clfeval.cli import complete, explain, guide, measures
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
+from clfeval.cli.trend import trend_of
 from clfeval.errors import bad_option
+from clfeval.history.options import HISTORY, History
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from clfeval.tables.taken import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
+AFTER = (Output, Gates, History)  # groups about the result, whatever the command
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
 # what completes to what, and how its value is called in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
@@ -51,11 +54,15 @@ class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     seldom: frozenset[str] = frozenset()
+    tabled = True  # it needs a table, unless a history is read
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line; refuse an option of one value that has two."""
         if not ctx.resilient_parsing:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for one in self.params:
+                if one.param_type_name == "argument":
+                    one.required = self.tabled and "history" not in {said.name for said in order}
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
@@ -126,7 +133,8 @@ def built(command: Command) -> Any:
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
     made: Any = get_command(app)
-    every = command.options(Output, Gates)
+    every = command.options(*AFTER)
+    made.tabled = not command.optional
     made.seldom = frozenset(option.name for option in every if not option.opt.common)
     return made
 
@@ -134,12 +142,14 @@ def built(command: Command) -> Any:
 def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
-    every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
+    after = [one for group in AFTER for one in command.options_of(group)]
+    every = [*sorted(options, key=_place), *after]
     shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
-    def called(tables: list[str], **given: Any) -> None:
+    def called(tables: list[str] | None, **given: Any) -> None:
+        tables = tables or []
         output, limits = taken(Output, given), taken(Gates, given)
-        hear = opened(output)
+        history, hear = taken(History, given), opened(output)
         heard: list[Read] = []
 
         def heard_of(one: Read) -> None:
@@ -154,7 +164,8 @@ def _called(command: Command) -> Callable[..., None]:
         def compute() -> Result:
             function, read = called_with()
             write = partial(offered, sys.argv[1:], options)
-            result: Result = function.asked(tables or None, read, heard_of, write)
+            kept = history.append is not None
+            result: Result = function.asked(tables or None, read, heard_of, write, truth=kept)
             return result
 
         def beside(result: Result) -> Baseline | None:
@@ -165,9 +176,12 @@ def _called(command: Command) -> Callable[..., None]:
             return table_baseline(function, tables or None, read, limits, result, last, hear)
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        dry = bool(given["dry_run"])
-        paths = [named(one)[1] for one in tables]
-        run(command.name, [*paths, *others], output, limits, compute, dry=dry, beside=beside)
+        dry, page = bool(given["dry_run"]), command.name
+        paths = [*(named(one)[1] for one in tables), *others]
+        if history.history is not None:
+            left = [one for one in every if one.opt.panel not in (OUTPUT, HISTORY)]
+            page, compute, paths = trend_of(command.name, history, tables, given, left)
+        run(page, paths, output, limits, compute, history=history, dry=dry, beside=beside)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from clfeval.cli.output import (
     wanted_of,
 )
 from clfeval.errors import ExitCode
+from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.views.files import SavedFiles, known_table
 
@@ -44,7 +45,7 @@ def missed_gates(result: Result) -> list[str]:
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result], *, dry: bool = False,
+    compute: Callable[[], Result], *, history: History, dry: bool = False,
     beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
@@ -54,6 +55,10 @@ def run(
     table. A dry run writes no file, and shows all it has. Raises typer.Exit when a gate is missed.
     """
     limited = gates.any
+    if history.append is not None:
+        from clfeval.history.file import check_target
+
+        check_target(history.append, tables)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
         with nullcontext() if output.verbose else engine_aside(), waiting(tables):
@@ -78,6 +83,11 @@ def run(
 
             check_shown(result, output.show)
         written = [] if dry else files.write(result, wanted)
+        if history.append is not None and not dry:
+            from clfeval.api.history import added
+
+            label, accept = history.label or "", history.accept
+            written.append(added(history.append, result, label, accept=accept))
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)

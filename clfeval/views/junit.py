@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
-from clfeval.bounds import State
+from clfeval.bounds import GateState
 from clfeval.pages.write import interval, show
 from clfeval.result import Gate, Result, Row
 from clfeval.schema import BASELINE
 from clfeval.words import plain
 
-TAGS: Mapping[State, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
+TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # attributes of a suite
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clfeval.bounds import State
+from clfeval.bounds import GateState
 
-FAILING: tuple[State, ...] = ("missed", "undefined")  # these make the program exit with 1
-SIGNS: Mapping[State, str] = {
+FAILING: tuple[GateState, ...] = ("missed", "undefined")  # these make the program exit with 1
+SIGNS: Mapping[GateState, str] = {
     "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
 }  # fmt: skip
