@@ -62,10 +62,12 @@ class Gate:
     value: float | None
     passed: bool
     reason: str | None = None
+    run: str | None = None  # of a batch
 
     def __str__(self) -> str:
         """Say what was measured and against what, with as many digits as decide."""
-        who, limit = f"{self.model}: " if self.model else "", f"{self.kind} {self.limit!r}"
+        named = (one for one in (self.run, self.model) if one)
+        who, limit = "".join(f"{one}: " for one in named), f"{self.kind} {self.limit!r}"
         drop, value = self.kind == "max-drop", self.value
         if value is None and self.reason in ("infinite", "minus_infinite"):
             worse = " worse than the baseline by" if drop else ""
@@ -128,8 +130,9 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """True when no gate was missed, and a dry run found nothing to ask."""
-        return all(gate.passed for gate in self.gates) and not self.summary.get("doubts")
+        """True when no gate was missed, nothing is to be asked, and no run of a batch failed."""
+        asked = self.summary.get("doubts") or self.summary.get("failed")
+        return all(gate.passed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:
         """Return the rows of a table that speak for its models."""

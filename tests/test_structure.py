@@ -61,9 +61,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         | {"gates", "limits", "pages", "shell", "views", "words"},
         {"polars"},
     ),
+    "suite": (
+        {"api", "errors", "gates", "limits", "options", "pages", "result", "tables", "views"}
+        | {"words", "yaml"},
+        set(),
+    ),
     "cli": (
         {"errors", "options", "methods", "api", "gates", "limits"}
-        | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
+        | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
+        | {"views"}
         | {"words"},
         {"typer", "rich"},
     ),

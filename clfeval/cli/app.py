@@ -6,19 +6,17 @@ import atexit
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
+from clfeval.api.commands import command_of
 from clfeval.cli.command import built
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note, register
 from clfeval.errors import ClfevalError, ExitCode, UsageError
-from clfeval.options import Command
-from clfeval.tables.input import with_input
 
 HEAD = "Evaluate classifiers from a table of predictions."
 EXAMPLES = (
@@ -50,13 +48,6 @@ class Commands(TyperGroup):
         if cmd_name in self.commands and self.commands[cmd_name] is None:
             self.commands[cmd_name] = built(command_of(cmd_name))
         return self.commands.get(cmd_name)
-
-
-def command_of(name: str) -> Command:
-    """Return the declaration of a command."""
-    word = name.replace("-", "_")
-    declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
-    return with_input(declared)
 
 
 app = typer.Typer(

@@ -15,18 +15,20 @@ from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
 from clfeval.cli import complete, explain, guide, measures
+from clfeval.cli.batch import Batch, batch_of, no_table
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
 from clfeval.errors import bad_option
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
-from clfeval.options import COLUMNS, READING, Command, Option, taken
+from clfeval.options import COLUMNS, READING, Command, Option, options_of, taken
 from clfeval.shell import line
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
+BATCHED = "report"  # the command that takes a batch in the place of a table
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
 # what completes to what, and how its value is called in help
@@ -70,6 +72,11 @@ class Brief(TyperCommand):
         more = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
         self.epilog = more if self.seldom else None
         super().format_help(ctx, formatter)
+
+
+def more_of(command: Command) -> tuple[type, ...]:
+    """Return the groups of a command that only the shell has, beside those of every command."""
+    return (Batch,) if command.name == BATCHED else ()
 
 
 def _help_all(ctx: typer.Context, wanted: bool) -> None:
@@ -124,7 +131,7 @@ def built(command: Command) -> Any:
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
     made: Any = get_command(app)
-    every = command.options(Output, Gates)
+    every = command.options(Output, Gates, *more_of(command))
     made.seldom = frozenset(option.name for option in every if not option.opt.common)
     return made
 
@@ -132,10 +139,16 @@ def built(command: Command) -> Any:
 def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
-    every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
+    groups = (Output, Gates, *more_of(command))
+    every = [*sorted(options, key=_place), *(o for one in groups for o in options_of(one))]
     shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
     def called(tables: list[str], **given: Any) -> None:
+        if command.name == BATCHED:
+            if batch_of(command, tables, given):
+                return
+            if not tables:
+                raise no_table()
         output = taken(Output, given)
 
         def compute() -> Result:
@@ -221,11 +234,11 @@ def _place(option: Option) -> int:
 
 def _tables(command: Command) -> Parameter:
     argument = typer.Argument(
-        metavar="[TABLE...]" if command.optional else "TABLE...",
+        metavar="[TABLE...]" if command.optional or command.name == BATCHED else "TABLE...",
         help=command.tables,
         show_default=False,
     )
-    default: Any = [] if command.optional else Parameter.empty
+    default: Any = [] if command.optional or command.name == BATCHED else Parameter.empty
     return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
 
 
