@@ -100,8 +100,7 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
             note(f"note: {warning.message} [{warning.code}]")
         for name in written:
             note(f"wrote {name}")
-    if (
-        not (in_table and screen.tty) and result.command != SUITE
-    ):  # whoever watches has read them in the table
+    watched = in_table and screen.tty  # whoever watches has read them in the table
+    if not watched and result.command != SUITE:
         for line in missed_gates(result):
             note(line)

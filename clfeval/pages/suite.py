@@ -21,7 +21,7 @@ TABLES = (
     ), when=""),
     Table("answers", (RUN, *of("text", "code text"))),
     Table("gates", (
-        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("any", "limit value"),
+        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("number", "limit"), *of("number?", "value"),
         *of("flag?", "passed"), *of("text?", "reason"),
     ), when=""),
     Table("problems", (RUN, *of("text", "text")), when=""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import CODE, Value, YamlFile
 
+_PLACE = re.compile(r"(.*):(\d+):(\d+)", re.DOTALL)
 TOLD = 20  # problems that are told one by one, each with its hint
 
 Keypath: TypeAlias = "tuple[str | int, ...]"
@@ -60,7 +62,9 @@ class Wrong:
     """What is wrong in the files of a batch, each thing once."""
 
     parts: list[UsageError] = field(default_factory=list)
+    times: int = 0  # that something was said, again too
     told: set[tuple[str | None, str]] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)  # places where enough is said
 
     def say(self, where: Node | str, what: str, hint: str | None = None) -> None:
         """Keep what is wrong at a place."""
@@ -69,10 +73,12 @@ class Wrong:
 
     def take(self, error: ClfevalError, where: Node | None = None) -> None:
         """Keep an error; where: of those of its problems that tell no place."""
+        self.times += 1
         fresh: list[Problem] = []
         for one in error.problems:
-            problem = replace(one, file=where.place) if where and one.file is None else one
-            if (problem.file, problem.what) not in self.told:
+            problem = with_place(one, where.place) if where else one
+            seen = (problem.file, problem.what) in self.told or problem.file in self.closed
+            if not seen:
                 self.told.add((problem.file, problem.what))
                 fresh.append(problem)
         if fresh:
@@ -82,8 +88,23 @@ class Wrong:
         """Raise UsageError with everything, if there is anything."""
         if not self.parts:
             return
-        shown, rest = self.parts[:TOLD], self.parts[TOLD:]
+        parts = sorted(self.parts, key=_line)
+        shown, rest = parts[:TOLD], parts[TOLD:]
         if rest:
             left = [problem for part in rest for problem in part.problems]
             shown = [*shown, UsageError(left)]
         raise shown[0] if len(shown) == 1 else UsageError.together(shown)
+
+
+def with_place(problem: Problem, place: str) -> Problem:
+    """Return a problem with a place in a YAML file, if it has none."""
+    if _PLACE.fullmatch(problem.file or ""):
+        return problem
+    named = f"{problem.file}: " if problem.file else ""
+    return replace(problem, file=place, what=f"{named}{problem.what}")
+
+
+def _line(error: UsageError) -> tuple[str, int, int]:
+    """Return the first place of an error, to sort by."""
+    found = _PLACE.fullmatch(error.problems[0].file or "")
+    return (found[1], int(found[2]), int(found[3])) if found else ("", 0, 0)

@@ -143,11 +143,14 @@ def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
 
 def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     """Return the value an option takes; None where it takes none of this kind."""
-    before = len(wrong.parts)
+    before = wrong.times
     value = _typed(option, given, given.value, wrong)
-    if len(wrong.parts) > before:
+    if wrong.times > before:
         return None
     if isinstance(value, str) and names_a_file(option):
+        if "\0" in value:
+            wrong.say(given, f"{option.name}: {value!r:.60} is no path")
+            return None
         value = located(given, value)
     elif isinstance(value, list) and option.opt.reads:
         value = [located(given, one) if isinstance(one, str) else one for one in value]

@@ -15,6 +15,7 @@ from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.limits import Gates
 from clfeval.options import taken
 from clfeval.result import Answer, Gate, Result, Row
+from clfeval.suite.entries import with_place
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import SAVED, in_yaml
 from clfeval.suite.order import needs
@@ -116,9 +117,7 @@ def _one(
 def _place(error: ClfevalError, run: Run) -> None:
     """Name the run's line where a message about its settings tells no place."""
     if isinstance(error, UsageError):
-        error.problems = tuple(
-            one if one.file else replace(one, file=run.place) for one in error.problems
-        )
+        error.problems = tuple(with_place(one, run.place) for one in error.problems)
 
 
 def _asked(run: Run, table: Any, hear: Hear | None, *, dry: bool = False) -> Result:

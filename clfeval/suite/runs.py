@@ -10,7 +10,7 @@ from typing import Any
 
 from clfeval import COMMANDS
 from clfeval.errors import suggestion
-from clfeval.options import COLUMNS
+from clfeval.options import COLUMNS, listed
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.inputs import Link, tables_of
 from clfeval.suite.keys import RUN, Keys, keys_of, known_anywhere, read_options, unknown_key
@@ -141,12 +141,13 @@ def _expanded(
         tables = [*tables_of(mine, keys, group, place, wrong)]
         if len(tables) > room:
             raise too_many(place)
+        room -= len(tables)
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
         if "baseline" in mine:
             mine |= _spread(mine.pop("baseline"), keys, mine, wrong)
         # one that is wrong stops the batch when all of it is read
         options = read_options(keys, mine, wrong) or {}
-        written = options.pop("save", ())
+        written = tuple(listed(options.pop("save", ())))
         for stem, table in tables:
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group

@@ -28,10 +28,11 @@ def safe(name: str) -> str:
 
 def placed(given: Node, texts: tuple[str, ...], name: str, wrong: Wrong) -> tuple[str, ...]:
     """Return the files that a run is saved in; `{name}` stands for its name."""
-    return tuple(_placed(given, text, name, wrong) for text in texts)
+    paths = (_placed(given, text, name, wrong) for text in texts)
+    return tuple(path for path in paths if path is not None)
 
 
-def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str:
+def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str | None:
     for part in _PART.findall(text):
         if part != "name":
             wrong.say(given, f"save: '{{{part}}}' stands for nothing", "{name} is the run's name")
@@ -39,7 +40,7 @@ def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str:
     if "\0" in path or Path(path).suffix.lower() not in BY_SUFFIX:
         close = suggestion(Path(path).suffix.lower(), BY_SUFFIX)
         wrong.say(given, f"save: '{text}': the suffix says no format", close or SUFFIXES)
-        return path
+        return None
     whole = beside(given, path)
     if not os.path.isabs(path) and ".." not in Path(path).parts:
         home = os.path.realpath(os.path.dirname(given.file.name))

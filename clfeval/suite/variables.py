@@ -95,7 +95,7 @@ class Filler:
         name = found["name"]
         if found["open"]:
             hint = "a variable is ${name}; for the two characters write $${"
-            self.wrong.say(given, "'${' begins a variable that does not end", hint)
+            self._refuse(given, "'${' begins a variable that does not end", hint)
         elif name is None:
             return "$"
         elif name in self.variables:
@@ -104,5 +104,10 @@ class Filler:
             there = f"variables: {listing(self.variables)}" if self.variables else None
             close = suggestion(name, self.variables) or there
             way = f"set: {{{name}: ...}}, or --set {name}=..."
-            self.wrong.say(given, f"no variable ${{{name}}}", close or way)
+            self._refuse(given, f"no variable ${{{name}}}", close or way)
         return ""
+
+    def _refuse(self, given: Node, what: str, hint: str) -> None:
+        """Say what cannot be filled in; what is left of the text is wrong for no other reason."""
+        self.wrong.say(given, what, hint)
+        self.wrong.closed.add(given.place)
