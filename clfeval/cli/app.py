@@ -81,7 +81,7 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", help="Print a guide: a command's, tables, gates or numbers.", metavar="NAME",
+            "--guide", help="Print a guide: a command's, batches, tables, gates or numbers.", metavar="NAME",
             callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,

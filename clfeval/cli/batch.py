@@ -15,7 +15,7 @@ from clfeval.options import Command, Opt, Option, options_of, taken
 
 if TYPE_CHECKING:
     from clfeval.result import Result
-    from clfeval.suite.running import Outcome
+    from clfeval.suite.running import Ended
 
 BATCHES = "Batches"  # panel
 SAID = 5  # lines of one run on standard error, unless all are asked for
@@ -107,7 +107,7 @@ def _carried_out(batch: Batch, output: Output, *, dry: bool) -> None:
 KEPT = 100  # lines of one run that its row, or the table of problems, may show
 
 
-def _say(head: str, one: Outcome, output: Output) -> None:
+def _say(head: str, one: Ended, output: Output) -> None:
     """Say how a run ended: one line, and below it what is wrong with it."""
     name = one.run.name
     fine = not one.code

@@ -21,8 +21,8 @@ TABLES = (
     ), when=""),
     Table("answers", (RUN, *of("text", "code text"))),
     Table("gates", (
-        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("number", "limit"), *of("number?", "value"),
-        *of("flag?", "passed"), *of("text?", "reason"),
+        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("number", "limit"),
+        *of("number?", "value"), *of("flag?", "passed"), *of("text?", "reason"),
     ), when=""),
     Table("problems", (RUN, *of("text", "text")), when=""),
     Table("reading", (RUN, *of("text", "column taken why"))),
@@ -62,12 +62,13 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         if tables["gates"]:
             yield Shown("gates", "Gates", columns)
     heads: dict[str, Source] = {
-        "run": "run", "command": "command", "input": "input", "state": "state", "rows": "rows",
-        "gates": "gates", "missed": "missed",
+        "run": "run", "state": "state", "gates": "gates", "missed": "missed", "rows": "rows",
+        "command": "command", "input": "input",
     }  # fmt: skip
     if dry:
-        heads = {name: name for name in ("run", "command", "input", "state", "gates")}
-    yield Shown("runs", "Runs, in their order" if dry else "Runs", heads, rank="main", most=1000)
+        heads = {name: name for name in ("run", "state", "gates", "command", "input")}
+    title = "Runs, in their order" if dry else "Runs"
+    yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
 
 
 PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first", "missed"))

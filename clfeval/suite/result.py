@@ -11,14 +11,14 @@ from clfeval.pages import SUITE
 from clfeval.result import Answer, Result, Row
 from clfeval.suite.inputs import Link
 from clfeval.suite.plan import Plan
-from clfeval.suite.running import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS, Outcome, input_of
+from clfeval.suite.running import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS, Ended, input_of
 from clfeval.tables.source import display_of, named
 from clfeval.words import many
 
 KEPT = 100  # lines of what is wrong with one run
 
 
-def suite_result(plan: Plan, outcomes: Sequence[Outcome], *, dry: bool) -> Result:
+def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
     """Return the result of a batch.
 
     Tables: `answers` (run code text), `gates` (run kind metric model limit value passed reason),
@@ -67,7 +67,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Outcome], *, dry: bool) -> Resul
     )
 
 
-def _row(one: Outcome) -> Row:
+def _row(one: Ended) -> Row:
     said = one.said[0] if one.said else one.answer[0].text if one.answer else ""
     return {
         "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
@@ -76,7 +76,7 @@ def _row(one: Outcome) -> Row:
     }  # fmt: skip
 
 
-def _files(one: Outcome) -> list[Row]:
+def _files(one: Ended) -> list[Row]:
     """List what a run would read and write."""
     run = one.run
     reads = [input_of(run)] if isinstance(run.input, Link) else []
@@ -85,7 +85,7 @@ def _files(one: Outcome) -> list[Row]:
     return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
 
 
-def _answer(outcomes: Sequence[Outcome], *, dry: bool) -> list[Answer]:
+def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
     """Say how many runs are as they should be, and which are not."""
     total = many(len(outcomes), "run")
     wrong = [one for one in outcomes if one.code != ExitCode.OK]

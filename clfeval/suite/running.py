@@ -27,7 +27,7 @@ Hear = Callable[[str], None]  # how a table was read
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Ended:
     """What became of a run. said: why it was not computed, or the gates it missed, line by line."""
 
     run: Run
@@ -55,7 +55,7 @@ STATES = (COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS)
 
 def carried_out(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None
-) -> Iterator[Outcome]:
+) -> Iterator[Ended]:
     """Yield what becomes of each run, in their order, when it is done.
 
     dry: only its table is opened. fail_fast: what comes after a failure is left out. Tables that
@@ -68,11 +68,11 @@ def carried_out(
     for run in runs:
         lost = next((name for name in needs(run) if name in failed), None)
         if stopped:
-            done = Outcome(run, LEFT_OUT, ExitCode.OK, ("a run before it failed: --fail-fast",))
+            done = Ended(run, LEFT_OUT, ExitCode.OK, ("a run before it failed: --fail-fast",))
         elif lost is not None:
-            done = Outcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
+            done = Ended(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, Link):
-            done = Outcome(run, WAITS, ExitCode.OK, (f"for run '{run.input.run}'",))
+            done = Ended(run, WAITS, ExitCode.OK, (f"for run '{run.input.run}'",))
         else:
             done, result = _one(run, kept, dry=dry, hear=hear)
             if result is not None and waiting[run.name]:
@@ -89,7 +89,7 @@ def carried_out(
 
 def _one(
     run: Run, kept: Mapping[str, Result], *, dry: bool, hear: Hear | None
-) -> tuple[Outcome, Result | None]:
+) -> tuple[Ended, Result | None]:
     """Carry one run out; whatever happens in it is its outcome."""
     try:
         if dry:
@@ -98,18 +98,18 @@ def _one(
     except ClfevalError as error:
         in_yaml(error, run.keys, run.given)
         _place(error, run)
-        return Outcome(run, FAILED, error.exit_code, tuple(error.lines())), None
+        return Ended(run, FAILED, error.exit_code, tuple(error.lines())), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
-        return Outcome(run, FAILED, ExitCode.BUG, lines), None
+        return Ended(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if not gate.passed)
     state = MISSED if missed else MET if gates else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
-    return Outcome(
+    return Ended(
         run, state, code, missed, gates, result.answer, rows, result.signature, tuple(wrote)
     ), result
 
@@ -179,7 +179,7 @@ def _make_folder(path: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def _opened(run: Run) -> Outcome:
+def _opened(run: Run) -> Ended:
     """Read a run's table as it would, and compute nothing."""
     from clfeval.gates import check_ranges
 
@@ -201,7 +201,7 @@ def _opened(run: Run) -> Outcome:
     doubts = tuple(str(row["text"]) for row in result.tables["doubts"])
     state, code = (DOUBTFUL, ExitCode.DATA) if doubts else (READY, ExitCode.OK)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
-    return Outcome(run, state, code, doubts, gates, reading=reading)
+    return Ended(run, state, code, doubts, gates, reading=reading)
 
 
 def input_of(run: Run) -> str:

@@ -103,7 +103,7 @@ def test_a_wrong_line_is_told_with_its_place(
         ("version: 1\nruns: {a: {command: mars}}", "run 'a' has no table"),
         ("version: 1\nruns: {a: {input: t.csv}}", "run 'a' names no command"),
         ("version: 1\nset: {a: [1]}\nruns: {a: {command: mars, input: t.csv}}", "a: a variable is"),
-        ("version: 1\nset: {a: '${b}'}\nruns: {a: {command: mars, input: t.csv}}", "filled in once"),
+        ("version: 1\nset: {a: '${b}'}\nruns: {a: {command: mars, input: t.csv}}", "filled in"),
         ("version: 1\ndefaults: {matrix: {}}\nruns: {a: {command: mars, input: t.csv}}",
          "'matrix' is of one run"),
         ("version: 1\nruns: {a: {command: mlcps, input: {run: b}}}", "input: no run 'b'"),

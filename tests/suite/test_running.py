@@ -11,7 +11,7 @@ import pytest
 from clfeval.errors import ExitCode
 from clfeval.result import Result
 from clfeval.suite.result import suite_result
-from clfeval.suite.running import Outcome, carried_out
+from clfeval.suite.running import Ended, carried_out
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
 from tests.test_schema import wrong_with
@@ -28,11 +28,11 @@ runs:
 """
 
 
-def outcomes(folder: Path, text: str, **given: Any) -> list[Outcome]:
+def outcomes(folder: Path, text: str, **given: Any) -> list[Ended]:
     return [*carried_out(plan_of(folder, text).runs, **given)]
 
 
-def codes(done: list[Outcome]) -> dict[str, tuple[str, int]]:
+def codes(done: list[Ended]) -> dict[str, tuple[str, int]]:
     return {one.run.name: (one.state, int(one.code)) for one in done}
 
 
