@@ -65,6 +65,7 @@ class Opt:
     completes: Completes | None = None
     common: bool = False  # in the short help too
     reads: bool = False  # names a table
+    instead: bool = False  # a shell needs no table beside it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +199,7 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
         if len(said) > 1:
             raise bad_option(f"{option.flag} is given twice, as {' and '.join(said)}")
         if said:
-            values[option.field] = _value(option, given[said[0]])
+            values[option.field] = value_of(option, given[said[0]])
     made = group(**values)
     check = getattr(made, "check", None)
     if check is not None:
@@ -212,7 +213,7 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
     return made
 
 
-def _value(option: Option, given: Any) -> Any:
+def value_of(option: Option, given: Any) -> Any:
     """Return what is given as the field's type has it; UsageError for what it does not take."""
     if option.opt.accept is not None:
         return option.opt.accept(option.flag, given)

@@ -93,8 +93,9 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """True when no gate was missed, warnings aside, and a dry run found nothing to ask."""
-        return not any(gate.failed for gate in self.gates) and not self.summary.get("doubts")
+        """True when no gate failed, nothing is to be asked, and no run of a batch failed."""
+        asked = self.summary.get("doubts") or self.summary.get("failed")
+        return not any(gate.failed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:
         """Return the rows of a table that speak for its models."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,11 +34,15 @@ _NO_FLOAT = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Line and column, from 1, of a key, an item or a whole value, and what is inside."""
+    """Line and column, from 1, of a key, an item or a whole value, and what is inside.
+
+    text: of a scalar without quotes, as it is written.
+    """
 
     line: int
     column: int
     inside: dict[str | int, Spot] = field(default_factory=dict)
+    text: str | None = None
 
 
 def plain(text: str) -> bool | int | float | str | None:
@@ -71,7 +75,7 @@ class Composer:
     anchors: dict[str, tuple[Value, Spot, int] | None] = field(default_factory=dict)
 
     def document(self) -> tuple[Value, Spot]:
-        """Return the value of the only document; UsageError with all problems of its keys."""
+        """Return the value of the only document; problems of its keys are kept."""
         next(self.events)  # the start of the stream
         if kind(next(self.events)) == "StreamEnd":
             raise UsageError.of("the file holds nothing but comments", CODE, self.name)
@@ -80,8 +84,6 @@ class Composer:
         after = next(self.events)
         if kind(after) != "StreamEnd":
             self.stop(after, "a second document starts", "one file, one document")
-        if self.problems:
-            raise UsageError(self.problems, hint=self.hint)
         return value, spot
 
     def compose(self, event: Any, depth: int) -> tuple[Value, Spot]:
@@ -101,6 +103,7 @@ class Composer:
         value: Value
         if kind(event) == "Scalar":
             value = event.value if event.style else plain(event.value)
+            spot = spot if event.style else replace(spot, text=event.value)
         elif kind(event) == "SequenceStart":
             value = self._items(spot, depth)
         else:
@@ -135,7 +138,7 @@ class Composer:
             else:
                 pairs[event.value] = value
                 here = spot_of(event)
-                spot.inside[event.value] = Spot(here.line, here.column, inner.inside)
+                spot.inside[event.value] = replace(inner, line=here.line, column=here.column)
         return pairs
 
     def _repeated(self, event: Any) -> tuple[Value, Spot]:
@@ -147,7 +150,7 @@ class Composer:
             return None, here
         value, spot, values = found
         self.count(event, values)
-        return value, Spot(here.line, here.column, spot.inside)
+        return value, replace(spot, line=here.line, column=here.column)
 
     def count(self, event: Any, values: int) -> None:
         """Count values, aliases written out; UsageError beyond what a configuration can hold."""
@@ -217,6 +220,15 @@ class YamlFile:
             spot = spot.inside[step]
         return f"{self.name}:{spot.line}:{spot.column}"
 
+    def written(self, *path: str | int) -> str | None:
+        """Return a value as it is written, where it is a scalar without quotes."""
+        spot = self.spot
+        for step in path:
+            if step not in spot.inside:
+                return None
+            spot = spot.inside[step]
+        return spot.text
+
     def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
         """Say what is wrong with the value at a path."""
         return Problem(what, code, self.place(*path))
@@ -226,8 +238,12 @@ class YamlFile:
         return UsageError(self.problem(path, what), hint=hint)
 
 
-def read_yaml(name: str | os.PathLike[str]) -> YamlFile:
+def read_yaml(
+    name: str | os.PathLike[str], found: Callable[[UsageError], object] | None = None
+) -> YamlFile:
     """Read a file that holds one document.
+
+    found: told what is wrong with keys, tags and aliases, which then stops nobody from reading on.
 
     Keys are text as written; other scalars follow the core schema of YAML 1.2. Refused are tags,
     merge keys, keys given twice, aliases of what is around them, a second document.
@@ -239,7 +255,14 @@ def read_yaml(name: str | os.PathLike[str]) -> YamlFile:
     name = os.fspath(name)
     text = _text(name)
     try:
-        return YamlFile(name, *Composer(name, yaml.parse(text, Loader=yaml.SafeLoader)).document())
+        composer = Composer(name, yaml.parse(text, Loader=yaml.SafeLoader))
+        file = YamlFile(name, *composer.document())
+        if composer.problems:
+            error = UsageError(composer.problems, hint=composer.hint)
+            if found is None:
+                raise error
+            found(error)
+        return file
     except yaml.MarkedYAMLError as error:
         complaint = str(error.problem)
         where = error.problem_mark

@@ -282,7 +282,9 @@ def test_a_missing_baseline_is_a_state_with_a_name() -> None:
         fail_under="recall=0.5", baseline="no/such.json", max_drop="recall=0.1",
         baseline_missing="skip",
     )  # fmt: skip
-    assert [g.kind for g in later.gates] == ["fail-under"]
+    assert [(g.kind, g.state) for g in later.gates] == [
+        ("fail-under", "met"), ("baseline", "skipped"),
+    ]  # fmt: skip
     assert later.passed
     assert [w.code for w in later.warnings] == ["baseline-missing"]
     assert "such.json" in later.warnings[0].message

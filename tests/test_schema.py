@@ -17,7 +17,7 @@ import pytest
 
 import clfeval
 from clfeval import COMMANDS
-from clfeval.pages import DRY_RUN, HISTORY, page_of
+from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.result import Estimate, Result
 from clfeval.schema import BASELINE, CHANGES, gated, header, is_wide
 from tests.table_schema import json_schema
@@ -147,7 +147,7 @@ def declared() -> dict[str, Any]:
     """Return the schema that is kept, its tables as the pages declare them."""
     of_tables = {
         f"{name.replace('-', '_')}_tables": json_schema(page_of(name))
-        for name in sorted((*COMMANDS, DRY_RUN, HISTORY))
+        for name in sorted((*COMMANDS, DRY_RUN, HISTORY, SUITE))
     }
     return {**SCHEMA, "$defs": {**SCHEMA["$defs"], **of_tables}}
 

@@ -79,9 +79,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         | {"gates", "history", "limits", "pages", "schema", "shell", "trend", "views", "words"},
         {"polars"},
     ),
+    "suite": (
+        {"api", "errors", "gates", "limits", "options", "pages", "result", "tables", "views"}
+        | {"words", "yaml"},
+        set(),
+    ),
     "cli": (
         {"baseline", "errors", "options", "methods", "api", "gates", "history", "limits"}
-        | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
+        | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
+        | {"views"}
         | {"words"},
         {"typer", "rich"},
     ),

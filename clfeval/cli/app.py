@@ -6,20 +6,18 @@ import atexit
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
+from clfeval.api.commands import command_of
 from clfeval.cli.command import built
 from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note, register
 from clfeval.errors import ClfevalError, ExitCode, UsageError
-from clfeval.options import Command
-from clfeval.tables.input import with_input
 
 HEAD = "Evaluate classifiers from a table of predictions."
 EXAMPLES = (
@@ -51,13 +49,6 @@ class Commands(TyperGroup):
         if cmd_name in self.commands and self.commands[cmd_name] is None:
             self.commands[cmd_name] = built(command_of(cmd_name))
         return self.commands.get(cmd_name)
-
-
-def command_of(name: str) -> Command:
-    """Return the declaration of a command."""
-    word = name.replace("-", "_")
-    declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
-    return with_input(declared)
 
 
 app = typer.Typer(
@@ -92,7 +83,7 @@ def root(
         str | None,
         typer.Option(
             "--guide", metavar="NAME",
-            help="Print a guide: a command's, tables, gates, history, ci or numbers.",
+            help="Print a guide: a command's, batches, tables, gates, history, ci or numbers.",
             callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
 from clfeval.cli import complete, explain, guide, measures
+from clfeval.cli.batch import Batch, batch_of
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
 from clfeval.cli.trend import trend_of
@@ -22,7 +23,7 @@ from clfeval.errors import bad_option
 from clfeval.history.options import HISTORY, History
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
-from clfeval.options import COLUMNS, READING, Command, Option, taken
+from clfeval.options import COLUMNS, READING, Command, Option, options_of, taken
 from clfeval.shell import line
 from clfeval.tables.source import named
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from clfeval.result import Result
     from clfeval.tables.taken import Read
 
+BATCHED = "report"  # the command that takes a batch in the place of a table
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 AFTER = (Output, Gates, History)  # groups about the result, whatever the command
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
@@ -54,7 +56,8 @@ class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     seldom: frozenset[str] = frozenset()
-    tabled = True  # it needs a table, unless a history is read
+    tabled = True  # it needs a table, unless something is given that stands for it
+    instead: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line; refuse an option of one value that has two."""
@@ -62,7 +65,7 @@ class Brief(TyperCommand):
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
             for one in self.params:
                 if one.param_type_name == "argument":
-                    one.required = self.tabled and "history" not in {said.name for said in order}
+                    one.required = self.tabled and not self.instead & {said.name for said in order}
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
@@ -79,6 +82,11 @@ class Brief(TyperCommand):
         more = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
         self.epilog = more if self.seldom else None
         super().format_help(ctx, formatter)
+
+
+def more_of(command: Command) -> tuple[type, ...]:
+    """Return the groups of a command that only the shell has, beside those of every command."""
+    return (Batch,) if command.name == BATCHED else ()
 
 
 def _help_all(ctx: typer.Context, wanted: bool) -> None:
@@ -133,7 +141,8 @@ def built(command: Command) -> Any:
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
     made: Any = get_command(app)
-    every = command.options(*AFTER)
+    every = command.options(*AFTER, *more_of(command))
+    made.instead = frozenset(option.name for option in every if option.opt.instead)
     made.tabled = not command.optional
     made.seldom = frozenset(option.name for option in every if not option.opt.common)
     return made
@@ -142,12 +151,14 @@ def built(command: Command) -> Any:
 def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
-    after = [one for group in AFTER for one in command.options_of(group)]
-    every = [*sorted(options, key=_place), *after]
+    groups = (*AFTER, *more_of(command))
+    every = [*sorted(options, key=_place), *(o for one in groups for o in options_of(one))]
     shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
     def called(tables: list[str] | None, **given: Any) -> None:
         tables = tables or []
+        if command.name == BATCHED and batch_of(command, tables, given):
+            return
         output, limits = taken(Output, given), taken(Gates, given)
         history, hear = taken(History, given), opened(output)
         heard: list[Read] = []

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from clfeval import COMMANDS
-from clfeval.cli.app import command_of
+from clfeval.api.commands import command_of
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.history.options import History

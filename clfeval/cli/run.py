@@ -25,6 +25,7 @@ from clfeval.cli.output import (
 from clfeval.errors import ExitCode
 from clfeval.history.options import History
 from clfeval.limits import Gates
+from clfeval.pages import SUITE
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
@@ -45,14 +46,15 @@ def missed_gates(result: Result) -> list[str]:
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result], *, history: History, dry: bool = False,
+    compute: Callable[[], Result], *, history: History, dry: bool = False, batch: bool = False,
     beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
     imports its public function itself. beside: reads the baseline where that is a
-    table. A dry run writes no file, and shows all it has. Raises typer.Exit when a gate is missed.
+    table. A dry run writes no file, and shows all it has. batch: its
+    runs have gates of their own, and say how they fare. Raises typer.Exit when a gate is missed.
     """
     limited = gates.any
     if history.append is not None:
@@ -60,8 +62,9 @@ def run(
 
         check_target(history.append, tables)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
-    with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
-        with nullcontext() if output.verbose else engine_aside(), waiting(tables):
+    with SavedFiles(output.save, inputs=tables, gates=limited or batch, said="--save ") as files:
+        watched = nullcontext() if batch else waiting(tables)
+        with nullcontext() if output.verbose else engine_aside(), watched:
             import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
 
             stop_at_once()
@@ -100,7 +103,7 @@ def run(
             note(f"try: {result.parameters['offer']}")
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
-        raise typer.Exit(int(ExitCode.GATE_MISSED))
+        raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
 
 
 def opened(output: Output) -> OnOpen:
@@ -116,6 +119,7 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
             note(f"note: {warning.message} [{warning.code}]")
         for name in written:
             note(f"wrote {name}")
-    if not (in_table and screen.tty):  # whoever watches has read them in the table
+    watched = in_table and screen.tty  # whoever watches has read them in the table
+    if not watched and result.command != SUITE:
         for line in gate_lines(result) if as_json() else missed_gates(result):
             note(line)

@@ -27,7 +27,7 @@ class History:
     history: Annotated[
         str | None,
         Opt("No table: how measures moved over the lines of this file.", HISTORY,
-            metavar="HISTORY.jsonl"),
+            metavar="HISTORY.jsonl", instead=True),
     ] = None  # fmt: skip
     accept: Annotated[
         bool,

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import get_args
 
 from clfeval.errors import UsageError, listing
-from clfeval.pages import page_of
+from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import against_baseline
 from clfeval.pages.write import (
     ABSENT,
@@ -294,7 +294,12 @@ def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:
-    """Return the gates to show, all if they are few, else the first missed; and what was left."""
+    """Return the gates to show, all if they are few, else the first missed; and what was left.
+
+    A batch shows them in a table, each with its run.
+    """
+    if result.command == SUITE:
+        return [], ""
     if len(result.gates) <= GATES:
         return list(result.gates), ""
     missed = [gate for gate in result.gates if not gate.passed]

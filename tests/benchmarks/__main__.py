@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 
+from tests.benchmarks.batching import batches
 from tests.benchmarks.counting import ROWS, hundred_millions, millions
 from tests.benchmarks.curves import roc_curves
 from tests.benchmarks.feature_tables import PER_DOC
@@ -34,7 +35,7 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to O")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to P")
     parser.add_argument(
         "--rows",
         type=int,
@@ -61,6 +62,7 @@ def main() -> int:
         "M": growth,
         "N": lambda: full_report(max(1, rows // 10)),
         "O": lambda: joins(max(1, rows // 2)),
+        "P": batches,
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

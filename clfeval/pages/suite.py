@@ -1,0 +1,74 @@
+"""How a batch reads: what each run says, what went wrong, the gates, and all runs in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.result import Result
+from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.words import many
+
+STATES = (
+    "computed", "gates met", "gate missed", "not computed", "left out", "ready", "doubtful",
+    "waits",
+)  # fmt: skip
+RUN = Column("run", "text")
+TABLES = (
+    Table("runs", (
+        RUN, *of("text", "command"), *of("text?", "input"),
+        Column("state", "text", among=STATES), *of("count", "code"), *of("count?", "rows"),
+        *of("count", "gates missed"), *of("text?", "says"),
+    ), when=""),
+    Table("answers", (RUN, *of("text", "code text"))),
+    Table("gates", (
+        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("number", "limit"),
+        *of("number?", "value"), *of("flag?", "passed"), *of("text?", "reason"),
+    ), when=""),
+    Table("problems", (RUN, *of("text", "text")), when=""),
+    Table("reading", (RUN, *of("text", "column taken why"))),
+    Table("files", (RUN, *of("text", "use file"))),
+)  # fmt: skip
+
+
+def headline(result: Result) -> list[str]:
+    """Say which files, and how many runs."""
+    names = ", ".join(item.name for item in result.inputs)
+    what = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
+    return [f"{what}: {names}, {many(result.summary['runs'], 'run')}"]
+
+
+def shown(result: Result, _: int) -> Iterator[Shown]:
+    """Yield what each run says and what is wrong, then all of them in one table."""
+    tables, dry = result.tables, result.parameters["dry_run"]
+    if tables["problems"]:
+        title = "What is to be mended" if dry else "What was not computed, and why"
+        yield Shown("problems", title, "run text", rank="asked")
+    if dry:
+        yield Shown("reading", "How tables are read", "run column taken why", rank="asked")
+        yield Shown("files", "Files", "run use file", rank="asked")
+        if tables["gates"]:
+            yield Shown("gates", "Gates", "run kind metric model? limit", rank="asked")
+    else:
+        first = {row["run"]: row for row in reversed(tables["answers"])}
+        rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
+        if rows:
+            yield Shown("answers", "What each run says first", "run text", rows, name="first",
+                        rank="asked")  # fmt: skip
+        yield Shown("answers", "What each run says", "run text")
+        columns = "run metric model? kind limit value passed reason?"
+        missed = [row for row in tables["gates"] if not row["passed"]]
+        if missed:
+            yield Shown("gates", "Gates missed", columns, missed, rank="asked", name="missed")
+        if tables["gates"]:
+            yield Shown("gates", "Gates", columns)
+    heads: dict[str, Source] = {
+        "run": "run", "state": "state", "gates": "gates", "missed": "missed", "rows": "rows",
+        "command": "command", "input": "input",
+    }  # fmt: skip
+    if dry:
+        heads = {name: name for name in ("run", "state", "gates", "command", "input")}
+    title = "Runs, in their order" if dry else "Runs"
+    yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
+
+
+PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first", "missed"))

@@ -1,0 +1,1 @@
+"""Batches: a YAML file of runs, read whole, checked before anything is computed, run in turn."""

@@ -1,0 +1,99 @@
+"""What a run reads: files beside the YAML file, a pattern of several, a table of another run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+from clfeval.errors import suggestion
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.keys import Keys, located
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A table of another run's result, by default its first."""
+
+    run: str
+    table: str | None
+    given: Node
+
+
+def tables_of(
+    given: Mapping[str, Node], keys: Keys, group: str, place: str, wrong: Wrong
+) -> Iterator[tuple[str, tuple[str, ...] | Link | None]]:
+    """Yield the tables of a run, one for each file of `inputs`, with what tells them apart."""
+    if "inputs" in given:
+        if "input" in given:
+            hint = "input is one table; inputs makes one run per file"
+            wrong.say(given["inputs"], "inputs: there is an input too", hint)
+        paths = _paths(given["inputs"], wrong)
+        found = [one for path in paths for one in _matched(path)]
+        yield from zip(_stems(found), ((path,) for path in found), strict=True)
+    elif "input" in given:
+        one = given["input"]
+        if isinstance(one.value, dict):
+            yield "", _link(one, wrong)
+        else:
+            yield "", tuple(_paths(one, wrong))
+    elif not keys.command.optional:
+        wrong.say(place, f"run '{group}' has no table", "input: FILE, or inputs: for a run each")
+    else:
+        yield "", None
+
+
+def _paths(given: Node, wrong: Wrong) -> list[str]:
+    """Return the files that are named, where they lie."""
+    several = [one for _, one in given.inside()] if isinstance(given.value, list) else [given]
+    found = []
+    for one in several:
+        if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
+            what = f"{given.path[-1]}: {one.value!r:.60} is no path"
+            wrong.say(one, what, "a path, a pattern, or a list of some")
+        elif one.value == "-":
+            wrong.say(one, f"{given.path[-1]}: a batch reads no standard input", "name a file")
+        else:
+            name, equals, path = one.value.partition("=")
+            whole = located(one, one.value)
+            if equals and not os.path.exists(whole) and not os.path.dirname(name):
+                whole = f"{name}={located(one, path)}"
+            found.append(whole)
+    if not several:
+        wrong.say(given, f"{given.path[-1]}: an empty list names no table")
+    return found
+
+
+def _matched(path: str) -> list[str]:
+    """Return the files of a pattern; itself where there is none, for the run to say so."""
+    if os.path.exists(path) or not has_magic(path) or os.path.dirname(path).startswith("/**"):
+        return [path]
+    return sorted(glob(path, recursive=True)) or [path]
+
+
+def _stems(paths: Sequence[str]) -> list[str]:
+    """Return what tells files apart: their stems, else their paths without a suffix, else those."""
+    short = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
+    folder = os.path.commonpath(paths) if len(paths) > 1 else ""
+    whole = [os.path.relpath(path, folder) if folder else path for path in paths]
+    for names in (short, [str(Path(path).with_suffix("")) for path in whole]):
+        if len({*names}) == len(names):
+            return [name.translate({ord("["): "(", ord("]"): ")"}) for name in names]
+    return whole
+
+
+def _link(given: Node, wrong: Wrong) -> Link | None:
+    entries = dict(given.pairs())
+    for key, one in entries.items():
+        if key not in ("run", "table"):
+            hint = suggestion(key, ("run", "table")) or "input: {run: NAME, table: NAME}"
+            wrong.say(one, f"input: unknown key '{key}'", hint)
+        elif not isinstance(one.value, str):
+            wrong.say(one, f"input: {key} is a name, not {one.value!r:.60}")
+    if "run" not in entries:
+        wrong.say(given, "input: a mapping names a run", "input: {run: NAME, table: NAME}")
+        return None
+    table = entries.get("table")
+    return Link(str(entries["run"].value), None if table is None else str(table.value), given)

@@ -1,0 +1,208 @@
+"""Keys of a run: the options of its command, of gates and of files, and what they take in YAML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from glob import escape, has_magic
+from pathlib import Path
+from typing import Any, get_args
+
+from clfeval import COMMANDS
+from clfeval.api.commands import command_of
+from clfeval.api.entry import retell, yaml
+from clfeval.errors import ClfevalError, UsageError, suggestion
+from clfeval.limits import Gates
+from clfeval.options import Command, Option, options_of, taken, value_of
+from clfeval.suite.entries import Filled, Node, Wrong
+from clfeval.suite.reading import beside
+from clfeval.tables.cells import as_text
+from clfeval.yaml import Value, plain
+
+RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside the options
+SAVED = ("save", "show", "table", "digits")  # of what the shell says of its output
+ASKED = ("dry_run",)  # of the whole batch, and of no run
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The options a run of a command may have; output: the group that says what is saved."""
+
+    command: Command
+    output: type
+
+    @cached_property
+    def saved(self) -> tuple[Option, ...]:
+        """What is saved of a run, and how."""
+        return tuple(one for one in options_of(self.output) if one.field in SAVED)
+
+    @cached_property
+    def gates(self) -> tuple[Option, ...]:
+        """What a run is held to."""
+        return options_of(Gates)
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """All of them."""
+        own = (one for one in self.command.options() if one.field not in ASKED)
+        return (*own, *self.gates, *self.saved)
+
+    @cached_property
+    def known(self) -> dict[str, Option]:
+        """The options by every name they have."""
+        by_flag = {one.flag[2:].replace("-", "_"): one for one in self.options}
+        by_name = {name: one for one in self.options for name in one.names}
+        return {name: one for name, one in {**by_flag, **by_name}.items() if name != "baseline"}
+
+
+@cache
+def keys_of(command: str, output: type) -> Keys:
+    """Return the keys of a command's runs."""
+    return Keys(command_of(command), output)
+
+
+@cache
+def known_anywhere(output: type) -> frozenset[str]:
+    """Return the keys that runs of some command have."""
+    return frozenset(name for one in COMMANDS for name in keys_of(one, output).known)
+
+
+def unknown_key(given: Node, key: str, known: Iterator[str] | list[str], wrong: Wrong) -> None:
+    """Say that a key means nothing, and which one may be meant."""
+    names = [name.replace("_", "-") for name in (*RUN, *known)]
+    what = f"unknown key '{given.path[-1]}'"
+    wrong.say(given, what, suggestion(key.replace("_", "-"), names))
+
+
+def takes(option: Option, *kinds: type) -> bool:
+    """Tell whether values of one of these types are taken by an option, or inside one."""
+    whole = option.type if option.opt.takes is None else option.opt.takes
+    return any(kind in kinds for kind in _within(whole))
+
+
+def _within(kind: Any) -> Iterator[Any]:
+    yield kind
+    for one in get_args(kind):
+        yield from _within(one)
+
+
+def names_a_file(option: Option) -> bool:
+    """Tell whether a text that an option takes is a path."""
+    return option.opt.reads or option.field == "baseline" or takes(option, Path)
+
+
+def located(given: Node, text: str) -> str:
+    """Return where a path of a batch lies; a pattern is one beside its file, whatever its name."""
+    path = beside(given, text)
+    if has_magic(text) and not os.path.exists(path):
+        folder = os.path.dirname(given.file.name)
+        return os.path.join(escape(folder), text)
+    return path
+
+
+def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[str, Any] | None:
+    """Return what a run says, by the names of options; None where something is wrong.
+
+    What one value alone shows is told for all of them, and then what they show together.
+    """
+    found, fine = {}, True
+    for name, one in given.items():
+        read = _read(keys.known.get(name) or _baseline(keys), one, wrong)
+        if read is None:
+            fine = False
+        else:
+            found[name] = read[0]
+    if not fine:
+        return None
+    try:
+        keys.command.taken(found)
+        limits = taken(Gates, found)
+        _ = limits.limits
+        taken(keys.output, {name: found[name] for name in found if name in SAVED})
+    except ClfevalError as error:
+        in_yaml(error, keys, given)
+        wrong.take(error, next(iter(given.values()), None))
+        return None
+    return found
+
+
+def _baseline(keys: Keys) -> Option:
+    return next(one for one in keys.gates if one.field == "baseline")
+
+
+def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
+    """Put an error into the words of a batch, with the place of the option it is about."""
+    places = {
+        keys.known[name].name if name in keys.known else name: one.place
+        for name, one in given.items()
+    }
+    retell(error, keys.options, yaml(places.get))
+
+
+def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
+    """Return the value an option takes; None where it takes none of this kind."""
+    before = wrong.times
+    value = _typed(option, given, given.value, wrong)
+    if wrong.times > before:
+        return None
+    if isinstance(value, str) and names_a_file(option):
+        if "\0" in value:
+            wrong.say(given, f"{option.name}: {value!r:.60} is no path")
+            return None
+        value = located(given, value)
+    elif isinstance(value, list) and option.opt.reads:
+        value = [located(given, one) if isinstance(one, str) else one for one in value]
+    try:
+        value_of(option, value)
+        if option in options_of(Gates) and option.field != "baseline":
+            _ = taken(Gates, {option.name: value}).limits
+    except ClfevalError as error:
+        where = _culprit(option, given, value) or given
+        retell(error, [option], yaml(lambda _: where.place))
+        wrong.take(error, where)
+        return None
+    return (value,)
+
+
+def _culprit(option: Option, given: Node, value: Any) -> Node | None:
+    """Return the only entry of a mapping or list that is refused by itself too."""
+    inside = dict(given.inside())
+    bad = []
+    for key, one in inside.items():
+        single = {key: value[key]} if isinstance(value, dict) else [value[key]]
+        try:
+            value_of(option, single)
+            if option.field in {field.field for field in options_of(Gates)}:
+                _ = taken(Gates, {option.name: single}).limits
+        except UsageError:
+            bad.append(one)
+    return bad[0] if len(bad) == 1 and len(inside) > 1 else None
+
+
+def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
+    """Return a value as the option may take it; what YAML makes of a text is told."""
+    if isinstance(value, list):
+        for i, one in enumerate(value):
+            if one is None:
+                where = _at(given, i)
+                hint = "a text of these letters needs quotes" if where.written else None
+                wrong.say(where, f"{option.name}: nothing stands here", hint)
+        return [_typed(option, _at(given, i), one, wrong) for i, one in enumerate(value)]
+    if isinstance(value, dict):
+        return {key: _typed(option, _at(given, key), one, wrong) for key, one in value.items()}
+    if isinstance(value, Filled) and takes(option, int, float, bool):
+        return plain(value)
+    if isinstance(value, (bool, int, float)) and not takes(option, int, float, bool, Any):
+        written = given.written or str(value)
+        text = as_text(value) if takes(option, object) else None
+        if text != written:
+            kind = "true or false" if isinstance(value, bool) else f"the number {value}"
+            what = f"{option.name}: {written} is read as {kind}"
+            wrong.say(given, what, f"for a text write {option.name}: '{written}'")
+    return value
+
+
+def _at(given: Node, key: str | int) -> Node:
+    return replace(given, path=(*given.path, key))

@@ -1,0 +1,99 @@
+"""A matrix: a run for every combination of its values, but those that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from json import dumps
+from math import prod
+
+from clfeval.errors import UsageError, listing, suggestion
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.keys import Keys, unknown_key
+
+MOST = 10_000  # runs of a batch
+
+
+def too_many(place: str) -> UsageError:
+    """Build the error for more runs than a batch may have."""
+    return UsageError.of(f"more than {MOST:,} runs in all", "configuration", place)
+
+
+def combinations(
+    given: Mapping[str, Node], keys: Keys, wrong: Wrong, room: int
+) -> list[tuple[str, dict[str, Node]]]:
+    """Return what a matrix makes, each with its label; one without one where there is none."""
+    if "matrix" not in given:
+        if "exclude" in given:
+            wrong.say(given["exclude"], "exclude: there is no matrix to leave something out of")
+        return [("", {})]
+    axes: dict[str, list[Node]] = {}
+    matrix = given["matrix"]
+    if not isinstance(matrix.value, dict) or not matrix.value:
+        wrong.say(matrix, "matrix is no mapping of options to lists", "{threshold: [0.1, 0.5]}")
+        return []
+    for key, one in matrix.pairs():
+        name = key.replace("-", "_")
+        if name not in keys.known and name != "input":
+            unknown_key(one, name, [*keys.known], wrong)
+        elif not isinstance(one.value, list) or not one.value:
+            wrong.say(one, f"{key}: a matrix takes a list of values", f"{key}: [..., ...]")
+        else:
+            name = keys.known[name].name if name in keys.known else name
+            axes[name] = [value for _, value in one.inside()]
+    if prod(map(len, axes.values())) > room:
+        raise too_many(matrix.place)
+    left_out = _excluded(given.get("exclude"), axes, keys, wrong)
+    every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
+    kept = [one for one in every if not any(_fits(one, rule) for rule in left_out)]
+    if axes and not kept:
+        wrong.say(given["exclude"], "exclude: leaves nothing of the matrix")
+    return [(_label(one), one) for one in kept]
+
+
+def _excluded(
+    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: Keys, wrong: Wrong
+) -> list[dict[str, Node]]:
+    """Return the combinations to leave out."""
+    if given is None:
+        return []
+    if not isinstance(given.value, list):
+        wrong.say(given, "exclude is no list of mappings", "exclude: [{threshold: 0.5}]")
+        return []
+    rules = []
+    for _, one in given.inside():
+        if not isinstance(one.value, dict) or not one.value:
+            wrong.say(one, "exclude: an entry is a mapping", "exclude: [{threshold: 0.5}]")
+            continue
+        rule = {}
+        for key, value in one.pairs():
+            name = key.replace("-", "_")
+            name = keys.known[name].name if name in keys.known else name
+            if name not in axes:
+                what = f"exclude: '{key}' is nothing of the matrix"
+                wrong.say(value, what, suggestion(key, axes) or f"it has {listing(axes)}")
+            elif all(value.value != other.value for other in axes[name]):
+                there = ", ".join(map(_text, axes[name]))
+                wrong.say(value, f"exclude: {key} is never {_text(value)}", f"it is {there}")
+            rule[name] = value
+        rules.append(rule)
+    return rules
+
+
+def _fits(chosen: Mapping[str, Node], rule: Mapping[str, Node]) -> bool:
+    return all(k in chosen and chosen[k].value == v.value for k, v in rule.items())
+
+
+def _label(chosen: Mapping[str, Node]) -> str:
+    return ",".join(f"{name.replace('_', '-')}={_text(one)}" for name, one in chosen.items())
+
+
+def _text(given: Node) -> str:
+    """Write a value of a matrix as the name of its run has it."""
+    if isinstance(given.value, list):
+        return "+".join(_text(one) for _, one in given.inside())
+    if isinstance(given.value, dict):
+        return ",".join(f"{key}:{_text(one)}" for key, one in given.inside())
+    if isinstance(given.value, str):
+        return given.value
+    return given.written or dumps(given.value)

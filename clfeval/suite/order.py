@@ -1,0 +1,90 @@
+"""Which runs, and in which order: those that take another's table after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
+
+from clfeval.errors import UsageError, listing, suggestion
+from clfeval.pages import page_of
+from clfeval.suite.entries import Wrong
+from clfeval.suite.inputs import Link
+from clfeval.suite.runs import Run
+
+
+def needs(run: Run) -> list[str]:
+    """Return the names of the runs whose tables a run takes."""
+    return [run.input.run] if isinstance(run.input, Link) else []
+
+
+def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> None:
+    """Say which tables of other runs there are not, and which runs wait for themselves.
+
+    broken: runs there would be, were they not wrong.
+    """
+    known = {run.name: run for run in runs}
+    for run in runs:
+        if not isinstance(run.input, Link):
+            continue
+        other = known.get(run.input.run)
+        if other is None and run.input.run.partition("[")[0] in broken:
+            continue
+        if other is None:
+            hint = suggestion(run.input.run, known) or f"runs: {listing(known)}"
+            wrong.say(run.input.given, f"input: no run '{run.input.run}'", hint)
+        elif run.input.table is not None:
+            tables = [table.name for table in page_of(other.command).tables]
+            if run.input.table not in tables:
+                hint = suggestion(run.input.table, tables) or f"tables: {listing(tables, 40)}"
+                what = f"input: {other.command} has no table '{run.input.table}'"
+                wrong.say(run.input.given, what, hint)
+    try:
+        _sorter(runs, known).prepare()
+    except CycleError as error:
+        names = [str(name) for name in error.args[1]][::-1]
+        link = known[names[0]].input
+        if isinstance(link, Link):
+            wrong.say(link.given, f"input: a circle of runs: {' -> '.join(names)}")
+
+
+def ordered(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    """Return the runs that are asked for, and those whose tables they take, in order."""
+    known = {run.name: run for run in runs}
+    wanted = chosen(runs, only)
+    names = [run.name for run in wanted]
+    for name in names:  # which grows
+        names += [one for one in needs(known[name]) if one not in names]
+    sorter = _sorter([run for run in runs if run.name in {*names}], known)
+    sorter.prepare()
+    place = {run.name: i for i, run in enumerate(runs)}
+    found: list[Run] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=place.__getitem__)
+        found += [known[name] for name in ready]
+        sorter.done(*ready)
+    return found
+
+
+def chosen(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
+    """Return the runs of these names or patterns, in which brackets stand for themselves.
+
+    Raises UsageError for a pattern that fits none.
+    """
+    picked: set[str] = set()
+    for pattern in only:
+        glob = pattern.replace("[", "[[]")
+        found = {run.name for run in runs if pattern in (run.name, run.group)}
+        found = found or {run.name for run in runs if fnmatchcase(run.name, glob)}
+        if not found:
+            names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
+            hint = suggestion(pattern, names) or f"runs: {listing(names)}"
+            raise UsageError.of(f"--only '{pattern}' fits no run", "unknown-run", hint=hint)
+        picked |= found
+    return [run for run in runs if not only or run.name in picked]
+
+
+def _sorter(runs: Sequence[Run], known: Mapping[str, Run]) -> TopologicalSorter[str]:
+    return TopologicalSorter(
+        {run.name: [one for one in needs(run) if one in known] for run in runs}
+    )

@@ -1,0 +1,43 @@
+"""A batch as it is going to run: everything that can be refused without a table is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clfeval.result import InputFile
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.order import check_links, ordered
+from clfeval.suite.reading import as_inputs, read_declared
+from clfeval.suite.runs import Run, runs_of
+from clfeval.suite.saving import check_kept
+from clfeval.suite.variables import given_in_shell
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs in their order, and the files that say so."""
+
+    runs: tuple[Run, ...]
+    inputs: tuple[InputFile, ...]
+
+
+def planned(
+    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = ()
+) -> Plan:
+    """Return the plan of YAML files, of which a later one wins key by key.
+
+    output: the group of options that says what is saved. variables: `NAME=VALUE`, which win over
+    those of the files. only: names or patterns of the runs that are wanted. Raises UsageError with
+    all that is wrong, each with file, line and column.
+    """
+    wrong = Wrong()
+    sheet = read_declared(names, given_in_shell(variables), wrong)
+    runs = runs_of(sheet, output, wrong)
+    check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
+    read = {path for run in runs for path in run.files} | {*names}
+    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
+    check_kept(saved, read, wrong)
+    wrong.stop()
+    chosen = ordered(runs, only)
+    return Plan(tuple(chosen), as_inputs(sheet, len(chosen)))

@@ -1,0 +1,137 @@
+"""Files of a batch, read and laid one over the other: of equal keys of a run the later one wins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from clfeval.errors import UsageError, suggestion
+from clfeval.result import InputFile
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.variables import Filler, given_in_file
+from clfeval.yaml import YamlFile, read_yaml
+
+VERSION = 1
+TOP = ("version", "set", "defaults", "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the files say: what holds for all runs, and what for each; keys as Python has them."""
+
+    defaults: Mapping[str, Node]
+    runs: Mapping[str, Mapping[str, Node]]
+    files: tuple[YamlFile, ...] = ()
+
+
+@dataclass(slots=True)
+class _Layers:
+    """The top-level mappings of several files, one over the other."""
+
+    variables: dict[str, Node] = field(default_factory=dict)
+    defaults: dict[str, Node] = field(default_factory=dict)
+    runs: dict[str, dict[str, Node]] = field(default_factory=dict)
+    files: list[YamlFile] = field(default_factory=list)
+
+
+def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wrong) -> Declared:
+    """Read the files and fill variables in; what is wrong is kept, and read on beyond it.
+
+    variables: of the shell, which win over those of the files.
+    """
+    layers = _Layers()
+    for name in names:
+        try:
+            file = read_yaml(name, wrong.take)
+        except UsageError as error:  # nothing can be read of this one
+            wrong.take(error)
+        else:
+            layers.files.append(file)
+            _lay(Node(file.value, file, ()), layers, wrong)
+    known = {**given_in_file(layers.variables, wrong), **variables}
+    filler = Filler(known, wrong)
+    defaults = {key: filler.fill(one) for key, one in layers.defaults.items()}
+    runs = {
+        name: {key: filler.fill(one) for key, one in run.items()}
+        for name, run in layers.runs.items()
+    }
+    if layers.files and len(layers.files) == len(names) and not runs:
+        wrong.say(layers.files[-1].place("runs"), "no run in any file", "runs: {NAME: {...}}")
+    return Declared(defaults, runs, tuple(layers.files))
+
+
+def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
+    """Lay a file over those before it."""
+    if not _is_mapping(top, "the file", wrong):
+        return
+    given = dict(top.pairs())
+    for key, one in given.items():
+        if key not in TOP:
+            hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
+            wrong.say(one, f"unknown key '{key}'", hint)
+    _check_version(top, given.get("version"), wrong)
+    for key, into in (("set", layers.variables), ("defaults", layers.defaults)):
+        if key in given and _is_mapping(given[key], key, wrong):
+            into.update(given[key].pairs() if key == "set" else _named(given[key], wrong))
+    if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
+        for name, run in given["runs"].pairs():
+            _check_name(name, run, wrong)
+            if _is_mapping(run, f"run '{name}'", wrong):
+                layers.runs.setdefault(name, {}).update(_named(run, wrong))
+
+
+def _check_version(top: Node, version: Node | None, wrong: Wrong) -> None:
+    if version is None:
+        wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
+    elif version.value is True or version.value != VERSION:
+        newer = isinstance(version.value, int) and version.value > VERSION
+        why = "is newer than this program" if newer else "is no version of such files"
+        what = f"version: {version.value!r:.20} {why}"
+        wrong.say(version, what, f"this program reads version: {VERSION}")
+
+
+def _check_name(name: str, run: Node, wrong: Wrong) -> None:
+    if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
+        hint = "brackets tell the runs of a matrix apart"
+        wrong.say(run, f"'{name}' is no name of a run: text without brackets", hint)
+    elif "${" in name:
+        wrong.say(run, f"'{name}': variables are filled in in values, and in no key")
+
+
+def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
+    if not isinstance(given.value, dict):
+        wrong.say(given, f"{what} is no mapping of keys to values", "write key: value lines")
+    return isinstance(given.value, dict)
+
+
+def _named(mapping: Node, wrong: Wrong) -> dict[str, Node]:
+    """Return the entries of a mapping by their names in Python: `-` is `_`."""
+    found: dict[str, Node] = {}
+    for key, one in mapping.pairs():
+        name = key.replace("-", "_")
+        if name in found:
+            first = found[name]
+            what = f"key '{key}' is given twice, first as '{first.path[-1]}' at {first.place}"
+            wrong.say(one, what, "keep one of the two")
+        found[name] = one
+    return found
+
+
+def beside(given: Node, text: str) -> str:
+    """Return a path that is relative to the file it stands in."""
+    return os.path.join(os.path.dirname(given.file.name), text)
+
+
+def as_inputs(sheet: Declared, runs: int) -> tuple[InputFile, ...]:
+    """Return the files as a result names them: what they hold is runs."""
+    return tuple(
+        InputFile(
+            Path(file.name).name.encode(errors="replace").decode(),
+            sha256(Path(file.name).read_bytes()).hexdigest(),
+            runs if number == 0 else 0,
+        )
+        for number, file in enumerate(sheet.files)
+    )

@@ -1,0 +1,113 @@
+"""A batch as a result: small tables over all runs, never the runs' own, so that memory is flat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from clfeval import __version__
+from clfeval.errors import ExitCode, listing
+from clfeval.pages import SUITE
+from clfeval.result import Answer, Result, Row
+from clfeval.suite.inputs import Link
+from clfeval.suite.plan import Plan
+from clfeval.suite.running import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS, Ended, input_of
+from clfeval.tables.source import display_of, named
+from clfeval.words import many
+
+KEPT = 100  # lines of what is wrong with one run
+
+
+def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
+    """Return the result of a batch.
+
+    Tables: `answers` (run code text), `gates` (run kind metric model limit value passed reason),
+    `problems` (run text), `runs` (run command input state code rows gates missed says); of a dry
+    run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
+    how many of them missed a gate or were not computed, and the worst exit code.
+    """
+    gates = [gate for one in outcomes for gate in one.gates]
+    tables: dict[str, list[Row]] = {"runs": [_row(one) for one in outcomes]}
+    if dry:
+        tables["reading"] = [row for one in outcomes for row in one.reading]
+        tables["files"] = [row for one in outcomes for row in _files(one)]
+    else:
+        tables["answers"] = [
+            {"run": one.run.name, "code": said.code, "text": said.text}
+            for one in outcomes for said in one.answer
+        ]  # fmt: skip
+    tables["gates"] = [
+        {"run": gate.run, "kind": gate.kind, "metric": gate.metric, "model": gate.model,
+         "limit": gate.limit, "value": gate.value, "passed": None if dry else gate.passed,
+         "reason": gate.reason}
+        for gate in gates
+    ]  # fmt: skip
+    tables["problems"] = [
+        {"run": one.run.name, "text": line}
+        for one in outcomes if one.state not in (MISSED, WAITS) for line in one.said[:KEPT]
+    ]  # fmt: skip
+    signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
+    failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
+    return Result(
+        command=SUITE,
+        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
+        f"|clfeval:{__version__}",
+        inputs=plan.inputs,
+        parameters={"dry_run": True if dry else None, "offer": None},
+        summary={
+            "runs": len(outcomes),
+            "missed": sum(one.state == MISSED for one in outcomes),
+            "failed": len(failed),
+            "doubts": sum(one.state == DOUBTFUL for one in outcomes),
+            "code": int(max((one.code for one in outcomes), default=ExitCode.OK)),
+        },
+        tables=tables,
+        gates=() if dry else tuple(gates),
+        answer=tuple(_answer(outcomes, dry=dry)),
+    )
+
+
+def _row(one: Ended) -> Row:
+    said = one.said[0] if one.said else one.answer[0].text if one.answer else ""
+    return {
+        "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
+        "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
+        "missed": len(one.missed), "says": said or None,
+    }  # fmt: skip
+
+
+def _files(one: Ended) -> list[Row]:
+    """List what a run would read and write."""
+    run = one.run
+    reads = [input_of(run)] if isinstance(run.input, Link) else []
+    reads += [display_of(named(path)[1]) for path in run.files]
+    pairs = [*(("read", path) for path in reads), *(("write", display_of(p)) for p in run.save)]
+    return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
+
+
+def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
+    """Say how many runs are as they should be, and which are not."""
+    total = many(len(outcomes), "run")
+    wrong = [one for one in outcomes if one.code != ExitCode.OK]
+    if dry:
+        left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is doubtful"
+        said = [Answer("planned", f"{total} in this order; {left}.")]
+    elif not outcomes:
+        said = [Answer("none", "No run was asked for.")]
+    elif not wrong:
+        held = [one for one in outcomes if one.gates]
+        gates = f", and {len(held)} met all their gates" if held else ""
+        said = [Answer("fine", f"{total} computed{gates}.")]
+    else:
+        fine = sum(one.code == ExitCode.OK and one.state != LEFT_OUT for one in outcomes)
+        said = [Answer("wrong", f"{fine} of {total} are as they should be.")]
+    for code, words, states in (
+        ("gates-missed", "A gate was missed by", (MISSED,)),
+        ("not-computed", "Not computed:", (FAILED,)),
+        ("left-out", "Left out:", (LEFT_OUT,)),
+        ("doubtful", "Doubtful:", (DOUBTFUL,)),
+    ):
+        names = [one.run.name for one in outcomes if one.state in states]
+        if names:
+            said.append(Answer(code, f"{words} {listing(names, 5)}."))
+    return said

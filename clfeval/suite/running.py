@@ -1,0 +1,212 @@
+"""Runs of a batch, one after the other: what fails says so and harms none of the others."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from clfeval.errors import ClfevalError, ExitCode, UsageError
+from clfeval.limits import Gates
+from clfeval.options import taken
+from clfeval.result import Answer, Gate, Result, Row
+from clfeval.suite.entries import with_place
+from clfeval.suite.inputs import Link
+from clfeval.suite.keys import SAVED, in_yaml
+from clfeval.suite.order import needs
+from clfeval.suite.runs import Run
+from clfeval.tables.source import display_of, named
+from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
+
+Hear = Callable[[str], None]  # how a table was read
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of a run. said: why it was not computed, or the gates it missed, line by line."""
+
+    run: Run
+    state: str
+    code: ExitCode
+    said: tuple[str, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    answer: tuple[Answer, ...] = ()
+    rows: int | None = None
+    signature: str = ""
+    wrote: tuple[str, ...] = ()
+    reading: tuple[Row, ...] = field(default=())
+
+    @property
+    def missed(self) -> list[Gate]:
+        """The gates it missed."""
+        return [gate for gate in self.gates if not gate.passed]
+
+
+COMPUTED, MET, MISSED = "computed", "gates met", "gate missed"
+FAILED, LEFT_OUT = "not computed", "left out"
+READY, DOUBTFUL, WAITS = "ready", "doubtful", "waits"
+STATES = (COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS)
+
+
+def carried_out(
+    runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None
+) -> Iterator[Ended]:
+    """Yield what becomes of each run, in their order, when it is done.
+
+    dry: only its table is opened. fail_fast: what comes after a failure is left out. Tables that
+    other runs take are kept until the last of them has, and nothing else is.
+    """
+    waiting = Counter(name for run in runs for name in needs(run))
+    kept: dict[str, Result] = {}
+    failed: dict[str, ExitCode] = {}
+    stopped = False
+    for run in runs:
+        lost = next((name for name in needs(run) if name in failed), None)
+        if stopped:
+            done = Ended(run, LEFT_OUT, ExitCode.OK, ("a run before it failed: --fail-fast",))
+        elif lost is not None:
+            done = Ended(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
+        elif dry and isinstance(run.input, Link):
+            done = Ended(run, WAITS, ExitCode.OK, (f"for run '{run.input.run}'",))
+        else:
+            done, result = _one(run, kept, dry=dry, hear=hear)
+            if result is not None and waiting[run.name]:
+                kept[run.name] = result
+        if done.state in (FAILED, LEFT_OUT):
+            failed[run.name] = done.code
+        stopped = stopped or (fail_fast and done.code != ExitCode.OK)
+        for name in needs(run):
+            waiting[name] -= 1
+            if not waiting[name]:
+                kept.pop(name, None)
+        yield done
+
+
+def _one(
+    run: Run, kept: Mapping[str, Result], *, dry: bool, hear: Hear | None
+) -> tuple[Ended, Result | None]:
+    """Carry one run out; whatever happens in it is its outcome."""
+    try:
+        if dry:
+            return _opened(run), None
+        result, wrote = _computed(run, kept, hear)
+    except ClfevalError as error:
+        in_yaml(error, run.keys, run.given)
+        _place(error, run)
+        return Ended(run, FAILED, error.exit_code, tuple(error.lines())), None
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs
+        lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
+        return Ended(run, FAILED, ExitCode.BUG, lines), None
+    gates = tuple(replace(gate, run=run.name) for gate in result.gates)
+    missed = tuple(str(replace(gate, run=None)) for gate in gates if not gate.passed)
+    state = MISSED if missed else MET if gates else COMPUTED
+    code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
+    rows = sum(one.rows for one in result.inputs)
+    return Ended(
+        run, state, code, missed, gates, result.answer, rows, result.signature, tuple(wrote)
+    ), result
+
+
+def _place(error: ClfevalError, run: Run) -> None:
+    """Name the run's line where a message about its settings tells no place."""
+    if isinstance(error, UsageError):
+        error.problems = tuple(with_place(one, run.place) for one in error.problems)
+
+
+def _asked(run: Run, table: Any, hear: Hear | None, *, dry: bool = False) -> Result:
+    """Compute as the command's own function does, in the words of a shell."""
+    word = run.command.replace("-", "_")
+    function = getattr(import_module(f"clfeval.api.{word}"), word)
+    known = {option.name for option in run.keys.command.options()}
+    given = {name: value for name, value in run.options.items() if name in known}
+    found: Result = function.asked(
+        table,
+        {**given, "dry_run": dry},
+        lambda read: hear(f"{run.name}: {read.described()}") if hear else None,
+        partial(_offered, run),
+    )
+    return found
+
+
+def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
+    """Write what a run needs beside what it says."""
+    pairs = ", ".join(f"{name.replace('_', '-')}: {value!r}" for name, value in fixes.items())
+    return f"at {run.place}, {pairs}"
+
+
+def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
+    given = {k: v for k, v in run.options.items() if not names or k in names}
+    return taken(group, given)
+
+
+def _computed(
+    run: Run, kept: Mapping[str, Result], hear: Hear | None
+) -> tuple[Result, Sequence[str]]:
+    """Compute, judge and save a run; its files are whole, or are not there."""
+    gates = _group(run, Gates)
+    output = _group(run, run.keys.output, SAVED)
+    check_names(run.command, output.show)
+    table: Any = list(run.files) or None
+    if isinstance(run.input, Link):
+        before = kept[run.input.run]
+        table = before.frame(known_table(before, run.input.table))
+    for path in run.save:
+        _make_folder(path)
+    limited = bool(gates.limits)
+    paths = [named(path)[1] for path in run.files]
+    with SavedFiles(run.save, inputs=paths, gates=limited, said="--save ") as files:
+        result = _asked(run, table, hear)
+        if limited or gates.baseline is not None:
+            from clfeval.gates import judged
+
+            result = judged(result, gates)
+        known_table(result, output.table)
+        return result, files.write(result, Wanted(output.table, output.show, output.digits))
+
+
+def _make_folder(path: str) -> None:
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder or ".", exist_ok=True)
+    except OSError as error:
+        raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
+
+
+def _opened(run: Run) -> Ended:
+    """Read a run's table as it would, and compute nothing."""
+    from clfeval.gates import check_ranges
+
+    limits = _group(run, Gates).limits
+    check_ranges(limits)
+    result = _asked(run, list(run.files) or None, None, dry=True)
+    gates = tuple(
+        Gate(
+            one.kind,
+            one.metric if one.part == "value" else f"{one.metric}.{one.part}",
+            one.model,
+            one.limit,
+            None,
+            True,
+            run=run.name,
+        )
+        for one in limits
+    )
+    doubts = tuple(str(row["text"]) for row in result.tables["doubts"])
+    state, code = (DOUBTFUL, ExitCode.DATA) if doubts else (READY, ExitCode.OK)
+    reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
+    return Ended(run, state, code, doubts, gates, reading=reading)
+
+
+def input_of(run: Run) -> str:
+    """Say what a run reads, without folders."""
+    if isinstance(run.input, Link):
+        return f"{run.input.run}: {run.input.table or 'its first table'}"
+    shown = [display_of(named(path)[1]) for path in run.files]
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")

@@ -1,0 +1,194 @@
+"""The runs of a batch: each with its options, its table, and where what is saved of it lies."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clfeval import COMMANDS
+from clfeval.errors import suggestion
+from clfeval.options import COLUMNS, listed
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.inputs import Link, tables_of
+from clfeval.suite.keys import RUN, Keys, keys_of, known_anywhere, read_options, unknown_key
+from clfeval.suite.matrix import MOST, combinations, too_many
+from clfeval.suite.reading import Declared
+from clfeval.suite.saving import placed
+from clfeval.tables.input import Input
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. group: its key in the file; given: what it says, for the places of messages."""
+
+    name: str
+    group: str
+    keys: Keys
+    input: tuple[str, ...] | Link | None
+    options: Mapping[str, Any]
+    given: Mapping[str, Node]
+    place: str
+    save: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command it is a run of."""
+        return self.keys.command.name
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files it reads as its table."""
+        return self.input if isinstance(self.input, tuple) else ()
+
+
+def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
+    """Return the runs in the order of the file, every combination of each matrix by itself."""
+    found: list[Run] = []
+    for group, own in sheet.runs.items():
+        keys = _keys(group, own, sheet, output, wrong)
+        if keys is None:
+            continue
+        named = _named(own, keys, wrong)
+        for key in own.keys() - keys.known.keys() - {*RUN}:
+            unknown_key(own[key], key, [*keys.known], wrong)
+        given = {**_defaults(sheet, keys, named, wrong), **named}
+        found += _expanded(group, given, keys, wrong, MOST - len(found))
+    _check_names(found, wrong)
+    return found
+
+
+def _keys(
+    group: str, own: Mapping[str, Node], sheet: Declared, output: type, wrong: Wrong
+) -> Keys | None:
+    """Return the keys of a run's command; None where it names none that there is."""
+    command = own.get("command") or sheet.defaults.get("command")
+    known = known_anywhere(output)
+    if command is not None:
+        word = command.value.replace("_", "-") if isinstance(command.value, str) else None
+        if word in COMMANDS:
+            return keys_of(word, output)
+        hint = suggestion(word or "", COMMANDS) or f"one of {', '.join(COMMANDS)}"
+        wrong.say(command, f"command: no command {command.value!r:.60}", hint)
+    else:
+        where = next(iter(own.values()), None)
+        place = sheet.files[0].place("runs", group) if where is None else where.file.place(
+            "runs", group)  # fmt: skip
+        hint = f"command: one of {', '.join(COMMANDS)}"
+        wrong.say(place, f"run '{group}' names no command", hint)
+    for key, one in own.items():
+        if key not in known and key not in RUN:
+            unknown_key(one, key, [*known], wrong)
+    return None
+
+
+def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Node]:
+    """Return what is given by the first name of each option."""
+    found: dict[str, Node] = {}
+    for key, one in given.items():
+        name = keys.known[key].name if key in keys.known else key
+        if name in found:
+            before = found[name].path[-1]
+            wrong.say(one, f"'{one.path[-1]}' is '{before}', which is given too", "keep one")
+        elif name in keys.known or name in RUN:
+            found[name] = one
+    return found
+
+
+def _defaults(
+    sheet: Declared, keys: Keys, own: Mapping[str, Node], wrong: Wrong
+) -> dict[str, Node]:
+    """Return the defaults that mean something for a run.
+
+    What the columns of predictions are means nothing for metrics of models, nor for the table of
+    another run.
+    """
+    known = known_anywhere(keys.output)
+    for key, one in sheet.defaults.items():
+        if key not in known and key not in RUN:
+            unknown_key(one, key, [*known], wrong)
+        elif key in ("inputs", "matrix", "exclude"):
+            wrong.say(one, f"'{key}' is of one run, and no default")
+    usable = {k: v for k, v in sheet.defaults.items() if k in keys.known or k in RUN[:2]}
+    usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
+    found = _named(usable, keys, wrong)
+    if "inputs" in own:
+        found.pop("input", None)
+    linked = isinstance((own.get("input") or found.get("input") or _NOTHING).value, dict)
+    source = (own.get("source") or found.get("source") or _NOTHING).value
+    metrics = keys.command.name == "mlcps" and source != "predictions"
+    unused = {
+        one.name for one in keys.command.options_of(Input)
+        if linked or (metrics and one.opt.panel == COLUMNS)
+    }  # fmt: skip
+    return {name: one for name, one in found.items() if name not in unused}
+
+
+_NOTHING = Node(None, None, ())  # type: ignore[arg-type]
+
+
+def _expanded(
+    group: str, given: Mapping[str, Node], keys: Keys, wrong: Wrong, room: int
+) -> Iterator[Run]:
+    """Yield a run for each combination of a matrix, and for each file of `inputs`."""
+    fixed = {k: v for k, v in given.items() if k not in ("command", "matrix", "exclude")}
+    anywhere = next(iter(given.values()))
+    place = anywhere.file.place("runs", group)
+    for label, chosen in combinations(given, keys, wrong, room):
+        mine = {**fixed, **chosen}
+        tables = [*tables_of(mine, keys, group, place, wrong)]
+        if len(tables) > room:
+            raise too_many(place)
+        room -= len(tables)
+        mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
+        if "baseline" in mine:
+            mine |= _spread(mine.pop("baseline"), keys, mine, wrong)
+        # one that is wrong stops the batch when all of it is read
+        options = read_options(keys, mine, wrong) or {}
+        written = tuple(listed(options.pop("save", ())))
+        for stem, table in tables:
+            label_ = ",".join(filter(None, (stem, label)))
+            name = f"{group}[{label_}]" if label_ else group
+            save = placed(mine["save"], written, name, wrong) if written else ()
+            yield Run(name, group, keys, table, options, mine, place, save)
+
+
+def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -> dict[str, Node]:
+    """Return a baseline, and what stands with it, as the gates they are."""
+    if not isinstance(given.value, dict):
+        return {"baseline": given}
+    names = {one.name for one in keys.gates} - {"baseline"}
+    found: dict[str, Node] = {}
+    for key, one in given.pairs():
+        name = key.replace("-", "_")
+        name = name if name in names else f"baseline_{name}"
+        if key == "input":
+            found["baseline"] = one
+        elif name not in names:
+            known = ["input", *(other.replace("_", "-") for other in sorted(names))]
+            hint = suggestion(key, known) or f"keys: {', '.join(known)}"
+            wrong.say(one, f"baseline: unknown key '{key}'", hint)
+        elif name in found or name in beside:
+            wrong.say(one, f"baseline: {key} is given twice", "keep one of the two")
+        else:
+            found[name] = one
+    if "baseline" not in found:
+        wrong.say(given, "baseline: a mapping names a table or result", "baseline: {input: FILE}")
+    return found
+
+
+def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
+    """Say which runs have one name, and which save one file."""
+    for name, times in Counter(run.name for run in runs).items():
+        if times > 1:
+            where = next(run.place for run in runs if run.name == name)
+            wrong.say(where, f"{times} runs are called '{name}'", "each value of a matrix once")
+    owners: dict[str, Run] = {}
+    for run in runs:
+        for path in run.save:
+            other = owners.setdefault(os.path.abspath(path), run)
+            if other is not run:
+                what = f"save: '{path}' is of run '{other.name}' and of run '{run.name}'"
+                wrong.say(run.given["save"], what, "{name} in it stands for the name of the run")

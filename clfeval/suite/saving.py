@@ -1,0 +1,64 @@
+"""Where the files of a run lie: beside the YAML file, and elsewhere only where it says so itself.
+
+Its author, and whoever gives `--set`, may name any folder: absolutely, or by `..`. Names of runs
+and of tables, which others may have chosen, lead nowhere: they are made safe. A link that leads a
+plain path out of the folder is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from clfeval.errors import UsageError
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.reading import beside
+from clfeval.views.files import form_of
+
+LONGEST = 120  # characters of a name in a file name
+_UNSAFE = re.compile(r"[^\w.=+,-]+")
+_PART = re.compile(r"\{(\w*)\}")
+
+
+def safe(name: str) -> str:
+    """Return the name of a run as part of a file name: no separator, no bracket, no blank."""
+    return _UNSAFE.sub("-", name).strip("-.")[:LONGEST] or "run"
+
+
+def placed(given: Node, texts: tuple[str, ...], name: str, wrong: Wrong) -> tuple[str, ...]:
+    """Return the files that a run is saved in; `{name}` stands for its name."""
+    paths = (_placed(given, text, name, wrong) for text in texts)
+    return tuple(path for path in paths if path is not None)
+
+
+def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str | None:
+    for part in _PART.findall(text):
+        if part != "name":
+            wrong.say(given, f"save: '{{{part}}}' stands for nothing", "{name} is the run's name")
+    path = text.replace("{name}", safe(name))
+    if "\0" in path:
+        wrong.say(given, f"save: {text!r} is no name of a file")
+        return None
+    try:
+        form_of(path)
+    except UsageError as error:
+        wrong.say(given, f"save: {error.problems[0].what}", error.hint)
+        return None
+    whole = beside(given, path)
+    if not os.path.isabs(path) and ".." not in Path(path).parts:
+        home = os.path.realpath(os.path.dirname(given.file.name))
+        folder = os.path.realpath(os.path.dirname(whole))
+        if os.path.commonpath([home, folder]) != home:
+            what = f"save: '{text}' leads out of the folder of the file, through a link"
+            wrong.say(given, what, "name the folder where it is")
+    return whole
+
+
+def check_kept(saved: dict[str, Node], read: set[str], wrong: Wrong) -> None:
+    """Say which files would be written in place of what is read. saved: where each is asked for."""
+    real = {os.path.realpath(path) for path in read}
+    for path, given in saved.items():
+        if os.path.realpath(path) in real:
+            what = f"save: '{path}' would replace a file that the batch reads"
+            wrong.say(given, what, "give the result another name")

@@ -1,0 +1,165 @@
+"""The JSON Schema of a batch's YAML file, made of the declarations of options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clfeval import COMMANDS
+from clfeval.options import schema_of
+from clfeval.suite.keys import keys_of
+from clfeval.suite.reading import VERSION
+
+ID = f"clfeval.suite/{VERSION}"
+TEXT = {"type": "string"}
+TEXTS = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
+VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
+OWN = {"^x-": True}  # keys that hold anchors
+
+
+def suite_schema(output: type) -> dict[str, Any]:
+    """Return the schema; output: the group of options that says what is saved."""
+    named = {name: f"{name.replace('-', '_')}_keys" for name in COMMANDS}
+    keys = {named[name]: _keys(name, output) for name in COMMANDS}
+    every: dict[str, Any] = {}
+    for one in keys.values():
+        for key in one["properties"]:
+            every.setdefault(key, []).append(one["properties"][key])
+    defaults = {
+        key: kinds[0] if all(kind == kinds[0] for kind in kinds) else {"anyOf": _once(kinds)}
+        for key, kinds in every.items()
+        if key not in ("inputs", "matrix", "exclude")
+    }
+    command = {"enum": [*COMMANDS, *(n.replace("-", "_") for n in COMMANDS if "-" in n)]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": "A batch of clfeval: clfeval report --config suite.yaml",
+        "type": "object",
+        "required": ["version"],
+        "properties": {
+            "version": {"const": VERSION},
+            "set": {
+                "description": "Variables: ${name} in every text below, and in no key.",
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number", "boolean"]},
+            },
+            "defaults": {"$ref": "#/$defs/defaults"},
+            "runs": {
+                "description": "Runs by their names.",
+                "type": "object",
+                "patternProperties": OWN,
+                "additionalProperties": {"$ref": "#/$defs/run"},
+            },
+        },
+        "patternProperties": OWN,
+        "additionalProperties": False,
+        "$defs": {
+            "defaults": {
+                "description": "What holds for every run whose command has such an option.",
+                "type": "object",
+                "properties": {**defaults, "command": command},
+                "patternProperties": OWN,
+                "additionalProperties": False,
+            },
+            "run": {
+                "type": "object",
+                "properties": {"command": command},
+                "allOf": [
+                    {
+                        "if": {
+                            "properties": {"command": {"enum": [*{n: 0, n.replace("-", "_"): 0}]}},
+                            "required": ["command"],
+                        },
+                        "then": {"$ref": f"#/$defs/{named[n]}"},
+                    }
+                    for n in COMMANDS
+                ],
+            },
+            "input": {
+                "anyOf": [
+                    *TEXTS["anyOf"],
+                    {
+                        "description": "The table of another run's result, by default its first.",
+                        "type": "object",
+                        "required": ["run"],
+                        "properties": {"run": TEXT, "table": TEXT},
+                        "additionalProperties": False,
+                    },
+                ]
+            },
+            **keys,
+        },
+    }
+
+
+def _once(kinds: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for one in kinds:
+        if one not in found:
+            found.append(one)
+    return found
+
+
+def _keys(command: str, output: type) -> dict[str, Any]:
+    """Return the schema of a run of a command; every option is spelt with - and with _."""
+    keys = keys_of(command, output)
+    shapes = schema_of(keys.options)["properties"]
+    options = {name: _filled(shapes[one.name]) for name, one in keys.known.items()}
+    matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
+    gates = {one.name: options[one.name] for one in keys.gates if one.field != "baseline"}
+    gates |= {
+        name.removeprefix("baseline_"): shape
+        for name, shape in gates.items()
+        if name.startswith("baseline_")
+    }
+    own = {
+        "command": True,
+        "input": {"description": "One table, of one file or several.", "$ref": "#/$defs/input"},
+        "inputs": {"description": "Files, or a pattern of them: one run each.", **TEXTS},
+        "matrix": {
+            "description": "Lists of values: one run for each combination.",
+            "type": "object",
+            "properties": _spelt(matrix),
+            "additionalProperties": False,
+        },
+        "exclude": {
+            "description": "Combinations of the matrix to leave out.",
+            "type": "array",
+            "items": {"type": "object"},
+        },
+        "baseline": {
+            "description": "What is compared with, and how much worse a run may be.",
+            "anyOf": [
+                TEXT,
+                {
+                    "type": "object",
+                    "required": ["input"],
+                    "properties": {"input": TEXT, **_spelt(gates)},
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    }
+    return {
+        "type": "object",
+        "properties": {**own, **_spelt(options)},
+        "patternProperties": OWN,
+        "additionalProperties": False,
+    }
+
+
+def _filled(shape: dict[str, Any]) -> dict[str, Any]:
+    """Let a variable stand where its text would be taken for a number, or for yes and no."""
+    description = shape.get("description", "")
+    bare = {key: value for key, value in shape.items() if key != "description"}
+    if not bare or bare == TEXT:
+        return shape
+    return {"description": description, "anyOf": [bare, VARIABLE]}
+
+
+def _spelt(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        spelt: shape
+        for name, shape in options.items()
+        for spelt in dict.fromkeys((name.replace("_", "-"), name))
+    }

@@ -1,0 +1,34 @@
+"""What tests of batches share: files in a folder, a batch planned or run as the shell does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clfeval.cli.output import Output
+from clfeval.errors import UsageError
+from clfeval.suite.plan import Plan, planned
+
+ROWS = "id,truth,a,b\n1,1,.9,.2\n2,1,.8,.7\n3,0,.3,.6\n4,0,.1,.4\n5,1,.6,.9\n6,0,.2,.1\n"
+
+
+def written(folder: Path, text: str, name: str = "suite.yaml") -> str:
+    """Write a file and a table beside it; return its name."""
+    (folder / "t.csv").write_text(ROWS)
+    path = folder / name
+    path.write_text(dedent(text), encoding="utf-8")
+    return str(path)
+
+
+def plan_of(folder: Path, text: str, **given: tuple[str, ...]) -> Plan:
+    """Return the plan of a batch."""
+    return planned([written(folder, text)], Output, **given)
+
+
+def refused(folder: Path, text: str, **given: tuple[str, ...]) -> list[str]:
+    """Return what is wrong with a batch, line by line, its folder left out."""
+    with pytest.raises(UsageError) as caught:
+        plan_of(folder, text, **given)
+    return [line.replace(f"{folder}/", "") for line in caught.value.lines(verbose=True)]

@@ -1,0 +1,145 @@
+"""Files that mean harm: bounded, refused in words, nothing executed, nothing written elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clfeval.cli.output import Output
+from clfeval.errors import UsageError
+from clfeval.suite.plan import planned
+from clfeval.suite.running import carried_out
+from clfeval.suite.saving import safe
+from tests.suite.door import plan_of, refused, written
+
+HEAD = "version: 1\nruns:\n  r:\n    command: mars\n    input: t.csv\n"
+LAUGHS = "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"x-{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (LAUGHS + HEAD, "more than 100,000 values"),
+        (HEAD + "    x-a: " + "[" * 200 + "]" * 200, "nested more than 50 deep"),
+        (HEAD + "    x-a: " + "{a: " * 5000 + "1" + "}" * 5000, "nested more than 50 deep"),
+        (HEAD + "    id: " + "x" * (10 << 20), "more than 1 MiB"),
+        (HEAD + "    id: !!python/object/apply:os.system [touch pwned]", "tags are not read"),
+        (HEAD + "    id: !!binary aGVsbG8=", "tags are not read"),
+        (HEAD + "    id: &a [*a]", "stands inside itself"),
+        (HEAD + "---\nversion: 1\n", "a second document starts"),
+        (HEAD + "    id: \x07", "control character"),
+        ("%YAML 1.1\n%TAG ! tag:x,2000:\n---\n" + HEAD + "    id: !y z", "tags are not read"),
+        (HEAD + "    matrix: {threshold: [" + "0.1, " * 20 + "0.2], digits: [" + "1, " * 999
+         + "1]}", "more than 10,000 runs"),
+        ("set: {a: " + "x" * 4000 + "}\n" + HEAD + "    id: " + "${a}" * 2000,
+         "characters, variables filled in"),
+        (HEAD + "    save: x.json\n    digits: 999999999999999999999", "digits 9999"),
+        (HEAD.replace("t.csv", '"\\0"'), "is no path"),
+        (HEAD.replace("t.csv", "'-'"), "reads no standard input"),
+        (HEAD + '    save: "a\\0.json"', "the suffix says no format"),
+        (HEAD + "    save: run.sh", "the suffix says no format"),
+        (HEAD + "    save: suite.yaml", "the suffix says no format"),
+    ],
+)  # fmt: skip
+def test_a_hostile_file_is_refused_in_words(text: str, what: str, tmp_path: Path) -> None:
+    started = time.process_time()
+    said = refused(tmp_path, text)
+    assert any(what in line for line in said), said
+    assert time.process_time() - started < 60  # a bomb would take for ever
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["suite.yaml", "t.csv"]
+
+
+def test_many_runs_by_many_files_are_counted_before_they_are_made(tmp_path: Path) -> None:
+    for i in range(60):
+        (tmp_path / f"f{i}.csv").touch()
+    values = ", ".join(map(str, range(100, 300)))
+    text = HEAD.replace("input: t.csv", "inputs: '*.csv'") + f"    matrix: {{best: [{values}]}}"
+    assert any("more than 10,000 runs" in line for line in refused(tmp_path, text))
+
+
+def test_names_lead_nowhere() -> None:
+    assert safe("screening[threshold=0.5]") == "screening-threshold=0.5"
+    assert safe("../../etc/passwd") == "etc-passwd"
+    assert safe("/abs") == "abs"
+    assert safe("..") == "run"
+    assert safe("a\nb\0c\u202ed") == "a-b-c-d"
+    assert len(safe("x" * 999)) == 120
+
+
+def test_a_run_called_like_a_path_is_saved_beside_the_file(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    text = """\
+    version: 1
+    runs:
+      ../../up: {command: mars, input: t.csv, save: "{name}.json", matrix: {by: [["../x"]]}}
+    """
+    plan = plan_of(home, text)
+    assert plan.runs[0].save == (str(home / "up-by=..-x.json"),)
+
+
+def test_a_link_leads_no_file_out_of_the_folder(tmp_path: Path) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir()
+    other.mkdir()
+    (home / "out").symlink_to(other)
+    (home / "in").mkdir()
+    (home / "inner").symlink_to(home / "in")
+    assert refused(home, HEAD + "    save: out/x.json") == [
+        "suite.yaml:6:5: save: 'out/x.json' leads out of the folder of the file, through a link "
+        "[configuration]",
+        "hint: name the folder where it is",
+    ]
+    assert plan_of(home, HEAD + "    save: inner/x.json")
+    assert plan_of(home, HEAD + "    save: ../other/x.json")  # its author says so
+    assert plan_of(home, HEAD + f"    save: {other}/x.json")
+
+
+def test_a_link_in_the_place_of_a_result_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    home, secret = tmp_path / "home", tmp_path / "secret.json"
+    home.mkdir()
+    secret.write_text("mine")
+    (home / "x.json").symlink_to(secret)
+    plan = plan_of(home, HEAD + "    save: x.json")
+    assert [one.code for one in carried_out(plan.runs)] == [0]
+    assert secret.read_text() == "mine"
+    assert not (home / "x.json").is_symlink()
+
+
+def test_a_link_to_a_table_is_not_written_over(tmp_path: Path) -> None:
+    written(tmp_path, "")
+    (tmp_path / "sub").mkdir()
+    os.link(tmp_path / "t.csv", tmp_path / "sub" / "same.csv")
+    (tmp_path / "sub" / "link.csv").symlink_to(tmp_path / "t.csv")
+    said = refused(tmp_path, HEAD.replace("t.csv", "sub/link.csv") + "    save: t.csv")
+    assert "would replace a file that the batch reads" in said[0]
+
+
+def test_only_what_is_named_is_written(tmp_path: Path) -> None:
+    text = HEAD + "    save: ['deep/er/{name}.json', flat.csv]\n"
+    before = {"suite.yaml", "t.csv"}
+    for one in carried_out(plan_of(tmp_path, text).runs):
+        assert one.code == 0
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == before | {"deep/er/r.json", "flat.csv"}
+
+
+def test_a_result_that_cannot_be_written_fails_its_run_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    text = HEAD + "    save: file/x.json\n  s: {command: mars, input: t.csv}\n"
+    done = [*carried_out(plan_of(tmp_path, text).runs)]
+    assert [int(one.code) for one in done] == [2, 0]
+    assert done[0].said[0].startswith(f"{tmp_path}/suite.yaml:3:3: cannot write")
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])
+def test_what_is_no_file_is_refused(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        planned([path], Output)
+    done = [*carried_out(plan_of(tmp_path, HEAD.replace("t.csv", path)).runs)]
+    assert [int(one.code) for one in done] == [3]

@@ -1,0 +1,66 @@
+"""Every line of the example broken in turn: refused with a line number, or still a batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from clfeval.cli.output import Output
+from clfeval.errors import ExitCode, UsageError
+from clfeval.suite.plan import planned
+from clfeval.suite.running import LEFT_OUT, carried_out
+from tests.suite.mutants import mutated, text
+
+PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
+SOME, ALL = 400, 5000
+
+
+def read(path: Path, numbers: Sequence[int]) -> list[int]:
+    """Read mutants; return those that are batches still."""
+    fine = []
+    for number in numbers:
+        path.write_text(mutated(number), encoding="utf-8")
+        try:
+            planned([str(path)], Output)
+            fine.append(number)
+        except UsageError as error:
+            unplaced = [str(one) for one in error.problems if not PLACE.fullmatch(one.file or "")]
+            assert unplaced == [], number
+    return fine
+
+
+def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    path.write_text(text(), encoding="utf-8")
+    assert len(planned([str(path)], Output).runs) == 7
+    fine = read(path, range(SOME))
+    assert 0 < len(fine) < SOME / 2
+    lines = len(text().splitlines())
+    assert {number % lines for number in {*range(SOME)} - {*fine}} >= {*range(1, lines)} - {3}
+
+
+@pytest.mark.slow
+def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path) -> None:
+    fine = read(tmp_path / "suite.yaml", range(ALL))
+    assert 0 < len(fine) < ALL / 2
+
+
+@pytest.mark.parametrize(
+    "most", [pytest.param(30, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.slow)]
+)
+def test_what_is_still_a_batch_runs_or_says_where_it_does_not(most: int, tmp_path: Path) -> None:
+    path = tmp_path / "suite.yaml"
+    done: set[str] = set()
+    for number in read(path, range(most)):
+        mutant = mutated(number)
+        if mutant in done:
+            continue
+        done.add(mutant)
+        path.write_text(mutant, encoding="utf-8")
+        for one in carried_out(planned([str(path)], Output).runs):
+            assert one.code != ExitCode.BUG, (number, one.said)
+            if one.code == ExitCode.USAGE and one.state != LEFT_OUT:
+                assert any(PLACE.match(line) for line in one.said), (number, one.said)

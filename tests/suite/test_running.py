@@ -1,0 +1,257 @@
+"""Runs of a batch: what fails harms no other, the worst exit code wins, memory holds small rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clfeval.errors import ExitCode
+from clfeval.result import Result
+from clfeval.suite.result import suite_result
+from clfeval.suite.running import Ended, carried_out
+from tests.process.program import clfeval
+from tests.suite.door import plan_of, written
+from tests.test_schema import wrong_with
+
+MIXED = """\
+version: 1
+runs:
+  fine: {command: mars, input: t.csv}
+  gone: {command: mars, input: nowhere.csv}
+  after: {command: mlcps, input: {run: gone}}
+  strict: {command: report, input: t.csv, fail-under: {roc_auc: 0.9}}
+  wrong: {command: report, input: t.csv, reference: nobody}
+  last: {command: tune-jpt, input: t.csv, prevalence: 0.1}
+"""
+
+
+def outcomes(folder: Path, text: str, **given: Any) -> list[Ended]:
+    return [*carried_out(plan_of(folder, text).runs, **given)]
+
+
+def codes(done: list[Ended]) -> dict[str, tuple[str, int]]:
+    return {one.run.name: (one.state, int(one.code)) for one in done}
+
+
+def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path) -> None:
+    done = outcomes(tmp_path, MIXED)
+    assert codes(done) == {
+        "fine": ("computed", 0), "gone": ("not computed", 3), "strict": ("gate missed", 1),
+        "wrong": ("not computed", 2), "last": ("computed", 0), "after": ("left out", 3),
+    }  # fmt: skip
+    result = suite_result(plan_of(tmp_path, MIXED), done, dry=False)
+    assert not result.passed
+    assert result.summary == {"runs": 6, "missed": 1, "failed": 3, "doubts": 0, "code": 3}
+    assert wrong_with(json.loads(result.to_json())) == []
+    assert Result.from_json(result.to_json()).gates == result.gates
+    # of a every positive lies above every negative; of b .2 does of one of three: (1 + 3 + 3) / 9
+    assert [(g.run, g.model, g.passed) for g in result.gates] == [
+        ("strict", "a", True), ("strict", "b", False),
+    ]  # fmt: skip
+
+
+def test_messages_name_the_place_of_the_key(tmp_path: Path) -> None:
+    wrong = next(one for one in outcomes(tmp_path, MIXED) if one.run.name == "wrong")
+    assert wrong.said[0].startswith(f"{tmp_path}/suite.yaml:7:42: reference")
+    assert "'nobody'" in wrong.said[0]
+
+
+def test_fail_fast_leaves_the_rest_out(tmp_path: Path) -> None:
+    done = codes(outcomes(tmp_path, MIXED, fail_fast=True))
+    assert done["fine"] == ("computed", 0)
+    assert done["gone"] == ("not computed", 3)
+    assert {done[name][0] for name in ("strict", "wrong", "last", "after")} == {"left out"}
+
+
+def test_a_bug_in_one_run_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clfeval.api.mars import mars
+
+    class Panic(BaseException):
+        """As engines raise it."""
+
+    def broken(*_: object) -> None:
+        raise Panic("broke off")
+
+    monkeypatch.setattr(mars, "asked", broken)
+    done = outcomes(tmp_path, MIXED)
+    assert codes(done)["fine"] == ("not computed", 70)
+    assert codes(done)["last"] == ("computed", 0)
+    assert any("broke off" in line for line in done[0].said)
+    assert max(one.code for one in done) == ExitCode.BUG
+
+
+def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
+    """The frame that is handed over holds what CSV of the same table does."""
+    text = """\
+    version: 1
+    defaults: {id: id, positive: "1", save: "{name}.json"}
+    runs:
+      last: {command: mlcps, input: {run: first, table: metrics}, metric: [roc_auc, brier, mcc]}
+      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], table: metrics}
+    """
+    done = outcomes(tmp_path, text)
+    assert [one.run.name for one in done] == ["first", "last"]
+    again = """\
+    version: 1
+    runs:
+      again: {command: mlcps, input: first.csv, metric: [roc_auc, brier, mcc], save: again.json}
+    """
+    done += outcomes(tmp_path, again)
+    assert {one.code for one in done} == {0}, [one.said for one in done]
+    tables = [json.loads((tmp_path / f"{n}.json").read_text())["tables"] for n in ("last", "again")]
+    assert tables[0] == tables[1]
+
+
+def test_a_matrix_an_exclusion_and_files_make_runs_in_order(tmp_path: Path) -> None:
+    written(tmp_path, "")
+    (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "t.csv").write_text((tmp_path / "t.csv").read_text())
+    text = """\
+    version: 1
+    runs:
+      m:
+        command: report
+        input: t.csv
+        matrix: {threshold: [0.1, 0.50], by: [[a], [a, b]]}
+        exclude: [{threshold: 0.1, by: [a, b]}]
+      f: {command: mars, inputs: "*.csv"}
+      g: {command: mars, inputs: ["t.csv", "sub/*.csv"], matrix: {target: [positive, negative]}}
+      n: {command: mars, inputs: "none-*.csv"}
+    """
+    plan = plan_of(tmp_path, text)
+    assert [run.name for run in plan.runs] == [
+        "m[threshold=0.1,by=a]", "m[threshold=0.50,by=a]", "m[threshold=0.50,by=a+b]",
+        "f[t]", "f[u]", "g[t,target=positive]", "g[sub/t,target=positive]",
+        "g[t,target=negative]", "g[sub/t,target=negative]", "n[none-*]",
+    ]  # fmt: skip
+
+
+def test_a_later_file_wins_key_by_key_and_the_shell_wins_over_both(tmp_path: Path) -> None:
+    from clfeval.cli.output import Output
+    from clfeval.suite.plan import planned
+
+    first = written(tmp_path, """\
+        version: 1
+        set: {t: 0.1, f: t.csv}
+        defaults: {positive: "1"}
+        runs: {a: {command: report, input: "${f}", threshold: 0.3, level: 0.9}}
+    """)  # fmt: skip
+    second = written(tmp_path, """\
+        version: 1
+        set: {t: 0.2}
+        runs: {a: {threshold: "${t}"}, b: {command: mars, input: t.csv, id: "a$$b $c"}}
+    """, "b.yaml")  # fmt: skip
+    plan = planned([first, second], Output)
+    assert plan.runs[0].options == {"positive": "1", "threshold": 0.2, "level": 0.9}
+    assert plan.runs[1].options == {"positive": "1", "id": "a$b $c"}
+    plan = planned([first, second], Output, variables=["t=0.7", "t=0.8"])
+    assert plan.runs[0].options["threshold"] == 0.8
+
+
+def test_no_variable_of_the_environment_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "t.csv")
+    done = clfeval("report", "--config", written(
+        tmp_path, 'version: 1\nruns: {a: {command: mars, input: "${SECRET}"}}'))  # fmt: skip
+    assert done.code == 2
+    assert "suite.yaml:2:27: " in done.err
+    assert "no variable ${SECRET}" in done.err
+
+
+def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    runs:
+      m: {command: report, input: t.csv, matrix: {threshold: [0.1, 0.5]}}
+      r: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}}
+      x: {command: mars, input: t.csv}
+    """
+    for only, names in {
+        "x": ["x"], "m": ["m[threshold=0.1]", "m[threshold=0.5]"],
+        "m[*0.1]": ["m[threshold=0.1]"], "r": ["m[threshold=0.5]", "r"],
+        "m[threshold=0.5]": ["m[threshold=0.5]"],
+    }.items():  # fmt: skip
+        assert [run.name for run in plan_of(tmp_path, text, only=(only,)).runs] == names
+
+
+def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path: Path) -> None:
+    name = written(tmp_path, MIXED)
+    done = clfeval("report", "--config", name, "-f", "json")
+    assert done.code == 3
+    lines = [line for line in done.err.splitlines() if line.startswith("[")]
+    assert [line.partition(" ")[0] for line in lines] == [f"[{i}/6]" for i in range(1, 7)]
+    assert "[1/6] fine: computed" in lines
+    assert any(line.startswith("[3/6] strict: gate missed: b: roc_auc is 0.") for line in lines)
+    assert "gone: " in done.err
+    document = json.loads(done.out)
+    assert [row["run"] for row in document["tables"]["runs"]] == [
+        "fine", "gone", "strict", "wrong", "last", "after",
+    ]  # fmt: skip
+    quiet = clfeval("report", "--config", name, "-q", "--only", "fine")
+    assert (quiet.code, quiet.err) == (0, "")
+    assert clfeval("report", "--config", name, "--only", "strict").code == 1
+    assert clfeval("report", "--config", name, "--only", "wrong").code == 2
+    assert clfeval("report", "--config", name, "--fail-fast", "--only", "strict").code == 1
+
+
+def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -> None:
+    name = written(tmp_path, MIXED)
+    names = ["fine", "gone", "strict", "wrong", "last", "after"]
+    files = [str(tmp_path / f"all{end}") for end in (".json", ".csv", ".md", ".html", ".xml")]
+    saved = [word for path in files for word in ("--save", path)]
+    shown = clfeval("report", "--config", name, "-q", *saved)
+    for text in (shown.out, *(Path(path).read_text() for path in files[:4])):
+        assert all(one in text for one in names)
+    assert shown.out.index("What was not computed") < shown.out.rindex("\nRuns\n")
+    assert shown.out.rstrip().splitlines()[-2].startswith("after")
+    assert "strict: b: roc_auc" in Path(files[4]).read_text()
+    csv = clfeval("report", "--config", name, "-q", "-f", "csv").out.splitlines()
+    assert csv[0] == "run,command,input,state,code,rows,gates,missed,says"
+    assert [line.split(",")[0] for line in csv[1:]] == names
+
+
+def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    defaults: {save: "out/{name}.json"}
+    runs:
+      last: {command: mlcps, input: {run: first, table: metrics}}
+      first: {command: report, input: t.csv, id: id, positive: "1", fail-under: {roc_auc.low: 0.1}}
+    """
+    done = clfeval("report", "--config", written(tmp_path, text), "--dry-run", "-f", "json")
+    document = json.loads(done.out)
+    assert done.code == 0, done.err
+    assert wrong_with(document) == []
+    assert [(row["run"], row["state"]) for row in document["tables"]["runs"]] == [
+        ("first", "ready"), ("last", "waits"),
+    ]  # fmt: skip
+    assert document["tables"]["gates"][0]["metric"] == "roc_auc.low"
+    assert {"run": "first", "column": "truth", "taken": "truth", "why": "its name"} in document[
+        "tables"
+    ]["reading"]
+    assert {"run": "last", "use": "write", "file": "last.json"} in document["tables"]["files"]
+    assert not (tmp_path / "out").exists()
+    asked = clfeval("report", "--config", written(
+        tmp_path, "version: 1\nruns: {a: {command: mars, input: t.csv}}"), "--dry-run")  # fmt: skip
+    assert asked.code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--config", "s.yaml", "t.csv"], "--config says which tables are read"),
+        (["--config", "s.yaml", "--positive", "x"], "--positive is of one run"),
+        (["--config", "s.yaml", "--fail-under", "f1=0.5"], "--fail-under is of one run"),
+        (["--only", "x", "t.csv"], "--only is of a batch"),
+        ([], "Missing argument 'TABLE...'"),
+    ],
+)
+def test_what_a_batch_does_not_take_is_refused(words: list[str], said: str) -> None:
+    done = clfeval("report", *words)
+    assert done.code == 2
+    assert done.err.startswith(said)
