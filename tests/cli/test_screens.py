@@ -104,7 +104,7 @@ RESULTS: dict[str, Result] = {}
 def shown(command: str, path: Path, options: Sequence[str], environment: dict[str, str]) -> Done:
     """Run a command; its result is computed the first time alone, and shown anew each time."""
 
-    def known(*given: Any, dry: bool) -> None:
+    def known(*given: Any, dry: bool, **_: Any) -> None:
         *others, compute = given
         if command not in RESULTS:
             RESULTS[command] = compute()
