@@ -224,6 +224,7 @@ ANSWERS: Mapping[str, str] = {
     "fragile": "What would put another model first, or seldom has the first one first.",
     "helps": "Acting on the best model beats treating all and none at these risks.",
     "helps-nowhere": "Acting on the best model beats treating all and none at no risk for sure.",
+    "joined-results": "Which model of several saved results has the best value; nothing is tested.",
     "keep-threshold": "No threshold chosen on these rows does better than the one in force.",
     "labels-only": "No model has scores: nothing is known beyond the labels.",
     "lead-changes": "Other models are best at other class ratios.",
