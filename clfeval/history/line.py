@@ -87,7 +87,12 @@ PastEntry = PastLine | Accepted
 
 def _dumped(said: Mapping[str, Any]) -> str:
     found = {"schema": LINE, **said}
-    return json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a name that holds half of a character
+        text = json.dumps(found, sort_keys=True, allow_nan=False)
+    return f"{text}\n"
 
 
 def settings_of(signature: str) -> str:
