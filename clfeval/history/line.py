@@ -116,6 +116,8 @@ def lines_of(
     }
     held: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
+        if "[" in gate.metric:  # of a slice, which says nothing of the whole
+            continue
         name = gate.metric
         for part in PARTS:
             name = name.removesuffix(f".{part}")
