@@ -128,9 +128,9 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
     yield f"{title}| {' | '.join(map(escape, part.headings))} |\n|{sides}|\n"
     rows = [*zip_longest(part.rows, part.signs)]
     for row, sign in rows[:ROWS]:
-        cells = map(escape, row)
+        cells = [escape(cell).strip() for cell in row]
         if sign == BEST:
-            cells = (f"**{cell.strip()}**" if cell.strip() else "" for cell in cells)
+            cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
     cut = [f"{left:,} more rows; all of them: --format csv --table {one.table}"] * (left > 0)

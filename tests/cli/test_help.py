@@ -68,7 +68,7 @@ def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
         assert asked(command, "--guide") == asked("--guide", command)
         assert asked(command, "--guide").startswith(f"# {command}: ")
-    assert {*COMMANDS, "tables", "gates", "numbers"} == {*guides()}
+    assert {*COMMANDS, "tables", "gates", "ci", "numbers"} == {*guides()}
     done = clfeval("--guide", "table")
     assert (done.code, done.err) == (
         2, "no guide 'table' [bad-option]\nhint: did you mean 'tables'?\n",
