@@ -1,8 +1,7 @@
-"""What became of a gate, in one word: every view and every annotation reads it here."""
+"""What became of a gate as CI servers tell it apart, and which run it belongs to."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Literal
 
 from clfeval.result import Gate, Result
@@ -25,8 +24,3 @@ def run_of(gate: Gate, result: Result) -> str:
     """Return the run a gate belongs to: the command, where there is but one."""
     del gate
     return result.command
-
-
-def outcomes(result: Result) -> Counter[Outcome]:
-    """Count what became of the gates."""
-    return Counter(map(outcome_of, result.gates))
