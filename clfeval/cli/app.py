@@ -81,8 +81,8 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", help="Print a guide: a command's, batches, tables, gates or numbers.", metavar="NAME",
-            callback=of_name, is_eager=True, autocompletion=guides,
+            "--guide", help="Print a guide: a command's, batches, tables, gates or numbers.",
+            metavar="NAME", callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,
 ) -> None:  # fmt: skip
