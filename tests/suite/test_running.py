@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from clfeval import COMMANDS
 from clfeval.errors import ExitCode
 from clfeval.result import Result
 from clfeval.suite.result import suite_result
 from clfeval.suite.running import Ended, carried_out
+from clfeval.suite.saving import safe
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
-from tests.test_schema import wrong_with
+from tests.suite.mutants import ROOT, SUITE
+from tests.test_schema import VALIDATOR, wrong_with
 
 MIXED = """\
 version: 1
@@ -239,6 +242,25 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     asked = clfeval("report", "--config", written(
         tmp_path, "version: 1\nruns: {a: {command: mars, input: t.csv}}"), "--dry-run")  # fmt: skip
     assert asked.code in (0, 3)
+
+
+def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path: Path) -> None:
+    guide = (ROOT / "clfeval" / "guide" / "batches.md").read_text(encoding="utf-8")
+    assert f"```yaml\n{SUITE.read_text(encoding='utf-8')}```\n" in guide
+    done = clfeval("report", "--config", str(SUITE), "--set", f"out={tmp_path}", "-f", "json")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert wrong_with(document) == []
+    rows = document["tables"]["runs"]
+    assert {row["command"] for row in rows} == {*COMMANDS}
+    saved = {path.name for path in tmp_path.iterdir()}
+    assert saved == {f"{safe(row['run'])}{end}" for row in rows for end in (".json", ".html")}
+    for row in rows:
+        whole = json.loads((tmp_path / f"{safe(row['run'])}.json").read_text())
+        assert VALIDATOR.is_valid(whole)
+        assert whole["command"] == row["command"]
+        assert len(whole["gates"]) == row["gates"]
+        assert row["says"] in [sentence["text"] for sentence in whole["answer"]]
 
 
 @pytest.mark.parametrize(
