@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types stub completions bench clean
+.PHONY: help demo test lint types dvc stub completions bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -29,6 +29,8 @@ lint: $(VENV)/.dev ## check style
 types: $(VENV)/.dev ## check types
 	$(BIN)/mypy
 
+dvc: $(VENV)/dvc/bin/dvc ## install dvc, of its own, for the tests that hand it our files
+
 stub: $(VENV)/.dev ## write the types of the public functions anew
 	$(BIN)/python -m clfeval.api.stub
 
@@ -46,6 +48,10 @@ clean: ## remove the environment, caches and benchmark tables
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/dvc/bin/dvc: | $(VENV)/bin/python
+	$(PYTHON) -m venv $(VENV)/dvc
+	$(VENV)/dvc/bin/python -m pip install --quiet --disable-pip-version-check 'dvc>=3.60'
 
 $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable .

@@ -221,6 +221,7 @@ def report(
     cluster: str | None = ...,
     measure: str | Sequence[str] = ...,
     methods: str | Sequence[str] | None = ...,
+    from_result: bool = ...,
     thresholds: int | Literal["all"] | Sequence[float] | None = ...,
     points: int | Literal["all"] | None = ...,
     reference: str | None = ...,

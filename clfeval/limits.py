@@ -4,63 +4,96 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from clfeval.bounds import PARTS as PARTS
+from clfeval.bounds import Bounds, Part, Severity
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt, listed
-from clfeval.result import Bounds
 
-LimitKind = Literal["fail-under", "fail-over", "max-drop"]
-Part = Literal["value", "low", "high", "change", "change.low", "change.high"]
-PARTS: tuple[Part, ...] = ("change.low", "change.high", "change", "low", "high")
+LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
+WhenMissing = Literal["fail", "skip"]
+SHAPE = "[MODEL:]METRIC=VALUE"
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A parsed `[MODEL:]METRIC[:KEY=V][.low|.high|.change|.change.low|.change.high]=VALUE`."""
+    """A parsed `[any:][MODEL:]METRIC[:KEY=V][[SLICE]][.low|.high|.change|.gap ...]=VALUE`.
+
+    slices: a slice's name or a pattern, None for the whole table. share: the limit is a share of
+    the baseline's value. any: one model that keeps to it is enough.
+    """
 
     kind: LimitKind
     metric: str
     part: Part
     model: str | None
     limit: float
+    slices: str | None = None
+    share: bool = False
+    any: bool = False
+
+    @property
+    def compares(self) -> bool:
+        """True where it needs a baseline."""
+        return self.kind == "max-drop" or self.part.startswith("change")
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What it is on, whatever its number."""
+        return self.kind, self.any, self.model, self.metric, self.slices, self.part
 
 
-_SETTINGS = re.compile(r":\w+=[^:=,]+(?:,\w+=[^:=,]+)*$")
+_LEFT = re.compile(
+    r"(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
+    r"(?P<metric>[^:=\[\]]+(?::\w+=[^:=,\[]+(?:,\w+=[^:=,\[]+)*)?)"
+    r"(?:\[(?P<slices>.+)\](?P<part>\.[a-z.]+)?)?",
+    re.DOTALL,
+)
 
 
 def parse_limit(kind: LimitKind, text: str) -> Limit:
     """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`.
 
-    But for its parameters: `rf:f_beta:beta=2=0.8`.
+    But for its parameters: `rf:f_beta:beta=2=0.8`. A slice stands in brackets behind it:
+    `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
     """
-    left, equals, number = text.rpartition("=")
+    left, _, number = text.rpartition("=")
+    share = kind == "max-drop" and number.endswith("%")
     try:
-        limit = float(number)
+        limit = float(number.removesuffix("%") if share else number) / (100 if share else 1)
     except ValueError:
-        equals = ""
-    if not equals or not math.isfinite(limit):
+        limit = math.nan
+    found = _LEFT.fullmatch(left)
+    part = found and found["part"] and found["part"][1:]
+    if found is None or not math.isfinite(limit) or (part and part not in PARTS):
         hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
         if number.endswith("%"):
             hint = f"a share is written as 0.7, not as 70 %; {hint}"
-        raise UsageError.of(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate", hint=hint)
-    settings = _SETTINGS.search(left)
-    end = len(left) if settings is None else settings.start()
-    model, colon, metric = left[:end].rpartition(":")
-    metric += left[end:]
-    part: Part = "value"
-    for name in PARTS:
-        if part == "value" and metric.endswith(f".{name}"):
-            metric, part = metric.removesuffix(f".{name}"), name
-    return Limit(kind, metric, part, model if colon else None, limit)
+        elif part:
+            hint = f"behind a slice stands one of {', '.join(f'.{name}' for name in PARTS)}"
+        raise UsageError.of(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
+    metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
+    known: Part = next((name for name in PARTS if name == part), "value")
+    if slices is None:
+        known = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
+        metric = metric.removesuffix(f".{known}")
+    return Limit(kind, metric, known, found["model"], limit, slices, share, which)
 
 
 def _limits(flag: str, given: Any) -> tuple[str, ...]:
-    """Return limits as a shell writes them, from such texts or a mapping of names to numbers."""
+    """Return limits as a shell writes them, from such texts or a mapping of names to numbers.
+
+    One name may have several: `{"recall": [0.01, "2%"]}`.
+    """
     if isinstance(given, Mapping):
-        given = [f"{name}={limit!r}" for name, limit in given.items()]
+        given = [
+            f"{name}={one if isinstance(one, str) else repr(one)}"
+            for name, limits in given.items()
+            for one in listed(limits)
+        ]
     texts = listed(given)
     for text in texts:
         if not isinstance(text, str):
@@ -76,37 +109,81 @@ def _as_given(_: str, given: Any) -> Any:
 GATES = "Gates"  # panel
 
 
+def _bound(words: str, metavar: str, *, common: bool = False) -> Opt:
+    return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limits, takes=Bounds,
+               common=common)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gates:
     """What a result must keep to, else the program exits with 1."""
 
     fail_under: Annotated[
         tuple[str, ...],
-        Opt("Exit 1 when below; repeat.", GATES, metavar="[MODEL:]METRIC[.low]=VALUE",
-            completes="metric", accept=_limits, takes=Bounds, common=True),
-    ] = ()  # fmt: skip
-    fail_over: Annotated[
+        _bound(
+            "Exit 1 when below, METRIC.low for the end of the interval; repeat.", SHAPE, common=True
+        ),
+    ] = ()
+    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 when above; repeat.", SHAPE)] = ()
+    warn_under: Annotated[tuple[str, ...], _bound("Warn when below; repeat.", SHAPE)] = ()
+    warn_over: Annotated[tuple[str, ...], _bound("Warn when above; repeat.", SHAPE)] = ()
+    strict: Annotated[bool, Opt("Take a warning for a failure.", GATES)] = False
+    min_rows: Annotated[
+        int | None,
+        Opt("Exit 1 with fewer rows: of the table, and of every slice that is judged.", GATES,
+            least=1),
+    ] = None  # fmt: skip
+    min_positives: Annotated[
+        int | None, Opt("Exit 1 with fewer positive rows, likewise.", GATES, least=1)
+    ] = None
+    still_best: Annotated[
         tuple[str, ...],
-        Opt("Exit 1 when above; repeat.", GATES, metavar="[MODEL:]METRIC[.high]=VALUE",
-            completes="metric", accept=_limits, takes=Bounds),
+        Opt("Exit 1 where a model is not among those that may be the best; repeat.", GATES,
+            metavar="MODEL", completes="model"),
     ] = ()  # fmt: skip
     baseline: Annotated[
         Any,
-        Opt("A saved result to compare with.", GATES, metavar="RESULT.json", common=True,
-            accept=_as_given),
+        Opt("What to compare with: a table, a saved result, or a history.", GATES, metavar="FILE",
+            common=True, accept=_as_given),
     ] = None  # fmt: skip
+    baseline_missing: Annotated[
+        WhenMissing,
+        Opt("Where there is no such file yet.", GATES,
+            needs=("baseline", "says what to do without one")),
+    ] = "fail"  # fmt: skip
     max_drop: Annotated[
         tuple[str, ...],
-        Opt("Exit 1 when worse than the baseline by more; repeat.", GATES,
-            metavar="[MODEL:]METRIC=DELTA", completes="metric", accept=_limits, takes=Bounds,
-            common=True),
+        _bound("Exit 1 when worse than the baseline by more, DELTA or P%; repeat.",
+               "[MODEL:]METRIC=DELTA", common=True),
     ] = ()  # fmt: skip
+    significant: Annotated[
+        bool,
+        Opt("Only where the interval of the change excludes 0.", GATES,
+            needs=("max_drop", "says when a drop counts")),
+    ] = False  # fmt: skip
 
     @property
     def limits(self) -> list[Limit]:
         """The limits, parsed; UsageError for what is none."""
         given: tuple[tuple[LimitKind, tuple[str, ...]], ...] = (
             ("fail-under", self.fail_under), ("fail-over", self.fail_over),
+            ("warn-under", self.warn_under), ("warn-over", self.warn_over),
             ("max-drop", self.max_drop),
         )  # fmt: skip
         return [parse_limit(kind, text) for kind, texts in given for text in texts]
+
+    @property
+    def least(self) -> Iterator[tuple[str, int]]:
+        """Yield how many rows, and positive ones, there must be, where that is asked."""
+        for name, number in (("rows", self.min_rows), ("positives", self.min_positives)):
+            if number is not None:
+                yield name, number
+
+    @property
+    def any(self) -> bool:
+        """True where there is something to judge."""
+        return bool(self.limits or [*self.least] or self.still_best)
+
+    def severity(self, kind: str) -> Severity:
+        """Return what a miss of this kind of limit means."""
+        return "warn" if kind.startswith("warn-") and not self.strict else "fail"

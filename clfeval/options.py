@@ -65,6 +65,7 @@ class Opt:
     completes: Completes | None = None
     common: bool = False  # in the short help too
     reads: bool = False  # names a table
+    instead: bool = False  # a shell needs no table beside it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,9 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
-from clfeval.lazy import LazyRows
+from clfeval.bounds import Bounds
+from clfeval.bounds import Gate as Gate
+from clfeval.lazy import BySlice, LazyRows
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -18,7 +20,6 @@ SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 
 T = TypeVar("T")
-Bounds = str | Sequence[str] | Mapping[str, float]  # that a result is held to
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,46 +53,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """One limit and whether it was met, judged on unrounded values."""
-
-    kind: str  # fail-under, fail-over, max-drop
-    metric: str
-    model: str | None
-    limit: float
-    value: float | None
-    passed: bool
-    reason: str | None = None
-    run: str | None = None  # of a batch
-
-    def __str__(self) -> str:
-        """Say what was measured and against what, with as many digits as decide."""
-        named = (one for one in (self.run, self.model) if one)
-        who, limit = "".join(f"{one}: " for one in named), f"{self.kind} {self.limit!r}"
-        drop, value = self.kind == "max-drop", self.value
-        if value is None and self.reason in ("infinite", "minus_infinite"):
-            worse = " worse than the baseline by" if drop else ""
-            return f"{who}{self.metric} is{worse} {self.reason.replace('_', ' ')}, {limit}"
-        if value is None:
-            return f"{who}{self.metric} is undefined ({self.reason}), {limit}"
-        if not drop:
-            return f"{who}{self.metric} is {_deciding(value, self.limit)}, {limit}"
-        moved = f"worse than the baseline by {_deciding(value, self.limit)}"
-        if value < 0:
-            moved = f"better than the baseline by {_deciding(-value, 0.0)}"
-        return f"{who}{self.metric} is {moved if value else 'as in the baseline'}, {limit}"
-
-
-def _deciding(value: float, limit: float) -> str:
-    """Write a number with three digits, or with as many as show how far from its limit it is."""
-    for digits in range(3, 17):
-        near = float(f"{value:.{digits}g}")
-        if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
-            return repr(near)
-    return repr(value)
-
-
-@dataclass(frozen=True, slots=True)
 class InputFile:
     """One file that was read; `rows` counts observations, `dropped` those left out as missing."""
 
@@ -113,7 +74,8 @@ class Warn:
 class Result:
     """What a command computed: summary, tables, gates and warnings; views only render it.
 
-    methods: results of other commands about the same rows, by command.
+    methods: results of other commands about the same rows, by command. truth: the digest of ids and
+    truth alone, where somebody asked for it: no model changes it.
     """
 
     command: str
@@ -127,12 +89,13 @@ class Result:
     answer: tuple[Answer, ...] = ()
     version: str = __version__
     methods: Mapping[str, Result] = field(default_factory=dict)
+    truth: str | None = None
 
     @property
     def passed(self) -> bool:
-        """True when no gate was missed, nothing is to be asked, and no run of a batch failed."""
+        """True when no gate failed, nothing is to be asked, and no run of a batch failed."""
         asked = self.summary.get("doubts") or self.summary.get("failed")
-        return all(gate.passed for gate in self.gates) and not asked
+        return not any(gate.failed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:
         """Return the rows of a table that speak for its models."""
@@ -147,6 +110,7 @@ class Result:
             "signature": self.signature,
             "answer": [asdict(sentence) for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
+            **({} if self.truth is None else {"truth": self.truth}),
             "parameters": dict(self.parameters),
             "summary": dict(self.summary),
         }
@@ -213,6 +177,7 @@ class Result:
                     for sentence in document.get("answer", ())
                 ),
                 version=document["version"],
+                truth=document.get("truth"),
                 methods={
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
@@ -261,20 +226,27 @@ class Result:
         saved(self, [fspath(path) for path in paths], table=table, digits=digits)
 
     def check(
-        self, *, fail_under: Bounds = (), fail_over: Bounds = (), max_drop: Bounds = (),
+        self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),
+        warn_over: Bounds = (), strict: bool = False, min_rows: int | None = None,
+        min_positives: int | None = None, still_best: str | Sequence[str] = (),
         baseline: str | PathLike[str] | Result | None = None,
+        baseline_missing: Literal["fail", "skip"] = "fail", max_drop: Bounds = (),
+        significant: bool = False,
     ) -> Result:  # fmt: skip
         """Return this result with a gate for each limit and model; `passed` tells whether all held.
 
-        Limits are a mapping such as {"recall": 0.8, "svm:recall.low": 0.7}, or texts as a shell
-        has them. baseline: a saved result, or its file, from which `max_drop` counts. An undefined
-        value never passes. Raises UsageError.
+        Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts as a
+        shell has them; warnings do not count unless strict. baseline: a saved result, its file, or
+        a history, from which `max_drop` counts. An undefined value never passes. Raises UsageError.
         """
         from clfeval.api.result import checked
 
         return checked(
-            self, fail_under=fail_under, fail_over=fail_over, max_drop=max_drop, baseline=baseline
-        )
+            self, fail_under=fail_under, fail_over=fail_over, warn_under=warn_under,
+            warn_over=warn_over, strict=strict, min_rows=min_rows, min_positives=min_positives,
+            still_best=still_best, baseline=baseline, baseline_missing=baseline_missing,
+            max_drop=max_drop, significant=significant,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         """Name the command, the inputs and the tables with their rows."""
@@ -299,7 +271,8 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
 
     Of populations these are the targets, else the sample, else equal classes.
     """
-    rows = getattr(rows, "first", rows)
+    if isinstance(rows, BySlice):
+        rows = cast("Sequence[R]", rows.first)
     first = rows[0] if len(rows) else {}
     columns = rows.columns if isinstance(rows, LazyRows) else {}
     if isinstance(rows, LazyRows) and "slice" in columns:  # each when asked for

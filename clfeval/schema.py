@@ -56,15 +56,21 @@ Sign = Literal["best", "equal", ""]  # among rows
 Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
 
 
-BASELINE = "baseline"
+def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
+    """Declare columns of one kind."""
+    return tuple(Column(name, kind, **more) for name in names.split())
+
+
+BASELINE, CHANGES = "baseline", "baseline_changes"
 # of every command's result, where it is held beside one saved earlier
 COMMON = (
     Table(BASELINE, (
         Column("model", "text"), Column("measure", "text"), Column("old", "estimate"),
         Column("new", "estimate"), Column("change", "estimate"), Column("verdict", "text", among=(
             "worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same",
-        )),
+        )), Column("paired", "flag", when="?"),
     )),
+    Table(CHANGES, (*of("text", "model id truth before after"),)),
 )  # fmt: skip
 
 
@@ -218,11 +224,6 @@ class Page:
         """Say what a column or heading means; nothing where only its measure says so."""
         key = self.headings.get(name, name)
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
-
-
-def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
-    """Declare columns of one kind."""
-    return tuple(Column(name, kind, **more) for name in names.split())
 
 
 def holds(when: str, result: Result) -> bool | None:

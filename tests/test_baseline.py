@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.baseline import baseline_rows, difference
-from clfeval.gates import judge
+from clfeval.baseline.beside import Baseline
+from clfeval.baseline.compare import difference
+from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Result
 from clfeval.views.junit import as_junit
@@ -28,6 +29,10 @@ def result(**models: dict[str, Estimate]) -> Result:
     """Build a result by hand: the measures of each model."""
     rows = [{"slice": None, "model": name, **cells} for name, cells in models.items()]
     return Result("mars", SETTINGS, (), {"level": 0.95}, {}, {"models": rows})
+
+
+def baseline_rows(new: Result, old: Result) -> list[Any]:
+    return [*Baseline.of(new, old).shown(new).tables["baseline"]]
 
 
 def verdict(measure: str, old: Estimate, new: Estimate) -> str:
@@ -141,7 +146,7 @@ def test_a_change_and_its_ends_can_be_limited() -> None:
     assert (gate.passed, gate.value) == (False, pytest.approx(low))
     (gate,) = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
     assert (gate.passed, gate.reason) == (False, "not_in_baseline")
-    with pytest.raises(clfeval.UsageError, match="compares with a saved result"):
+    with pytest.raises(clfeval.UsageError, match="compares with a baseline"):
         gates(new, "fail-under", "recall.change=0")
 
 

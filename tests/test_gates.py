@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.gates import judge
+from clfeval.gates.judge import judge
 from clfeval.limits import Limit, parse_limit
 from clfeval.result import Estimate, Gate, Result
 from tests.thoroughness import examples
@@ -213,7 +213,7 @@ def test_max_drop_with_something_undefined_or_gone() -> None:
 
 
 def test_max_drop_needs_a_baseline() -> None:
-    with pytest.raises(clfeval.UsageError, match="saved result"):
+    with pytest.raises(clfeval.UsageError, match="compares with a baseline"):
         gates(result(rf(recall=Estimate(1.0))), "max-drop", "recall=0")
 
 

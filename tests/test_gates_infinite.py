@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.gates import judge
+from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Gate, Result
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.gates import judge
+from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Gate, Result
 
@@ -217,7 +217,7 @@ def test_a_drop_is_judged_row_by_row() -> None:
     {"odds": "1:100", "cost": (1, 2)}, {"odds": "1:100", "measure": "ppv"},
     {"odds": "1:100", "ratio": "matters"}, {"odds": "1:100", "positive": "ill"},
     {"odds": "1:100", "sweep": "1:9..9:1"}, {"odds": "1:100", "population": 50_000},
-    {"odds": "1:100", "seed": 1}, {"odds": "1:100", "prevalence_range": (0.1, 0.2)},
+    {"odds": "1:100", "prevalence_range": (0.1, 0.2)},
     {"odds": "1:100", "prevalence_beta": (1, 2)},
 ], ids=str)  # fmt: skip
 def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
@@ -227,6 +227,14 @@ def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper:
             judge(one, [], other)
     with pytest.raises(clfeval.UsageError, match="tune-jpt"):
         judge(here, [], clfeval.mars(paper / "wide.csv"))
+
+
+def test_another_seed_is_compared_and_said() -> None:
+    here, there = tuned(CCP, odds="1:100", seed=2), tuned(CCP, odds="1:100", seed=1)
+    judged = judge(here, [parse_limit("max-drop", "mcc=0")], there)
+    assert judged.passed
+    (note,) = [one for one in judged.warnings if one.code == "baseline-seed"]
+    assert note.message.startswith("seed 1 there, 2 here")
 
 
 def test_a_run_against_itself_saved_and_read_again() -> None:

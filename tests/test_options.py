@@ -24,6 +24,7 @@ from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.command import built
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
+from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.options import (
     Command,
@@ -352,7 +353,7 @@ def test_options_import_no_library() -> None:
     ],
 )
 def test_a_batch_may_say_what_python_may(command: str, options: dict[str, Any]) -> None:
-    schema = schema_of(FUNCTIONS[command].options(Output, Gates))
+    schema = schema_of(FUNCTIONS[command].options(Output, Gates, History))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(options, schema)
 
@@ -371,7 +372,7 @@ def test_a_batch_may_say_what_python_may(command: str, options: dict[str, Any]) 
 def test_the_schema_of_a_batch_refuses_what_no_option_takes(
     command: str, options: dict[str, Any]
 ) -> None:
-    schema = schema_of(FUNCTIONS[command].options(Output, Gates))
+    schema = schema_of(FUNCTIONS[command].options(Output, Gates, History))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(options, schema)
 

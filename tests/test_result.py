@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.gates import judge
+from clfeval.gates.judge import judge
 from clfeval.lazy import LazyRows
 from clfeval.limits import parse_limit
 from clfeval.result import (

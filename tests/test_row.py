@@ -11,6 +11,7 @@ import pytest
 from clfeval import COMMANDS
 from clfeval.cli.app import command_of
 from clfeval.cli.output import Output
+from clfeval.history.options import History
 from clfeval.limits import Gates
 
 ROOT = Path(__file__).parent.parent
@@ -68,7 +69,7 @@ def test_messages_and_headings_say_row() -> None:
 def test_help_says_row(command: str) -> None:
     declared = command_of(command)
     said = [declared.help, declared.tables, declared.have, declared.want]
-    said += [option.opt.help for option in declared.options(Output, Gates)]
+    said += [option.opt.help for option in declared.options(Output, Gates, History)]
     assert [words for text in said if (words := other_words(text))] == []
 
 

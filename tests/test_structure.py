@@ -34,8 +34,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "unnamed": ({"interrupt"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
-    "result": ({"api", "lazy", "views"}, set()),  # only inside the methods that print and save
-    "limits": ({"errors", "options", "result"}, set()),
+    "bounds": (set(), set()),
+    "result": (
+        {"api", "bounds", "lazy", "views"},
+        set(),
+    ),  # only inside the methods that print and save
+    "limits": ({"bounds", "errors", "options"}, set()),
     "measures": ({"arrays", "errors"}, {"numpy"}),
     "inference": ({"arrays"}, {"numpy", "scipy"}),
     "tables": (
@@ -53,21 +57,35 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "schema": ({"result"}, set()),
     "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
-    "baseline": ({"errors", "measures", "pages", "result"}, set()),
-    "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
-    "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
+    "baseline": (
+        {"errors", "history", "measures", "pages", "result", "schema", "words"},
+        set(),
+    ),
+    "history": ({"errors", "limits", "options", "result", "unnamed"}, set()),
+    "trend": (
+        {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
+        {"numpy"},
+    ),
+    "gates": (
+        {"baseline", "bounds", "errors", "limits", "measures", "pages", "result", "schema"},
+        set(),
+    ),
+    "views": (
+        {"baseline", "bounds", "errors", "pages", "result", "schema", "unnamed", "words"},
+        {"rich", "plotext"},
+    ),
     "api": (
-        {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "shell", "views", "words"},
+        {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
+        | {"gates", "history", "limits", "pages", "schema", "shell", "trend", "views", "words"},
         {"polars"},
     ),
     "suite": (
-        {"api", "errors", "gates", "limits", "options", "pages", "result", "tables", "views"}
-        | {"words", "yaml"},
+        {"api", "errors", "gates", "history", "limits", "options", "pages", "result", "tables"}
+        | {"views", "words", "yaml"},
         set(),
     ),
     "cli": (
-        {"errors", "options", "methods", "api", "gates", "limits"}
+        {"baseline", "errors", "options", "methods", "api", "gates", "history", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
         | {"views"}
         | {"words"},

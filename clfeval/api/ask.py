@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval.api.dry_run import dry_result
@@ -28,10 +28,14 @@ Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these o
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a result is made by, and what was counted until then."""
+    """What a result is made by, and what was counted until then.
+
+    truth: the digest of ids and truth alone, where rows are known.
+    """
 
     result: Callable[[], Result]
     facts: Facts
+    truth: Callable[[], str | None] = lambda: None
 
 
 Steps = Callable[..., Iterator[Ready]]
@@ -39,11 +43,12 @@ Steps = Callable[..., Iterator[Ready]]
 
 def answered(
     command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
-    offer: Offer,
+    offer: Offer, *, truth: bool = False,
 ) -> Result:  # fmt: skip
     """Read a table as the options say, and compute; raise all that has to be asked, at once.
 
-    `steps` reads, yields a `Ready`, and lets go of what it opened.
+    `steps` reads, yields a `Ready`, and lets go of what it opened. truth: with the digest of truth,
+    which may be one pass more.
     """
     opening = contextmanager(steps)
     with ExitStack() as stack:
@@ -66,7 +71,8 @@ def answered(
             raise asked from error.__cause__
         if taken[0].dry_run:
             return dry_result(command, taken[1:], seen[-1:], None, ready.facts)
-        return ready.result()
+        result = ready.result()
+        return replace(result, truth=ready.truth()) if truth else result
 
 
 def _all(

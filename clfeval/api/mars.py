@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import Sample, count
+from clfeval.counts.truth import truth_digest
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.tables.input import Input
@@ -32,4 +34,6 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iter
     with open_predictions(table, said) as predictions:
         on_open(predictions)
         counted = count(predictions, top=options.top)
-        yield Ready(lambda: mars_result(counted, options), Sample.of(counted).facts)
+        sample = Sample.of(counted)
+        truth = partial(truth_digest, sample)
+        yield Ready(lambda: mars_result(counted, options), sample.facts, truth)

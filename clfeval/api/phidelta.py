@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.features import count_features
+from clfeval.counts.truth import truth_digest
 from clfeval.errors import bad_option
 from clfeval.methods.phidelta.features import feature_result
 from clfeval.methods.phidelta.options import (
@@ -77,4 +79,8 @@ def phidelta(
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
-        yield Ready(lambda: classifier_result(sample, plane, classifiers), sample.facts)
+        yield Ready(
+            lambda: classifier_result(sample, plane, classifiers),
+            sample.facts,
+            partial(truth_digest, sample),
+        )

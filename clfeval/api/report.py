@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
+from clfeval.counts.truth import truth_digest
 from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
+from clfeval.options import changed
 from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
+
+WITHOUT_DATA = ("from_result", "dry_run")
 
 
 @entry(REPORT)
@@ -33,6 +38,15 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     same counts `Result.methods` has by name. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
+    if options.from_result:
+        from clfeval.api.saved import saved_result
+
+        for one in (*changed(options), *changed(said)):
+            if one.name not in WITHOUT_DATA:
+                what = f"{one.flag} says how a table is read or measured"
+                raise bad_option(f"{what}, and --from-result reads none", "leave it out")
+        yield Ready(lambda: saved_result(table), {})
+        return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
     if options.run is not None:
@@ -58,4 +72,4 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
 
             return replace(found, methods=beside(sample, options))
 
-        yield Ready(made, sample.facts)
+        yield Ready(made, sample.facts, partial(truth_digest, sample))

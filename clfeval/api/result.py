@@ -93,7 +93,7 @@ def saved(result: Result, names: Sequence[str], *, table: str | None, digits: in
 
 def checked(result: Result, **limits: Any) -> Result:
     """Return the result with its gates; an undefined value never passes."""
-    from clfeval.gates import judged
+    from clfeval.gates.judge import judged
 
     with _in_python():
         return judged(result, taken(Gates, limits))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
+from clfeval.counts.truth import truth_digest
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_result
@@ -64,4 +66,6 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         sample = of_table(read_sample(predictions))
-        yield Ready(lambda: tune_result(sample, options), sample.facts)
+        yield Ready(
+            lambda: tune_result(sample, options), sample.facts, partial(truth_digest, sample)
+        )

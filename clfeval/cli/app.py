@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from clfeval import COMMANDS, __version__
 from clfeval.api.commands import command_of
 from clfeval.cli.command import built
+from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note, register
 from clfeval.errors import ClfevalError, ExitCode, UsageError
@@ -81,8 +82,9 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", help="Print a guide: a command's, batches, tables, gates or numbers.",
-            metavar="NAME", callback=of_name, is_eager=True, autocompletion=guides,
+            "--guide", metavar="NAME",
+            help="Print a guide: a command's, batches, tables, gates, history, ci or numbers.",
+            callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,
 ) -> None:  # fmt: skip
@@ -100,14 +102,14 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(errors=register())  # help has letters that not every terminal has
     code = _run()
     if code == ExitCode.OK and sys.stdout is None:  # help or a version that nobody gets
-        note("standard output is closed [output]")
+        say_error(UsageError.of("standard output is closed", "output"))
         code = ExitCode.USAGE
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
         abandon("stdout")
-        note(f"cannot write standard output: {error.strerror} [output]")
+        say_error(UsageError.of(f"cannot write standard output: {error.strerror}", "output"))
         code = ExitCode.USAGE
     sys.exit(int(code))
 
@@ -115,15 +117,13 @@ def main() -> NoReturn:
 def _run() -> int:
     verbose = "-v" in sys.argv or "--verbose" in sys.argv
     try:
-        app()
+        return app(standalone_mode=not for_programs()) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
-            note(
-                *(f"hint: the file '{word}' is called './{word}' here" for word in _hidden_files())
-            )
+            note(*(f"hint: {said}" for said in _hidden_files()))
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
-        note(*error.lines(verbose=verbose))
+        say_error(error, verbose=verbose)
         return error.exit_code
     except KeyboardInterrupt:
         note("interrupted")
@@ -133,20 +133,24 @@ def _run() -> int:
             return _bug()
         if not _has_folder():
             gone = "the working directory has been removed"
-            note(*UsageError.of(gone, "no-folder", hint="change to another: cd FOLDER").lines())
+            say_error(UsageError.of(gone, "no-folder", hint="change to another: cd FOLDER"))
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
             _check(stream)
-        note(f"cannot write: {error.strerror} [output]")
+        say_error(UsageError.of(f"cannot write: {error.strerror}", "output"))
         return ExitCode.USAGE
-    except BaseException:  # the boundary: whatever else arrives here, a panic too, is our fault
-        return _bug()
-    return ExitCode.OK
+    except BaseException as error:  # the boundary
+        mistyped = usage_error(error, _hidden_files())
+        if mistyped is None:  # whatever else arrives here, a panic too, is our fault
+            return _bug()
+        say_error(mistyped)
+        return mistyped.exit_code
 
 
 def _hidden_files() -> list[str]:
-    """Return the words of the command line that are files and look like options."""
-    return [word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word)]
+    """Say how files are called whose names look like options."""
+    words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
+    return [f"the file '{word}' is called './{word}' here" for word in words]
 
 
 def _has_folder() -> bool:
@@ -170,7 +174,6 @@ def _check(stream: Literal["stdout", "stderr"]) -> None:
 def _bug() -> ExitCode:
     import traceback
 
-    note(*traceback.format_exc().splitlines(), "")
     report = "this is a bug in clfeval; please report it with the lines above"
-    note(f"{report} (clfeval {__version__})")
+    say_bug(traceback.format_exc().splitlines(), f"{report} (clfeval {__version__})")
     return ExitCode.BUG

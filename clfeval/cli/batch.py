@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval.cli.output import Output, note, print_result
 from clfeval.cli.run import run
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import bad_option
+from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.options import Command, Opt, Option, options_of, taken
 
@@ -28,7 +29,7 @@ class Batch:
     config: Annotated[
         tuple[str, ...],
         Opt("Runs of a YAML file in place of a table; repeat: the later file wins.", BATCHES,
-            metavar="SUITE.yaml", common=True),
+            metavar="SUITE.yaml", common=True, instead=True),
     ] = ()  # fmt: skip
     variables: Annotated[
         tuple[str, ...],
@@ -45,7 +46,7 @@ class Batch:
             flags=("--fail-fast/--keep-going",)),
     ] = False  # fmt: skip
     print_schema: Annotated[
-        bool, Opt("Print the JSON Schema of such YAML files, and leave.", BATCHES)
+        bool, Opt("Print the JSON Schema of such YAML files, and leave.", BATCHES, instead=True)
     ] = False
 
     def check(self) -> None:
@@ -72,7 +73,10 @@ def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) 
         if option.field != "dry_run" and not _unsaid(option, given[option.name]):
             what = f"{option.flag} is of one run, and --config has several"
             raise bad_option(what, f"write {option.flag[2:]} into the file, under defaults")
-    _carried_out(batch, taken(Output, given), dry=bool(given["dry_run"]))
+    for name in ("append", "history"):
+        if given[name] is not None:
+            raise bad_option(f"--{name} is of one run", "write history: FILE into the file")
+    _carried_out(batch, taken(Output, given), given)
     return True
 
 
@@ -80,20 +84,26 @@ def _unsaid(option: Option, given: Any) -> bool:
     return given in (None, []) or str(given) == str(option.default)
 
 
-def _carried_out(batch: Batch, output: Output, *, dry: bool) -> None:
+def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None:
     """Run the batch as a command is run: files opened first, the result printed once."""
     from clfeval.pages import SUITE
     from clfeval.suite.plan import planned
     from clfeval.suite.result import suite_result
     from clfeval.suite.running import carried_out
 
-    plan = planned(batch.config, Output, variables=batch.variables, only=batch.only)
+    dry = bool(given["dry_run"])
+    plan = planned(
+        batch.config, Output, variables=batch.variables, only=batch.only, label=given["label"],
+        accept=bool(given["accept"]),
+    )  # fmt: skip
     total = len(plan.runs)
 
     def compute() -> Result:
         outcomes = []
         hear = note if output.verbose else None
-        runs = carried_out(plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear)
+        runs = carried_out(
+            plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history
+        )
         for number, one in enumerate(runs, start=1):
             _say(f"[{number}/{total}] ", one, output)
             # what is big is not kept: the result has its first lines
@@ -101,7 +111,16 @@ def _carried_out(batch: Batch, output: Output, *, dry: bool) -> None:
         return suite_result(plan, outcomes, dry=dry)
 
     read = [path for one in plan.runs for path in one.files]
-    run(SUITE, [*batch.config, *read], output, Gates(), compute, dry=dry, batch=True)
+    run(
+        SUITE,
+        [*batch.config, *read],
+        output,
+        Gates(),
+        compute,
+        history=History(),
+        dry=dry,
+        batch=True,
+    )
 
 
 KEPT = 100  # lines of one run that its row, or the table of problems, may show
@@ -125,9 +144,3 @@ def _say(head: str, one: Ended, output: Output) -> None:
         note(*(f"{name}: {line}" for line in (one.said if one.code == 70 else said)))
     if output.verbose:
         note(*(f"{name}: wrote {path}" for path in one.wrote))
-
-
-def no_table() -> UsageError:
-    """Build the error for a report of nothing."""
-    hint = "clfeval report preds.csv; or --config SUITE.yaml for a batch"
-    return UsageError.of("Missing argument 'TABLE...'", "no-input", hint=hint)

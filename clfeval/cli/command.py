@@ -15,10 +15,12 @@ from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
 from clfeval.cli import complete, explain, guide, measures
-from clfeval.cli.batch import Batch, batch_of, no_table
+from clfeval.cli.batch import Batch, batch_of
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
+from clfeval.cli.trend import trend_of
 from clfeval.errors import bad_option
+from clfeval.history.options import HISTORY, History
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, options_of, taken
@@ -26,10 +28,13 @@ from clfeval.shell import line
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
+    from clfeval.baseline.beside import Baseline
     from clfeval.result import Result
+    from clfeval.tables.taken import Read
 
 BATCHED = "report"  # the command that takes a batch in the place of a table
 KIND = Parameter.POSITIONAL_OR_KEYWORD
+AFTER = (Output, Gates, History)  # groups about the result, whatever the command
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
 # what completes to what, and how its value is called in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
@@ -51,11 +56,16 @@ class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     seldom: frozenset[str] = frozenset()
+    tabled = True  # it needs a table, unless something is given that stands for it
+    instead: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line; refuse an option of one value that has two."""
         if not ctx.resilient_parsing:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for one in self.params:
+                if one.param_type_name == "argument":
+                    one.required = self.tabled and not self.instead & {said.name for said in order}
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
@@ -131,7 +141,9 @@ def built(command: Command) -> Any:
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
     made: Any = get_command(app)
-    every = command.options(Output, Gates, *more_of(command))
+    every = command.options(*AFTER, *more_of(command))
+    made.instead = frozenset(option.name for option in every if option.opt.instead)
+    made.tabled = not command.optional
     made.seldom = frozenset(option.name for option in every if not option.opt.common)
     return made
 
@@ -139,30 +151,48 @@ def built(command: Command) -> Any:
 def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
-    groups = (Output, Gates, *more_of(command))
+    groups = (*AFTER, *more_of(command))
     every = [*sorted(options, key=_place), *(o for one in groups for o in options_of(one))]
     shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
-    def called(tables: list[str], **given: Any) -> None:
-        if command.name == BATCHED:
-            if batch_of(command, tables, given):
-                return
-            if not tables:
-                raise no_table()
-        output = taken(Output, given)
+    def called(tables: list[str] | None, **given: Any) -> None:
+        tables = tables or []
+        if command.name == BATCHED and batch_of(command, tables, given):
+            return
+        output, limits = taken(Output, given), taken(Gates, given)
+        history, hear = taken(History, given), opened(output)
+        heard: list[Read] = []
+
+        def heard_of(one: Read) -> None:
+            heard.append(one)
+            hear(one)
+
+        def called_with() -> tuple[Any, dict[str, Any]]:
+            name = command.name.replace("-", "_")
+            function = getattr(import_module(f"clfeval.api.{name}"), name)
+            return function, {one.name: _read(one, given[one.name]) for one in options}
 
         def compute() -> Result:
-            name = command.name.replace("-", "_")
-            asked = getattr(import_module(f"clfeval.api.{name}"), name).asked
-            read = {one.name: _read(one, given[one.name]) for one in options}
+            function, read = called_with()
             write = partial(offered, sys.argv[1:], options)
-            result: Result = asked(tables or None, read, opened(output), write)
+            kept = history.append is not None
+            result: Result = function.asked(tables or None, read, heard_of, write, truth=kept)
             return result
 
+        def beside(result: Result) -> Baseline | None:
+            from clfeval.api.baseline import table_baseline
+
+            function, read = called_with()
+            last = heard[-1] if heard else None
+            return table_baseline(function, tables or None, read, limits, result, last, hear)
+
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        limits, dry = taken(Gates, given), bool(given["dry_run"])
-        paths = [named(one)[1] for one in tables]
-        run(command.name, [*paths, *others], output, limits, compute, dry=dry)
+        dry, page = bool(given["dry_run"]), command.name
+        paths = [*(named(one)[1] for one in tables), *others]
+        if history.history is not None:
+            left = [one for one in every if one.opt.panel not in (OUTPUT, HISTORY)]
+            page, compute, paths = trend_of(command.name, history, tables, given, left)
+        run(page, paths, output, limits, compute, history=history, dry=dry, beside=beside)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]
@@ -234,11 +264,11 @@ def _place(option: Option) -> int:
 
 def _tables(command: Command) -> Parameter:
     argument = typer.Argument(
-        metavar="[TABLE...]" if command.optional or command.name == BATCHED else "TABLE...",
+        metavar="[TABLE...]" if command.optional else "TABLE...",
         help=command.tables,
         show_default=False,
     )
-    default: Any = [] if command.optional or command.name == BATCHED else Parameter.empty
+    default: Any = [] if command.optional else Parameter.empty
     return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
 
 

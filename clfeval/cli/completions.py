@@ -17,11 +17,12 @@ from clfeval import COMMANDS
 from clfeval.api.commands import command_of
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
+from clfeval.history.options import History
 from clfeval.limits import Gates
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed
-_EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, Gates)]
+_EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, Gates, History)]
 NO_FILES = (
     *dict.fromkeys(one.flag for one in _EVERY if one.opt.completes),
     "--explain",

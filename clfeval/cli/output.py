@@ -29,6 +29,7 @@ LIKE = "clfeval.alike"
 ALIKE = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
 FALLBACK = 80  # columns of a terminal that does not tell
 READ = (".md", ".html")  # files for people
+PASTED = ("try: ", "{", "::")  # how lines begin that are read by a shell or a program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -37,8 +38,9 @@ class Output:
 
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
-        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format"), common=True),
-    ] = "table"
+        Opt("What standard output gets: table, json, csv or markdown.", OUTPUT,
+            flags=("-f", "--format"), metavar="FORMAT", common=True),
+    ] = "table"  # fmt: skip
     show: Annotated[
         tuple[str, ...],
         Opt("Also show a table or plot, intervals, or all; repeat.", OUTPUT, metavar="NAME",
@@ -62,6 +64,10 @@ class Output:
             flags=("--plot/--no-plot",),
             common=True,
         ),
+    ] = None
+    annotate: Annotated[
+        Literal["github", "gitlab"] | None,
+        Opt("Tell a CI server what was missed, and of errors where.", OUTPUT),
     ] = None
     color: Annotated[
         Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
@@ -209,8 +215,8 @@ def note(*said: str) -> None:
 
 
 def _folded(line: str) -> list[str]:
-    """Return a line as a terminal on stderr shows it best; one to be pasted as it is."""
-    if line.startswith("try: ") or not sys.stderr.isatty():
+    """Return a line as a terminal on stderr shows it best; one for a program as it is."""
+    if line.startswith(PASTED) or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper
 

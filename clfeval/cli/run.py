@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from clfeval.cli.aside import engine_aside
+from clfeval.cli.faults import annotate, as_json, gate_lines
 from clfeval.cli.output import (
     Output,
     Screen,
@@ -22,12 +23,14 @@ from clfeval.cli.output import (
     wanted_of,
 )
 from clfeval.errors import ExitCode
+from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.pages import SUITE
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
+    from clfeval.baseline.beside import Baseline
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -35,22 +38,29 @@ SAID = 50  # missed gates said one by one
 
 def missed_gates(result: Result) -> list[str]:
     """Say which gates were missed and by what."""
-    missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
-    left = len(missed) - SAID
-    return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
+    missed = [gate for gate in result.gates if not gate.passed]
+    said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+    left = len(said) - SAID
+    return said if left <= 0 else [*said[:SAID], f"  ... {left:,} more gates missed"]
 
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result], *, dry: bool = False, batch: bool = False,
+    compute: Callable[[], Result], *, history: History, dry: bool = False, batch: bool = False,
+    beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. A dry run writes no file, and shows all it has. batch: its
+    imports its public function itself. beside: reads the baseline where that is a
+    table. A dry run writes no file, and shows all it has. batch: its
     runs have gates of their own, and say how they fare. Raises typer.Exit when a gate is missed.
     """
-    limited = bool(gates.limits)
+    limited = gates.any
+    if history.append is not None:
+        from clfeval.history.file import check_target
+
+        check_target(history.append, tables)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited or batch, said="--save ") as files:
         watched = nullcontext() if batch else waiting(tables)
@@ -60,12 +70,12 @@ def run(
             stop_at_once()
             result = compute()
         if limited or gates.baseline is not None:
-            from clfeval.gates import check_ranges, judged
+            from clfeval.gates.judge import check_ranges, judged
 
             if dry:
                 check_ranges(gates.limits)
             else:
-                result = judged(result, gates)
+                result = judged(result, gates, beside(result))
         if dry:  # the rest of the line is about the result
             table = output.table if output.table in result.tables else None
             output = replace(output, show=(), table=table)
@@ -76,9 +86,18 @@ def run(
 
             check_shown(result, output.show)
         written = [] if dry else files.write(result, wanted)
+        if history.append is not None and not dry:
+            from clfeval.api.history import added
+
+            label, accept = history.label or "", history.accept
+            written.append(added(history.append, result, label, accept=accept))
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)
+    if output.annotate:
+        from clfeval.views.annotate import of_gates
+
+        annotate(output.annotate, of_gates(result, tables), dry=dry)
     if dry and result.summary["doubts"]:
         if result.parameters["offer"]:
             note(f"try: {result.parameters['offer']}")
@@ -102,5 +121,5 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
             note(f"wrote {name}")
     watched = in_table and screen.tty  # whoever watches has read them in the table
     if not watched and result.command != SUITE:
-        for line in missed_gates(result):
+        for line in gate_lines(result) if as_json() else missed_gates(result):
             note(line)

@@ -9,14 +9,15 @@ from clfeval import COMMANDS
 from clfeval.schema import Page
 
 DRY_RUN = "dry-run"  # a result of every command
-SUITE = "suite"  # a result of a batch
+HISTORY = "history"  # likewise, of the lines of earlier runs
+SUITE = "suite"  # likewise, of a batch
 NO_PAGE = Page("", (), lambda _: [""], lambda *_: (), lambda _: ())
 
 
 @cache
 def page_of(command: str) -> Page:
     """Return the page of a command, and read no other."""
-    if command not in (*COMMANDS, DRY_RUN, SUITE):
+    if command not in (*COMMANDS, DRY_RUN, HISTORY, SUITE):
         return NO_PAGE
     page: Page = import_module(f"clfeval.pages.{command.replace('-', '_')}").PAGE
     return page

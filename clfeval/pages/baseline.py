@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from clfeval.result import Result, Row
-from clfeval.schema import BASELINE, COMMON, Shown
+from clfeval.schema import BASELINE, CHANGES, COMMON, Shown
 
-ORDER = COMMON[0].columns[-1].among  # of verdicts
+ORDER = next(one for one in COMMON[0].columns if one.name == "verdict").among
+FEW = 10  # rows that are newly wrong, of all models
+
+
+PAIRED = "new - old; its interval is of both on the same rows"
 
 
 def against_baseline(result: Result, lead: str) -> list[Shown]:
@@ -15,17 +19,25 @@ def against_baseline(result: Result, lead: str) -> list[Shown]:
     """
     if BASELINE not in result.tables:
         return []
-    limited = {gate.metric.partition(".")[0] for gate in result.gates}
+    limited = {gate.measure for gate in result.gates}
     rows = [row for row in result.tables[BASELINE] if row["measure"] in limited | {lead}]
     rows = rows or list(result.tables[BASELINE])
 
     def place(row: Row) -> int:
         return ORDER.index(str(row["verdict"]))
 
-    return [
+    words = {"change": PAIRED} if any(row["paired"] for row in rows) else {}
+    shown = [
         Shown(
             BASELINE, "Beside the baseline", "model measure old new change verdict",
             sorted(rows, key=place), rank="asked", lead="change", whole=True,
-            legend=("change", "verdict"), total=len(result.tables[BASELINE]),
+            legend=("change", "verdict"), total=len(result.tables[BASELINE]), words=words,
         )
     ]  # fmt: skip
+    if changes := result.tables.get(CHANGES):
+        shown.append(
+            Shown(CHANGES, "Rows that were right before, and are wrong now",
+                  "model id truth before after", changes, FEW, rank="asked", lead="model",
+                  total=len(changes))
+        )  # fmt: skip
+    return shown

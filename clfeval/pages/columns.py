@@ -33,4 +33,9 @@ SHARED: Mapping[str, str] = {
     "baseline.change": "new - old; its interval is of independent rows, too wide where they are "
     "the same",
     "baseline.verdict": "better or worse where that interval excludes 0",
+    "paired": "whether the interval is of the same rows in both",
+    "baseline_changes.id": "the row, as the column of ids calls it",
+    "baseline_changes.truth": "the true class of the row",
+    "baseline_changes.before": "what the model said in the baseline, which was right",
+    "baseline_changes.after": "what it says now, which is wrong",
 }

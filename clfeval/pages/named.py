@@ -9,6 +9,7 @@ _ASKED = "the measures that --measure asked for, one row each, with the method o
 _SLICES = "how the models do in each slice of --by"
 EVERYWHERE: Mapping[str, str] = {
     "baseline": "this result beside the one that --baseline names",
+    "baseline_changes": "rows that a model had right in the baseline, and has wrong now",
     "intervals": "not a table: every interval beside its value, in all tables that are shown",
     "plots": "all pictures of the command",
     "all": "every table and picture",

@@ -48,6 +48,8 @@ REASONS = {
     "limit_seldom_met": "of the tables drawn again, fewer than half have a threshold that does",
     "infinite_scores": "no threshold can be written among infinite scores",
     "too_few_splits": "one split has no spread", "constant": "all models have one value",
+    "first": "there is no line before", "other_settings": "it was made with other settings",
+    "not_in_both": "one of the two lacks it",
 }  # fmt: skip
 
 

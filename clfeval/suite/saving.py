@@ -11,10 +11,10 @@ import os
 import re
 from pathlib import Path
 
-from clfeval.errors import suggestion
+from clfeval.errors import UsageError
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.reading import beside
-from clfeval.views.files import BY_SUFFIX, SUFFIXES
+from clfeval.views.files import form_of
 
 LONGEST = 120  # characters of a name in a file name
 _UNSAFE = re.compile(r"[^\w.=+,-]+")
@@ -37,18 +37,27 @@ def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str | None:
         if part != "name":
             wrong.say(given, f"save: '{{{part}}}' stands for nothing", "{name} is the run's name")
     path = text.replace("{name}", safe(name))
-    if "\0" in path or Path(path).suffix.lower() not in BY_SUFFIX:
-        close = suggestion(Path(path).suffix.lower(), BY_SUFFIX)
-        wrong.say(given, f"save: '{text}': the suffix says no format", close or SUFFIXES)
+    if "\0" in path:
+        wrong.say(given, f"save: {text!r} is no name of a file")
+        return None
+    try:
+        form_of(path)
+    except UsageError as error:
+        wrong.say(given, f"save: {error.problems[0].what}", error.hint)
         return None
     whole = beside(given, path)
+    stays_inside(given, "save", path, wrong)
+    return whole
+
+
+def stays_inside(given: Node, key: str, path: str, wrong: Wrong) -> None:
+    """Say where a link leads a plain path out of the folder of the YAML file."""
     if not os.path.isabs(path) and ".." not in Path(path).parts:
         home = os.path.realpath(os.path.dirname(given.file.name))
-        folder = os.path.realpath(os.path.dirname(whole))
+        folder = os.path.realpath(os.path.dirname(beside(given, path)))
         if os.path.commonpath([home, folder]) != home:
-            what = f"save: '{text}' leads out of the folder of the file, through a link"
+            what = f"{key}: '{path}' leads out of the folder of the file, through a link"
             wrong.say(given, what, "name the folder where it is")
-    return whole
 
 
 def check_kept(saved: dict[str, Node], read: set[str], wrong: Wrong) -> None:

@@ -216,6 +216,10 @@ class Names:
         "weight", "weights", "row_weight", "sample_weight", "sample_weights", "sampling_weight",
         "case_weight", "survey_weight", "w",
     )  # fmt: skip
+    RUN = (
+        "run", "run_id", "fold", "fold_id", "cv_fold", "seed", "random_seed", "repeat",
+        "repetition", "replicate", "split",
+    )  # fmt: skip
     ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
     FEATURE = ("feature", "term", "token", "word")
     VALUE = ("value", "count", "frequency", "tf")

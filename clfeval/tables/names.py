@@ -89,6 +89,22 @@ def refuse_weights(
     )
 
 
+def refuse_runs(file: str, free: Sequence[str], roles: Input) -> None:
+    """Raise where a column is called like runs, folds or seeds, and would be a model."""
+    found = [name for name in free if find([name], Names.RUN)]
+    if not found or len(found) == len(free) or roles.model:
+        return
+    run, rest = found[0], tuple(found[1:])
+    what = "called like the runs of models (folds, seeds): is it one of them, or a model?"
+    raise DataError(
+        [Problem(what, "stray-run", file, None, name) for name in found],
+        hint=f"{given('--run', run)} of report and phidelta tells them apart; "
+        f"{given('--ignore', run)} takes all rows together; --model, once for each model, says "
+        "that it is one",
+        fixes={"ignore": (run, *rest)},
+    )
+
+
 def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     """Build the error for a table in which no column is known to be truth; one is proposed."""
     what = f"no truth column; columns: {listing(peeks)}"

@@ -41,10 +41,24 @@ FORMATS = {
     ),
     "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
+    "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics", title=" (numbers)"),
 }
-BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 *_FIRST, _LAST = (form.suffix + form.title for form in FORMATS.values())
 SUFFIXES = f"{', '.join(_FIRST)} or {_LAST}"
+
+
+def form_of(name: str, said: str = "") -> Form:
+    """Return the form of a file: that of the longest suffix its name ends with.
+
+    said: the option of a shell that names it. Raises UsageError where no suffix fits.
+    """
+    end = os.path.basename(name).lower()
+    fits = [form for form in FORMATS.values() if end.endswith(form.suffix) and end != form.suffix]
+    if not fits:
+        hint = f"one of {', '.join(form.suffix for form in FORMATS.values())}"
+        what = f"{said}'{name}': the suffix says no format"
+        raise UsageError.of(what, "bad-suffix", hint=hint)
+    return max(fits, key=lambda form: len(form.suffix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +116,8 @@ class SavedFiles:
         self._stack.close()
 
     def _open(self, name: str, *, gates: bool) -> Draft:
-        path = Path(name)
-        suffix = path.suffix.lower()
-        if suffix not in BY_SUFFIX:
-            what = f"{self._said}'{name}': the suffix says no format"
-            raise UsageError.of(what, "bad-suffix", hint=f"one of {', '.join(BY_SUFFIX)}")
-        if BY_SUFFIX[suffix].lists_gates and not gates:
+        path, form = Path(name), form_of(name, self._said)
+        if form.lists_gates and not gates:
             what = f"{self._said}'{name}': a JUnit file lists gates, and there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
             raise UsageError.of(what, "no-gates", hint=hint)
@@ -128,16 +138,33 @@ class SavedFiles:
         try:
             for draft in self._drafts:
                 name = draft.target
-                form = BY_SUFFIX[name.suffix.lower()]
-                draft.stream.writelines(render(form, result, wanted))
+                draft.stream.writelines(render(form_of(name.name), result, wanted))
                 draft.stream.flush()
-            os.umask(mask := os.umask(0))  # it cannot be read without being set
             for draft in self._drafts:
                 name = draft.target
-                draft.put(0o666 & ~mask)
+                draft.put(_mode())
         except OSError as error:
             raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
         return [str(draft.target) for draft in self._drafts]
+
+
+def _mode() -> int:
+    """Return the rights a new file has."""
+    os.umask(mask := os.umask(0))  # it cannot be read without being set
+    return 0o666 & ~mask
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a text in place of a file, whole or not at all; raises UsageError."""
+    try:
+        draft = Draft(path)
+        try:
+            draft.stream.write(text)
+            draft.put(_mode())
+        finally:
+            draft.close()
+    except OSError as error:
+        raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
 def render(form: Form, result: Result, wanted: Wanted, *, alone: bool = False) -> Iterable[str]:

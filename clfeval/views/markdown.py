@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval.result import Result
+from clfeval.schema import Shown
+from clfeval.views.outcome import SIGNS
 from clfeval.views.render import (
     BEST,
-    Section,
     beside,
     fold,
     gate_lines,
@@ -19,17 +21,71 @@ from clfeval.views.render import (
 )
 from clfeval.words import DIGITS, tame
 
+ROWS = 60  # of a table, where its page does not say how many
+LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
+CUT = "\n*Cut here: a comment holds no more. All of it: `--format json` or `--save FILE.html`*\n"
+OPENED, CLOSED = "\n<details><summary>More tables</summary>\n", "\n</details>\n"
+OF_DATA = ("data:", "stats:", "clfeval:")  # parts of a signature that change with the data
+GAP = "\u200b"  # as wide as nothing: what GitHub takes for a name or link is none with it inside
+# @mentions, #1 and GH-1, links, :emoji: - which GitHub makes whatever a backslash says
+_MEANT = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)|:(?=[\w+-]+:)", re.IGNORECASE)
+_BLOCK = re.compile(r"^(\d{0,9})([-+.)])(?![\w.])")  # opens a list, or is a rule
+
+
+def marker(result: Result) -> str:
+    """Return the first line: by it a bot finds the comment it wrote about the same before.
+
+    It tells the command, and a key of the names of the inputs and the settings: the same table
+    with new content, or read by a newer version, has the same marker.
+    """
+    settings = [p for p in result.signature.split("|") if not p.startswith(OF_DATA)]
+    told = "\n".join([result.command, *settings, *(item.name for item in result.inputs)])
+    return f"<!-- clfeval:{result.command} {sha256(told.encode()).hexdigest()[:8]} -->\n"
+
 
 def markdown_lines(
     result: Result, *, digits: int = DIGITS, names: Collection[str] = (), only: str | None = None
 ) -> Iterator[str]:
-    """Yield the document line by line; at most a few dozen rows of each table."""
-    page = fold(result, names, digits, only)
-    if only is not None:
-        for one in page.opened:
-            yield from _table(section(one, result, digits, wide=page.wide))
-        return
-    yield f"<!-- clfeval:{result.command} -->\n"
+    """Yield the document piece by piece: of each table some dozen rows, and no more than a comment
+    on GitHub holds. only: the one table that is wanted, without what stands around it.
+    """
+    if only is None:
+        pieces: Iterable[str] = [marker(result), *_document(result, digits, names)]
+    else:
+        page = fold(result, names, digits, only)
+        pieces = (
+            piece for one in page.opened for piece in _table(one, result, digits, wide=page.wide)
+        )
+    yield from fitted(pieces)
+
+
+def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
+    """Yield the pieces, each whole, that fit; say where some do not.
+
+    What is folded away has the room that the rest leaves.
+    """
+    parts: list[tuple[str, bool]] = []
+    folded = False
+    for piece in pieces:
+        folded = folded or piece == OPENED
+        parts.append((piece, folded))
+        folded = folded and piece != CLOSED
+    ends = (OPENED, CLOSED)
+    room = most - 2 * len(CUT) - sum(len(piece) for piece, _ in parts if piece in ends)
+    outside = sum(len(piece) for piece, folded in parts if not folded)
+    left, told = {False: room, True: room - outside}, set[bool]()
+    for piece, folded in parts:
+        if piece not in ends:
+            left[folded] -= len(piece)
+        if piece in ends or left[folded] >= 0:
+            yield piece
+        elif folded not in told:
+            told.add(folded)
+            yield CUT
+
+
+def _document(result: Result, digits: int, names: Collection[str]) -> Iterator[str]:
+    page = fold(result, names, digits)
     first, *others = headline(result)
     yield f"**{escape(first)}**\n\n"
     for sentence in result.answer:
@@ -39,39 +95,46 @@ def markdown_lines(
     yield "\n"
     gates, left_out = gate_lines(result)
     for gate in gates:
-        yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
+        yield f"- {SIGNS[gate.state]} {escape(str(gate))}\n"
     if left_out:
         yield f"- {escape(left_out)}\n"
     for one in page.opened:
-        yield from _table(section(one, result, digits, wide=page.wide))
+        yield from _table(one, result, digits, wide=page.wide)
     if names:
         yield from _drawn(result, names)
     if page.folded:
-        yield "\n<details><summary>More tables</summary>\n"
+        yield OPENED
         for one in page.folded:
-            yield from _table(section(one, result, digits))
-        yield "\n</details>\n"
+            yield from _table(one, result, digits)
+        yield CLOSED
     for reason in reasons(result, (*page.opened, *page.folded)):
         yield f"\n{escape(reason)}\n"
     for warning in result.warnings:
         yield f"\n> {escape(warning.message)}\n"
-    yield f"\n`{result.signature}`\n"
+    ticks = _ticks(result.signature, 1)
+    yield f"\n{ticks}{result.signature}{ticks}\n"
     for _, other, shown in beside(result, names):
         yield "\n"
-        yield from markdown_lines(other, digits=digits, names=shown)
+        yield from _document(other, digits, shown)
 
 
-def _table(part: Section) -> Iterator[str]:
-    yield f"\n{escape(part.title)}\n\n"
+def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Iterator[str]:
+    part = section(one, result, digits, wide=wide)
+    title = f"\n{escape(part.title)}\n\n"
     if not part.rows:
-        yield "none\n"
+        yield f"{title}none\n"
         return
-    yield "| " + " | ".join(map(escape, part.headings)) + " |\n"
-    yield "|" + "|".join("---:" if strip.numeric else ":---" for strip in part.strips) + "|\n"
-    for row, sign in zip_longest(part.rows, part.signs):
-        cells = (f"**{cell}**" if sign == BEST and cell else cell for cell in map(escape, row))
-        yield "| " + " | ".join(cells) + " |\n"
-    for line in (*part.legend, *([part.note] if part.note else [])):
+    sides = "|".join("---:" if strip.numeric else ":---" for strip in part.strips)
+    yield f"{title}| {' | '.join(map(escape, part.headings))} |\n|{sides}|\n"
+    rows = [*zip_longest(part.rows, part.signs)]
+    for row, sign in rows[:ROWS]:
+        cells = [escape(cell).strip() for cell in row]
+        if sign == BEST:
+            cells = [f"**{cell}**" if cell else "" for cell in cells]
+        yield f"| {' | '.join(cells)} |\n"
+    left = len(rows) - ROWS
+    cut = [f"{left:,} more rows; all of them: --format csv --table {one.table}"] * (left > 0)
+    for line in (*cut, *part.legend, *([part.note] if part.note else [])):
         yield f"\n{escape(line)}\n"
 
 
@@ -80,13 +143,22 @@ def _drawn(result: Result, names: Collection[str]) -> Iterator[str]:
     from clfeval.views.plots import asked
 
     if text := asked(result, names):
-        fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+        fence = _ticks(text, 3)
         yield f"\n{fence}text\n{text}{fence}\n"
 
 
+def _ticks(text: str, least: int) -> str:
+    """Return as many backticks as close nothing inside a text."""
+    return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+
+
 def escape(text: str) -> str:
-    """Keep user text from being read as Markdown or HTML, or steering a terminal."""
-    text = tame(text)
-    for character in "\\`*_{}[]<>|#~":
+    """Keep user text from being read as Markdown or HTML, steering a terminal, or calling people.
+
+    It shows as it is, with nothing in it that a renderer or GitHub makes something else of.
+    """
+    text = _MEANT.sub(lambda found: found[0] + GAP, tame(text).replace("\n", " "))
+    for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")
-    return text.replace("&", "&amp;").replace("\n", " ")
+    text = _BLOCK.sub(r"\1\\\2", text)
+    return text.replace("&", "&amp;").replace(GAP, f"&#{ord(GAP)};")

@@ -40,6 +40,10 @@ PIPE = 160  # columns of a line that nobody watches, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "--show NAME, --show all"
+SAYS = {  # of a gate, and in which colour
+    "met": ("gate met", "green"), "missed": ("gate MISSED", "bold red"),
+    "warned": ("warning", "bold yellow"),
+}  # fmt: skip
 ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 
@@ -78,8 +82,8 @@ def as_text(
         console.print(_text(f"note: {message}", style="dim"))
     gates, left_out = gate_lines(result)
     for gate in gates:
-        text = f"gate {'met' if gate.passed else 'MISSED'}: {gate}"
-        console.print(_text(text, style="green" if gate.passed else "bold red"))
+        says, style = SAYS[gate.state]
+        console.print(_text(f"{says}: {gate}", style=style))
     if left_out:
         console.print(_text(left_out, style="dim"))
     if beyond := page_of(result.command).beyond(result):

@@ -27,6 +27,7 @@ from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
+from clfeval.history.options import History
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent
@@ -111,7 +112,9 @@ def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", FILES.values())
 def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(script: str) -> None:
     options = [
-        option for command in map(command_of, COMMANDS) for option in command.options(Output, Gates)
+        option
+        for command in map(command_of, COMMANDS)
+        for option in command.options(Output, Gates, History)
     ]
     text = (FOLDER / script).read_text(encoding="utf-8")
     listed = re.search(r"--truth[-a-z |]*--labels", text)
@@ -298,7 +301,9 @@ def test_bash_completes_commands_options_and_choices(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "x.csv", "--missing", "") == ["error", "drop"]
     assert bash.reply("clfeval", "mars", "x.csv", "--fail-under", "acc") == ["accuracy="]
     assert bash.reply("clfeval", "mars", "x.csv", "--table", "pa") == ["pairs"]
-    assert bash.reply("clfeval", "mars", "x.csv", "--table", "ba") == ["baseline"]
+    assert bash.reply("clfeval", "mars", "x.csv", "--table", "ba") == [
+        "baseline", "baseline_changes",
+    ]  # fmt: skip
     named = ["dethroning", "desirability"]
     assert bash.reply("clfeval", "mlcps", "x.csv", "--table", "de") == named
 

@@ -11,6 +11,7 @@ from clfeval import COMMANDS
 from clfeval.cli.app import app, command_of
 from clfeval.cli.guide import continued, guides
 from clfeval.cli.output import Output
+from clfeval.history.options import History
 from clfeval.limits import Gates
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
@@ -27,7 +28,7 @@ def asked(*words: str) -> str:
 def test_help_has_the_common_options_and_help_all_has_every_one(command: str) -> None:
     declared = command_of(command)
     brief, whole = asked(command, "--help"), asked(command, "--help-all")
-    for option in declared.options(Output, Gates):
+    for option in declared.options(Output, Gates, History):
         assert f"│ {option.flag} " in whole, option.flag
         assert (f"│ {option.flag} " in brief) == option.opt.common, option.flag
     assert len(brief.splitlines()) < 0.7 * len(whole.splitlines())
@@ -68,7 +69,7 @@ def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
         assert asked(command, "--guide") == asked("--guide", command)
         assert asked(command, "--guide").startswith(f"# {command}: ")
-    assert {*COMMANDS, "batches", "tables", "gates", "numbers"} == {*guides()}
+    assert {*COMMANDS, "batches", "tables", "gates", "history", "ci", "numbers"} == {*guides()}
     done = clfeval("--guide", "table")
     assert (done.code, done.err) == (
         2, "no guide 'table' [bad-option]\nhint: did you mean 'tables'?\n",

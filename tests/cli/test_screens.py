@@ -104,11 +104,11 @@ RESULTS: dict[str, Result] = {}
 def shown(command: str, path: Path, options: Sequence[str], environment: dict[str, str]) -> Done:
     """Run a command; its result is computed the first time alone, and shown anew each time."""
 
-    def known(*given: Any, dry: bool) -> None:
+    def known(*given: Any, **more: Any) -> None:
         *others, compute = given
         if command not in RESULTS:
             RESULTS[command] = compute()
-        show(*others, lambda: RESULTS[command], dry=dry)
+        show(*others, lambda: RESULTS[command], **more)
 
     words = [word.format(large=path) for word in COMMANDS[command][0].split()]
     with contextlib.chdir(ROOT), mock.patch("clfeval.cli.command.run", known):

@@ -136,3 +136,19 @@ def test_losses_that_are_all_one_have_no_error() -> None:
     found = every.outside(mine, fewest=5)
     assert found is not None
     assert (found[0] + 0.3, found[1].errors.tolist()) == (pytest.approx(0.25), [0.0])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_area_near_the_border_keeps_the_digits_of_its_variance(sign: int) -> None:
+    rng = np.random.default_rng(11)
+    y, part = rng.random(20_000) < 0.3, rng.random(20_000) < 0.05
+    x = sign * (rng.normal(size=20_000) + 5.5 * y)  # an area of .99995, or one less that
+    whole, inside, left = (counts(x[some], y[some]) for some in (slice(None), part, ~part))
+    pairs = RankedPairs.of(whole.positives, whole.negatives)
+    assert pairs is not None
+    at = np.searchsorted(whole.scores, inside.scores)
+    found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
+    direct = delong_auc(left.positives, left.negatives, level=0.95)
+    assert found is not None
+    assert found.value == direct.value
+    assert found.variance == pytest.approx(direct.variance, rel=1e-10)

@@ -30,7 +30,7 @@ def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clfeval.api.mars.mars.asked", broken(error))
-    done = clfeval("mars", "t.csv", "-f", "json")
+    done = clfeval("mars", "t.csv", "-f", "csv")
     assert (done.code, done.out) == (70, "")
     assert "Traceback (most recent call last):" in done.err
     assert type(error).__name__ in done.err

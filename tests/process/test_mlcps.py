@@ -215,7 +215,7 @@ def test_every_file_is_saved_whole_and_the_same_bytes_come_twice(kind: str) -> N
     assert set(saved["tables"]) == ALWAYS | KINDS[kind][1]
     rows = list(csv.DictReader(io.StringIO(first["r.csv"].decode())))
     assert [row["model"] for row in rows] == [row["model"] for row in saved["tables"]["models"]]
-    assert first["r.md"].startswith(b"<!-- clfeval:mlcps -->\n")
+    assert first["r.md"].startswith(b"<!-- clfeval:mlcps ")
     assert first["r.html"].startswith(b"<!DOCTYPE html>\n")
     suites = ElementTree.fromstring(first["r.xml"])
     assert suites.tag == "testsuites"

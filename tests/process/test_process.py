@@ -36,7 +36,7 @@ def test_a_reader_that_leaves_early_ends_us_quietly(reader: str) -> None:
 
 @NEEDS_BASH
 @NEEDS_FULL
-@pytest.mark.parametrize("words", ["mars t.csv -q", "mars t.csv -q -f json", "--help"])
+@pytest.mark.parametrize("words", ["mars t.csv -q", "mars t.csv -q -f csv", "--help"])
 def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
     done = shell(f"clfeval {words} > /dev/full")
     assert done.code == 2
@@ -50,7 +50,7 @@ def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
 @NEEDS_FULL
 def test_a_disk_that_fills_up_on_the_way_is_the_same() -> None:
     Path("big.csv").write_text(many_models(12, 300), encoding="utf-8")
-    done = shell("clfeval mars big.csv -q -f json --subsets all > /dev/full")
+    done = shell("clfeval mars big.csv -q -f csv --table pairs > /dev/full")
     assert (done.code, done.err) == (2, FULL)
 
 
@@ -129,7 +129,7 @@ def bad_tables() -> dict[str, str]:
 )
 def test_a_bad_table_leaves_stdout_empty_and_exits_3(name: str) -> None:
     start = bad_tables()[name]
-    done = clfeval("mars", name, "-q", "-f", "json", "--save", "r.json")
+    done = clfeval("mars", name, "-q", "-f", "csv", "--save", "r.json")
     assert (done.code, done.out) == (3, "")
     assert done.err.startswith(start)
     assert "Traceback" not in done.err

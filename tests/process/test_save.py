@@ -17,7 +17,8 @@ from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
 STARTS = {
     "r.json": '{\n  "schema": "clfeval.result/1",',
     "r.csv": "slice,model,",
-    "r.md": "<!-- clfeval:mars -->\n",
+    "r.md": "<!-- clfeval:mars ",
+    "r.metrics.json": '{\n  "a": {"tp": 1',
     "r.html": "<!DOCTYPE html>\n",
     "r.xml": '<?xml version="1.0" encoding="UTF-8"?>\n',
     "R.JSON": '{\n  "schema": "clfeval.result/1",',
@@ -66,11 +67,11 @@ REFUSED = {
     ),
     "no suffix": (
         "result", "--save 'result': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml\n",
+        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json\n",
     ),
     "another suffix": (
         "r.txt", "--save 'r.txt': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml\n",
+        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json\n",
     ),
     "JUnit without gates": (
         "r.xml", "--save 'r.xml': a JUnit file lists gates, and there are none [no-gates]\n"

@@ -189,7 +189,7 @@ def test_every_file_is_saved_whole_and_the_same_bytes_come_twice() -> None:
     assert set(saved["tables"]) == TABLES
     rows = list(csv.DictReader(io.StringIO(first["r.csv"].decode())))
     assert [row["model"] for row in rows] == [row["model"] for row in saved["tables"]["models"]]
-    assert first["r.md"].startswith(b"<!-- clfeval:tune-jpt -->\n")
+    assert first["r.md"].startswith(b"<!-- clfeval:tune-jpt ")
     assert first["r.html"].startswith(b"<!DOCTYPE html>\n")
     suites = ElementTree.fromstring(first["r.xml"])
     assert suites.tag == "testsuites"

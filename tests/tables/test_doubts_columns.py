@@ -200,6 +200,20 @@ def test_a_column_called_like_weights_is_no_model_unasked(name: str) -> None:
     assert found(ignore=name) == {"a": (1, 1, 1, 1)}
 
 
+@pytest.mark.parametrize("name", ["fold", "Seed", "run"])
+def test_a_column_called_like_runs_is_no_model_unasked(name: str) -> None:
+    lines = asked(f"truth,a,{name}\n1,1,0\n1,0,1\n0,0,0\n0,1,1\n")
+    assert lines == [
+        f"t.csv: column '{name}': called like the runs of models (folds, seeds): is it one of "
+        "them, or a model? [stray-run]",
+        f"hint: --run '{name}' of report and phidelta tells them apart; --ignore '{name}' takes "
+        "all rows together; --model, once for each model, says that it is one",
+        f"try: clfeval mars t.csv -q --ignore {name}",
+    ]
+    assert found(ignore=name) == {"a": (1, 1, 1, 1)}
+    assert [*found_in(f"truth,{name}\n1,.1\n0,.5\n")] == [name]
+
+
 def test_of_two_columns_called_like_weights_one_weighs() -> None:
     lines = asked("truth,a,w,weight\n1,1,.5,2\n0,0,.5,1\n0,1,.7,1\n")
     assert lines[-1] == "try: clfeval mars t.csv -q --weight weight --ignore w"

@@ -17,7 +17,7 @@ from clfeval.pages.write import title_of
 from clfeval.result import Estimate, Result
 from clfeval.schema import Shown
 from clfeval.views.html import as_page
-from clfeval.views.markdown import markdown_lines
+from clfeval.views.markdown import CUT, markdown_lines
 from clfeval.views.plots import plots
 from clfeval.views.render import Section, fold, headline, section, sections
 from clfeval.views.terminal import as_text
@@ -193,7 +193,7 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
         part = section(one, RESULTS[name], wide=one.rank == "detail")
         assert part.title in parser.texts
         assert {cell for line in part.rows for cell in line if cell} <= set(parser.texts)
-    assert page.count("\n|:--") == len(every)
+    assert page.count("\n|:--") == len(every) or CUT in page
 
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:

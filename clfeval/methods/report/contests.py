@@ -15,7 +15,7 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.report.against import comparison_rows, resolution_rows, together_rows
 from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.methods.report.together import EVERY, Race, Together
+from clfeval.methods.report.together import EVERY, Race, Together, pairs_of
 from clfeval.methods.report.verdicts import compared_answer
 from clfeval.result import Answer, Estimate, Row, estimate
 
@@ -62,7 +62,8 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     reference = options.reference
     if reference is None:
         return
-    if reference not in (*models, *EVERY):
+    known = reference in (*models, *EVERY) or pairs_of(reference, models)
+    if not known:
         raise unknown_model("--reference", reference, [*models, *EVERY])
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")

@@ -19,7 +19,7 @@ from clfeval.methods.options import (
     also_measured,
     curve_points,
 )
-from clfeval.options import Command, Opt, listed, mapping, number
+from clfeval.options import READING, Command, Opt, listed, mapping, number
 
 if TYPE_CHECKING:
     from clfeval.methods.report.cutting.rules import CutRule
@@ -95,6 +95,11 @@ class ReportOptions(Sure):
             parse=notation.words, accept=_methods, takes=str | Sequence[str] | None, common=True,
         ),
     ] = ()  # fmt: skip
+    from_result: Annotated[
+        bool,
+        Opt("The files are saved results: shown, joined, held to gates, without their data.",
+            READING),
+    ] = False  # fmt: skip
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
@@ -248,6 +253,8 @@ clfeval report preds.csv --by site -f json | jq .tables.models
 clfeval report preds.csv --with mars,phidelta
 clfeval report new=new.csv old=old.csv --join id --reference old
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
+clfeval report new.csv --id id --baseline old.csv --max-drop roc_auc=0.01
+clfeval report --from-result monday.json tuesday.json
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",

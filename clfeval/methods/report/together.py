@@ -31,6 +31,7 @@ from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
+NAMESAKES = ":*"  # behind what a file is called: each model with its own there
 _BLOCK = 2**16
 _BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
 
@@ -86,11 +87,19 @@ class Race:
 
 
 def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
-    """Return which models are compared, by place: each with the reference, or any two."""
+    """Return which models are compared, by place: each with the reference, or any two.
+
+    Of `old:*` each `NAME:MODEL` with `old:MODEL`.
+    """
     if reference is None:
         return ()
     if reference in EVERY:
         return list(combinations(range(len(models)), 2))
+    if reference.endswith(NAMESAKES):
+        of = reference.removesuffix("*")
+        at = {name.removeprefix(of): i for i, name in enumerate(models) if name.startswith(of)}
+        tails = [name.partition(":")[2] for name in models]
+        return [(i, at[tail]) for i, tail in enumerate(tails) if at.get(tail, i) != i]
     if reference not in models:
         return ()
     place = list(models).index(reference)

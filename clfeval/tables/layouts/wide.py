@@ -20,7 +20,7 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.models import found_models
-from clfeval.tables.names import likely_id, no_truth, refuse_two_truths, refuse_weights
+from clfeval.tables.names import likely_id, no_truth, refuse_runs, refuse_two_truths, refuse_weights
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
@@ -47,6 +47,7 @@ def _models(
     refuse_two_truths(file, free, truth, roles)
     classes = frozenset(known_labels(peeks[truth].texts, roles))
     refuse_weights(file, free, peeks, classes, roles)
+    refuse_runs(file, free, roles)
     return (truth, row_id), found_models(free, peeks, classes, roles)
 
 

@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 import clfeval
 from clfeval.inference.gaps import chances
 from clfeval.inference.paired_measures import difference
+from clfeval.methods.report import scores
 from clfeval.result import Estimate, Result
 from clfeval.views.terminal import as_text
 
@@ -278,3 +279,29 @@ def test_what_is_said_is_never_more_than_q_bears(seed: int) -> None:
     named = {name for name in each if f"{name} " in said.text or f"{name}," in said.text}
     assert named <= worse
     assert bool(worse) == ("is worse in" in said.text)
+
+
+def test_what_no_screen_shows_of_slices_is_made_when_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[str]()
+    made = scores._in_slices
+
+    def heard(*given: Any) -> Any:
+        asked.append(given[3])
+        return made(*given)
+
+    monkeypatch.setattr(scores, "_in_slices", heard)
+    data = table()
+    found = clfeval.report(data, by="site")
+    as_text(found, width=100)
+    assert asked == []
+    mine = data.filter(pl.col("site") == "s1").drop("site")
+    alone = clfeval.report(mine)
+    for name in ("metrics", "models", "calibration", "decision", "curves", "distribution"):
+        known = found.tables[name]
+        here = [{**row, "slice": None} for row in known if row["slice"] == "site=s1"]
+        assert [row["slice"] for row in known[: len(alone.tables[name])]] == [None] * len(here)
+        for one, other in zip(here, alone.tables[name], strict=True):
+            assert {**one, "may_be_best": 0} == {**other, "may_be_best": 0}
+    assert sorted(asked) == ["m0", "m1"]  # once, for all tables

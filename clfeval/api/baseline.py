@@ -1,0 +1,242 @@
+"""A prediction table as the baseline: read as the table itself, its rows joined where ids tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from os.path import basename
+from typing import Any
+
+from clfeval.api.ask import OnOpen
+from clfeval.baseline.beside import Baseline
+from clfeval.baseline.compare import Shift, labelled
+from clfeval.baseline.read import kind_of
+from clfeval.errors import DataError, bad_option
+from clfeval.limits import Gates
+from clfeval.measures.catalog import find_measure, same_measure
+from clfeval.methods.report.together import NAMESAKES
+from clfeval.options import Command, listed
+from clfeval.result import Result, Row, Warn, estimate
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.taken import Read
+
+NEW, OLD = "new", "old"  # what the two tables are called when they are joined
+LISTED = 100  # rows of a model that are newly wrong
+# of this result alone: they ask more of it than of what was
+OWN = ("reference", "margin", "resolution", "list_changes", "methods")
+# of the rows, and how they are drawn: what joined tables are read and compared by
+KEPT = (
+    "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
+    "truth", "positive", "labels", "kind", "weight", "sampling_weights", "cluster", "level",
+    "interval", "seed", "totals",
+)  # fmt: skip
+APART = "unequal-ids"
+ALIKE = 1e-9  # values of one table, computed twice
+PAIRED = ("mars", "report")  # whose measures are compared on the same rows
+
+Called = Callable[..., Result]  # the function of a command, and its steps
+
+
+@dataclass(frozen=True, slots=True)
+class TableGiven:
+    """A table as a command was given it, and how it was read."""
+
+    given: Any
+    read: Predictions | None
+
+
+def table_baseline(
+    called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Result,
+    read: Read | None, on_open: OnOpen,
+) -> Baseline | None:  # fmt: skip
+    """Return the baseline where it is a table; None for other baselines, and where there is none.
+
+    called: the public function whose result of `table`, with what was given, is `result`. read: how
+    the table was read. The same function reads the baseline, with the same options. Where both have
+    a column of ids, changes are computed on the rows of both, by the tools of a report; else of
+    independent rows, and a note says why. Raises what reading raises.
+    """
+    path = gates.baseline
+    if not isinstance(path, (str, PathLike)) or kind_of(path) != "table":
+        return None
+    if given.get("from_result"):
+        what = "--baseline names a table, and a saved result has no rows to compare with"
+        raise bad_option(what, "give a saved result: --baseline RESULT.json")
+    if given.get("join"):
+        hint = "save the result of then, and compare with that: --baseline RESULT.json"
+        raise bad_option("--baseline names a table, and --join makes one of several", hint)
+    command: Command = called.command
+    seen: list[Read] = []
+
+    def hear(one: Read) -> None:
+        seen.append(one)
+        on_open(one)
+
+    then = {name: value for name, value in given.items() if name not in OWN}
+    before: Result = called.asked([fspath(path)], then, hear, lambda _: "")
+    name = basename(fspath(path))
+    but = {str(one.opt.signed) for one in command.options() if one.name in OWN}
+    known = read if isinstance(read, Predictions) else None
+    was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
+    why = "it came from a pipe" if _piped(table) else _why_not(result, known, was)
+    if why is None:
+        assert known is not None
+        sides = TableGiven(table, known), TableGiven(fspath(path), was)
+        more = _paired(sides, given, gates, result, before, name)
+        if more is not None:
+            return Baseline.of(result, before, name, but, **more)
+        why = "no model, or no id, is in both"
+    text = f"the rows of {name} are not joined with these, and count as others: {why}"
+    notes = (Warn("baseline-unpaired", text),)
+    return Baseline.of(result, before, name, but, notes=notes)
+
+
+def _why_not(result: Result, now: Predictions | None, then: Predictions | None) -> str | None:
+    """Say why the rows of two tables cannot be joined; None where they can."""
+    if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
+        return f"of {result.command} no changes are computed row by row"
+    if now is None or then is None:
+        return "a table of counts has no rows"
+    if result.parameters.get("level") is None:
+        return "no intervals are asked for"
+    for one in (now, then):
+        if len(one.files) > 1:
+            return "there are several files"
+        if one.layout.gathers or one.layout.expand is not None:
+            return f"{one.files[0].name} is a {one.layout.name} table"
+        if one.columns.run is not None:
+            return "runs may repeat rows"
+        if one.columns.id is None:
+            return f"{one.files[0].name} has no column of ids (--id COLUMN)"
+    if now.columns.id != then.columns.id:
+        return f"the ids are called '{now.columns.id}' and '{then.columns.id}'"
+    return None
+
+
+def _paired(
+    sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Result,
+    before: Result, name: str,
+) -> dict[str, Any] | None:  # fmt: skip
+    """Return what a report of the joined tables says of changes; None where they share nothing."""
+    from clfeval.api.report import report
+
+    models = [[one.name for one in _read(side).columns.models] for side in sides]
+    both = [one for one in labelled(result) if one in labelled(before)]
+    if not both:
+        return None
+    called = [
+        {one: word if len(names) == 1 else f"{word}:{one}" for one in both}
+        for word, names in zip((NEW, OLD), models, strict=True)
+    ]
+    now, then = called
+    options = _options(sides, given, gates, called)
+    options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else then[both[0]]
+    tables = dict(zip((NEW, OLD), (_one(side.given) for side in sides), strict=True))
+    try:
+        joined: Result = report.asked(  # type: ignore[attr-defined]
+            tables, options, lambda _: None, lambda _: ""
+        )
+    except DataError as error:
+        if {one.code for one in error.problems} == {APART}:  # no id is in both
+            return None
+        raise
+    rows = joined.inputs[0].rows
+    whole = all(rows == sum(file.rows for file in one.inputs) for one in (result, before))
+    notes = [] if whole else [_partly(rows, result, before, name)]
+    names = {new: one for one, new in now.items()}
+    changes = [
+        {"model": names[str(row["model"])], "id": str(row["id"]), "truth": row["truth"],
+         "before": row["before"], "after": row["after"]}
+        for row in joined.tables.get("changes", ()) if row["before"] == row["truth"]
+    ]  # fmt: skip
+    compared = [row for row in joined.tables.get("comparisons", ()) if row["model"] in names]
+    counts = {
+        names[str(row["model"])]: (row["newly_right"], row["newly_wrong"])
+        for row in compared if row["newly_wrong"] is not None
+    }  # fmt: skip
+    return {
+        "paired": _shifts(compared, joined, (result, before), names, whole=whole), "rows": rows,
+        "changes": changes, "counts": counts, "notes": notes,
+    }  # fmt: skip
+
+
+def _options(
+    sides: Sequence[TableGiven], given: Mapping[str, Any], gates: Gates,
+    called: Sequence[Mapping[str, str]],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the options of the joined report: how rows are read, and by what they are compared."""
+    options = {name: given[name] for name in KEPT if given.get(name) not in (None, (), [])}
+    columns = _read(sides[0]).columns
+    known = {column for side in sides for column in _read(side).files[0].columns}
+    by = [name for name in columns.by if name in known]
+    options["ignore"] = [*dict.fromkeys([*listed(given.get("ignore")), *by])]
+    cuts = given.get("threshold") or {}
+    cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
+    options["threshold"] = {
+        new: cut
+        for model, cut in cuts.items()
+        for new in ([None] if model is None else [names[model] for names in called
+                                                  if model in names])
+    }  # fmt: skip
+    wanted = [*listed(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
+    options["measure"] = [
+        one for one in dict.fromkeys(wanted) if find_measure(one.partition(":")[0]) is not None
+    ]
+    models = [name for names in called for name in names.values()]
+    return options | {
+        "join": columns.id, "id": None, "missing": "drop", "model": models, "list_changes": LISTED,
+    }  # fmt: skip
+
+
+def _shifts(
+    compared: Sequence[Row], joined: Result, both: tuple[Result, Result],
+    names: Mapping[str, str], *, whole: bool,
+) -> dict[tuple[str, str], Shift]:  # fmt: skip
+    """Return the changes of measures on the same rows, by model and by what results call them."""
+    found: dict[tuple[str, str], Shift] = {}
+    now, then = (labelled(one) for one in both)
+    on_both = labelled(joined)
+    for row in compared:
+        model = names[str(row["model"])]
+        metric = next((one for one in same_measure(str(row["metric"])) if one in now[model]), None)
+        if metric is None:
+            continue
+        sides = [on_both[str(row[of])].get(str(row["metric"])) for of in ("reference", "model")]
+        own = [one[model].get(metric) for one in (then, now)]
+        if whole and any(
+            abs((estimate(one).value or 0.0) - (estimate(other).value or 0.0)) > ALIKE
+            for one, other in zip(sides, own, strict=True)
+        ):
+            continue  # another measure of this name
+        old, new = own if whole else sides
+        found[model, metric] = Shift(old, new, estimate(row["difference"]), paired=True)
+    return found
+
+
+def _partly(rows: int, result: Result, before: Result, name: str) -> Warn:
+    """Say how many rows found no partner."""
+    left, gone = (sum(file.rows for file in one.inputs) - rows for one in (result, before))
+    text = f"paired changes are of the {rows:,} rows of both: {gone:,} of {name} are gone, "
+    return Warn("baseline-rows", f"{text}{left:,} are new")
+
+
+def _piped(table: Any) -> bool:
+    """Tell whether a table can be read once only."""
+    one = _one(table)
+    return (
+        one == "-"
+        if isinstance(one, str) and not os.path.exists(one)
+        else (isinstance(one, (str, PathLike)) and os.path.exists(one) and not os.path.isfile(one))
+    )
+
+
+def _one(table: Any) -> Any:
+    """Return the only one of a list of tables."""
+    return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table
+
+
+def _read(side: TableGiven) -> Predictions:
+    assert side.read is not None
+    return side.read

@@ -1,0 +1,111 @@
+"""What a result is held to: how limits are given, and a Gate, one of them judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
+Severity = Literal["fail", "warn"]
+GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
+# what of a measure a gate looks at: an end of its interval, how it moved, how slices lie apart
+Part = Literal["value", "low", "high", "change", "change.low", "change.high",
+               "gap", "gap.low", "gap.high",
+               "extremes", "extremes.low", "extremes.high"]  # fmt: skip
+PARTS: tuple[Part, ...] = (
+    "change.low", "change.high", "change", "gap.low", "gap.high", "gap",
+    "extremes.low", "extremes.high", "extremes", "low", "high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One limit and whether it was met, judged on unrounded values.
+
+    limit: of a drop what it amounts to, where it is given as a share of the baseline's value; then
+    `said` has it as given. severity: what a miss means. slice: None for the whole table. among: of
+    how many models this one stands for all, of which any may keep to it. run: of a batch.
+    """
+
+    kind: str  # fail-under, fail-over, warn-under, warn-over, max-drop, min-rows, still-best ...
+    metric: str
+    model: str | None
+    limit: float
+    value: float | None
+    passed: bool
+    reason: str | None = None
+    severity: Severity = "fail"
+    slice: str | None = None
+    said: str | None = None
+    among: int | None = None
+    run: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """True where it was missed and that is more than a warning."""
+        return not self.passed and self.severity == "fail"
+
+    @property
+    def state(self) -> GateState:
+        """What became of it: skipped is what a baseline is missing for, undefined is missed too."""
+        if self.passed:
+            return "skipped" if self.kind == "baseline" else "met"
+        if not self.failed:
+            return "warned"
+        return "missed" if self.value is not None or self.kind == "baseline" else "undefined"
+
+    @property
+    def measure(self) -> str:
+        """The measure it is on, without the part of it."""
+        ends = (f".{part}" for part in PARTS if self.metric.endswith(f".{part}"))
+        return self.metric.removesuffix(next(ends, ""))
+
+    @property
+    def subject(self) -> str:
+        """What it is on: the model, the measure, the slice and the part."""
+        who = "".join(f"{one}: " for one in (self.run, self.model) if one)
+        who = f"any of {self.among}: {who}" if self.among else who
+        if self.slice is None:
+            return f"{who}{self.metric}"
+        return f"{who}{self.measure}[{self.slice}]{self.metric.removeprefix(self.measure)}"
+
+    @property
+    def bound(self) -> str:
+        """What it is held to."""
+        return f"{self.kind} {self.said or repr(self.limit)}"
+
+    def __str__(self) -> str:
+        """Say what was measured and against what, with as many digits as decide."""
+        drop, value, is_ = self.kind == "max-drop", self.value, f"{self.subject} is"
+        if self.kind == "still-best":
+            may = "" if self.passed else "not " if value is not None else f"not ({self.reason}) "
+            return f"{self.subject}: {may}among those that may be the best, {self.kind}"
+        if self.kind == "baseline":
+            more = "skipped" if self.passed else "--baseline-missing skip: go on"
+            return f"{self.metric}: there is no such baseline ({more})"
+        if self.kind.startswith("min-"):
+            which = f"{self.slice}: " if self.slice else ""
+            many = "nobody knows how many" if value is None else f"{value:,.10g}"
+            return f"{which}{many} {self.metric}, {self.kind} {self.limit:g}"
+        if value is None and self.reason in ("infinite", "minus_infinite"):
+            worse = " worse than the baseline by" if drop else ""
+            return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"
+        if value is None:
+            return f"{is_} undefined ({self.reason}), {self.bound}"
+        if not drop:
+            return f"{is_} {_deciding(value, self.limit)}, {self.bound}"
+        moved = f"worse than the baseline by {_deciding(value, self.limit)}"
+        if value < 0:
+            moved = f"better than the baseline by {_deciding(-value, 0.0)}"
+        more = " (which may be chance)" if self.reason == "not_significant" else ""
+        return f"{is_} {moved if value else 'as in the baseline'}{more}, {self.bound}"
+
+
+def _deciding(value: float, limit: float) -> str:
+    """Write a number with three digits, or with as many as show how far from its limit it is."""
+    for digits in range(3, 17):
+        near = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
+            return repr(near)
+    return repr(value)

@@ -1,0 +1,122 @@
+"""What went wrong, as people or programs read it: lines, JSON lines, annotations of a CI server.
+
+Errors are said at the boundary, which knows of a command line no more than its words: what was
+asked for is looked up there, for a command line that cannot be read has no options.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clfeval.cli.output import note
+from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
+
+if TYPE_CHECKING:
+    from clfeval.result import Result
+    from clfeval.views.annotate import Finding
+
+KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line
+
+
+def last(words: Sequence[str], *flags: str) -> str | None:
+    """Return the value that an option has in the words of a command line; the last one counts."""
+    found = None
+    words = words[: words.index("--")] if "--" in words else words
+    for word, after in zip_longest(words, words[1:]):
+        for flag in flags:
+            if word == flag:
+                found = after
+            elif word.startswith(f"{flag}=") or (len(flag) == 2 and word.startswith(flag)):
+                found = word.removeprefix(flag).removeprefix("=")
+    return found
+
+
+def as_json() -> bool:
+    """Tell whether whoever reads standard error is a program."""
+    return last(sys.argv[1:], "-f", "--format") == "json"
+
+
+def for_programs() -> bool:
+    """Tell whether errors in the command line itself are to be said as others are."""
+    return as_json() or last(sys.argv[1:], "--annotate") is not None
+
+
+def problem_line(
+    code: str, what: str, exit_code: int, *, file: str | None = None, row: int | None = None,
+    column: str | None = None, hint: str | None = None, **more: Any,
+) -> str:  # fmt: skip
+    """Return a JSON object of one line, with the same keys for whatever went wrong."""
+    values = (code, what, file, row, column, hint, int(exit_code))
+    return json.dumps({**dict(zip(KEYS, values, strict=True)), **more})
+
+
+def error_lines(error: ClfevalError) -> list[str]:
+    """Return a JSON line for each problem carried along, and one with the totals of each code."""
+    lines = [
+        problem_line(one.code, one.what, error.exit_code, file=one.file, row=one.row,
+                     column=one.column, hint=part.hint)
+        for part in error.parts or (error,) for one in part.problems
+    ]  # fmt: skip
+    totals = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
+    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code)})]
+
+
+def say_error(error: ClfevalError, *, verbose: bool = False) -> None:
+    """Say an error on standard error, and to the CI server that is to hear of it."""
+    note(*(error_lines(error) if as_json() else error.lines(verbose=verbose)))
+    if kind := last(sys.argv[1:], "--annotate"):
+        from clfeval.views.annotate import of_error
+
+        try:
+            annotate(kind, of_error(error), dry="--dry-run" in sys.argv)
+        except UsageError as other:
+            if str(other) != str(error):  # else it has just been said
+                note(*(error_lines(other) if as_json() else other.lines()))
+
+
+def say_bug(lines: Sequence[str], said: str) -> None:
+    """Say a bug: the traceback, and where to report it."""
+    if not as_json():
+        note(*lines, "", said)
+        return
+    what = lines[-1] if lines else "unknown"
+    note(problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines)))
+
+
+def gate_lines(result: Result) -> list[str]:
+    """Return a JSON line for each gate that was missed."""
+    missed = (str(gate) for gate in result.gates if not gate.passed)
+    return [problem_line("gate-missed", text, ExitCode.GATE_MISSED) for text in missed]
+
+
+def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:
+    """Tell a CI server: GitHub by lines of standard error, GitLab by a file; UsageError.
+
+    An unknown kind is refused where options are read. A dry run writes no file.
+    """
+    from clfeval.views.annotate import REPORT, github_lines, gitlab_report
+
+    if kind == "github":
+        note(*github_lines(findings))
+    elif kind == "gitlab" and not dry:
+        from clfeval.views.files import write_whole
+
+        write_whole(Path(REPORT), gitlab_report(findings))
+
+
+def usage_error(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:
+    """Return an error of the library that reads the command line as one of ours; None for others.
+
+    Known by what it can do: its class is no public name.
+    """
+    told = getattr(error, "format_message", None)
+    if told is None:
+        return None
+    context = getattr(error, "ctx", None)
+    hint = "; ".join(hints) or f"{context.command_path if context else 'clfeval'} --help"
+    return UsageError(Problem(" ".join(told().split()), "command-line"), hint=hint)

@@ -1,0 +1,39 @@
+"""Reading a history instead of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from clfeval.errors import bad_option
+from clfeval.history.options import History
+from clfeval.options import Option
+
+if TYPE_CHECKING:
+    from clfeval.result import Result
+
+
+def trend_of(
+    command: str, history: History, tables: Sequence[str], given: Mapping[str, Any],
+    beside: Sequence[Option],
+) -> tuple[str, Callable[[], Result], list[str]]:  # fmt: skip
+    """Return the name of its page, what makes the trend of a history, and the file it reads.
+
+    UsageError for what is about a table: a table, and whatever option of `beside` is given.
+    """
+    from clfeval.pages import HISTORY
+
+    name = history.history or ""
+    unsaid = ("None", "[]", "False")
+    flags = [one.flag for one in beside if str(given[one.name]) not in (*unsaid, str(one.default))]
+    if tables or flags:
+        what = f"--history shows lines of a file: leave {(*flags, *tables)[0]} out"
+        hint = f"a run adds its lines with --append {name} --label LABEL"
+        raise bad_option(what, hint)
+
+    def compute() -> Result:
+        from clfeval.api.history import trend
+
+        return trend(name, command, accept=history.accept, label=history.label)
+
+    return HISTORY, compute, [name]

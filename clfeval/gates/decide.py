@@ -1,0 +1,129 @@
+"""One value against one limit: exact at the limit, a drop as written in decimals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from clfeval.baseline.compare import Shift
+from clfeval.bounds import Severity
+from clfeval.limits import Limit
+from clfeval.measures.record import AIMS
+from clfeval.result import Cell, Estimate, Gate
+
+MISSING = "not_in_baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a gate says of itself before anything is judged.
+
+    shares: limits of the same drop as shares of the baseline's value; all must be exceeded.
+    """
+
+    limit: Limit
+    metric: str
+    best: str
+    severity: Severity
+    shares: Sequence[float] = ()
+    significant: bool = False
+
+    def gate(self, model: str | None, part: str | None) -> Gate:
+        """Return a gate that is not met."""
+        limit = self.limit
+        named = self.metric if limit.part == "value" else f"{self.metric}.{limit.part}"
+        said = None
+        if self.shares:
+            numbers = [] if limit.share else [repr(limit.limit)]
+            said = " and ".join([*numbers, *(f"{100 * share:.12g}%" for share in self.shares)])
+        number = 0.0 if limit.share else limit.limit
+        return Gate(limit.kind, named, model, number, None, False, severity=self.severity,
+                    slice=part, said=said)  # fmt: skip
+
+
+def held(asked: Judging, model: str | None, part: str | None, cell: Cell) -> Gate:
+    """Judge a value, or an end of its interval."""
+    gate, limit = asked.gate(model, part), asked.limit
+    value, reason = part_of(cell, limit.part.rpartition(".")[2])
+    if value is None:
+        return replace(gate, reason=reason or "undefined")
+    met = value >= limit.limit if limit.kind.endswith("-under") else value <= limit.limit
+    return _told(gate, value, met)
+
+
+def dropped(asked: Judging, model: str | None, part: str | None, moved: Shift) -> Gate:
+    """Judge how much worse a value is than the baseline's.
+
+    worse = old - new, or new - old where less is better; where the best lies between, how much
+    farther from it. Allowed: the limit, or the largest of it and the shares of the old value. As
+    written in decimals, for in binary .8 - .7 is a hair more than .1.
+    """
+    gate, limit = asked.gate(model, part), asked.limit
+    was, now = (part_of(cell, limit.part) for cell in (moved.old, moved.new))
+    if now[0] is None or was[0] is None:
+        return replace(gate, reason=MISSING if now[0] is not None else now[1] or "undefined")
+    before, after = Decimal(repr(was[0])), Decimal(repr(now[0]))
+    allowed = [] if limit.share else [Decimal(repr(limit.limit))]
+    if before.is_finite():
+        allowed += [Decimal(repr(share)) * abs(before) for share in asked.shares]
+    elif not allowed:
+        return replace(gate, reason="infinite")
+    most = max(allowed)
+    gate = replace(gate, limit=float(most))
+    if asked.best in AIMS:
+        before, after = (abs(one - AIMS[asked.best]) for one in (before, after))
+    worse = Decimal(0)
+    if before != after:
+        worse = before - after if asked.best == "max" else after - before
+    met = worse <= most
+    if asked.significant and not met:
+        low, high = moved.change.low, moved.change.high
+        if low is None or high is None:
+            return replace(gate, value=_finite(float(worse)), reason="no_interval")
+        if low <= 0 <= high:
+            return replace(gate, value=_finite(float(worse)), passed=True, reason="not_significant")
+    return _told(gate, float(worse), met)
+
+
+def part_of(cell: Cell, part: str) -> tuple[float | None, str | None]:
+    """Return a value or a limit, infinite ones included; or None and why there is none."""
+    part = part if part in ("low", "high") else "value"
+    if isinstance(cell, Estimate):
+        number: float | None = getattr(cell, part)
+        endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(cell.reason))
+        if number is None and part == "value":
+            number = endless
+        elif number is None and part == "low" and cell.high is not None:
+            number = -math.inf  # an interval that lacks an end has none on that side
+        elif number is None and part == "high" and cell.low is not None:
+            number = math.inf
+        reason = cell.reason if part == "value" or endless is None else None
+        return number, reason or (None if number is not None else "no_interval")
+    if isinstance(cell, (int, float)):
+        return cell, None
+    return None, "undefined"
+
+
+def slack(gate: Gate) -> tuple[bool, float]:
+    """Return whether a gate is met, and by how much, to sort by."""
+    if gate.value is None:
+        endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(gate.reason))
+        if endless is None:
+            return gate.passed, -math.inf
+        value = endless
+    else:
+        value = gate.value
+    return gate.passed, value - gate.limit if gate.kind.endswith("-under") else gate.limit - value
+
+
+def _told(gate: Gate, value: float, met: bool) -> Gate:
+    if math.isfinite(value):
+        return replace(gate, value=value, passed=met)
+    # what is beyond every number is judged as that, and named by a reason
+    return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,161 @@
+"""What gates look at: cells of the whole table and of slices, by what limits call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+
+from clfeval import COMMANDS
+from clfeval.baseline.compare import labelled, name_of
+from clfeval.bounds import PARTS
+from clfeval.errors import UsageError, listing, suggestion
+from clfeval.limits import Limit
+from clfeval.measures.catalog import at_cut, find_measure, same_measure
+from clfeval.pages import page_of
+from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.schema import gated
+
+APART = "_difference"  # behind a measure: the model's value less the reference's
+Labelled = Mapping[str, Row]
+
+
+def whole_rows(result: Result) -> dict[str, Row]:
+    """Return the rows of the whole table by label, with what comparisons say of them."""
+    return _compared(result, labelled(result), None)
+
+
+def slice_rows(result: Result, part: str) -> dict[str, Row]:
+    """Return the same of one slice."""
+    return _compared(result, labelled(result, part), part)
+
+
+def slices_of(result: Result) -> list[str]:
+    """Return the names of the slices, in their order."""
+    rows = result.tables.get("models", ())
+    return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
+
+
+def named_slices(result: Result, limit: Limit) -> list[str]:
+    """Return the slices of a name, or of a pattern; UsageError where there are none."""
+    known, wanted = slices_of(result), str(limit.slices)
+    found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
+    if not found:
+        hint = suggestion(wanted, known) or f"slices: {listing(known)}"
+        if not known:
+            hint = "add --by COLUMN: without it a table has no slices"
+        raise UsageError.of(f"--{limit.kind}: no slice '{wanted}'", "unknown-slice", hint=hint)
+    return found
+
+
+def named_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
+    """Return the rows of a model, or of those that a pattern fits."""
+    found = {k: row for k, row in rows.items() if model in (k, name_of(row))}
+    found = found or {k: row for k, row in rows.items() if fnmatchcase(name_of(row), model)}
+    if not found:
+        names = list(dict.fromkeys(name_of(row) for row in rows.values()))
+        hint = suggestion(model, names) or f"models: {listing(names)}"
+        raise UsageError.of(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
+    return found
+
+
+def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str:
+    """Return what a limit is on: a cell of this name, or the only one with parameters."""
+    stem = limit.metric.removesuffix(APART)
+    end = limit.metric.removeprefix(stem)
+    for name in same_measure(stem):
+        if name + end in cells:
+            return name + end
+        found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
+        if len(found) > 1:
+            what = f"--{limit.kind}: '{limit.metric}' is several here"
+            raise UsageError.of(what, "bad-gate", hint=f"which: {listing(found)}")
+        if found:
+            return found[0]
+    known = [name for name, cell in cells.items() if is_number(cell)]
+    if limit.metric in known:
+        return limit.metric
+    what = f"--{limit.kind}: no metric '{limit.metric}'"
+    close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
+    close = close or (_no_reference(stem, known) if end else None)
+    close = close or at_cut(limit.metric) or _elsewhere(result.command, limit.metric)
+    close = close or suggestion(limit.metric, known) or f"metrics: {listing(known)}"
+    raise UsageError.of(what, "unknown-metric", hint=close)
+
+
+def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
+    """Yield the model, the slice and its gap; or the slices that lie farthest apart, and how far.
+
+    UsageError where the result has no such table, or nothing of this measure in it.
+    """
+    table = "slices" if limit.part.startswith("gap") else "extremes"
+    every = [row for row in result.tables.get(table, ()) if "gap" in row]
+    rows = [row for row in every if row["metric"] == metric]
+    if not rows:
+        hint = "only a report with --by COLUMN has them"
+        if every:
+            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row in every))}"
+            hint += f"; of others with --measure {limit.metric}"
+        what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
+        raise UsageError.of(what, "unknown-metric", hint=hint)
+    wanted = [] if limit.slices is None else named_slices(result, limit)
+    for row in rows:
+        if table == "extremes":
+            yield str(row["model"]), f"{row['largest']} less {row['smallest']}", row["gap"]
+        elif limit.slices is None or row["slice"] in wanted:
+            yield str(row["model"]), str(row["slice"]), row["gap"]
+
+
+def is_number(cell: Cell) -> bool:
+    """Tell whether a cell holds a number or an estimate."""
+    return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
+
+
+def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row]:
+    """Add how far each model lies from the reference, where there is one of each."""
+    found = dict(rows)
+    if result.parameters.get("reference") == "all-pairs":
+        return found
+    for table in ("comparisons", "run_comparisons", "slice_comparisons"):
+        for row in result.tables.get(table, ()):
+            label = str(row["model"])
+            if row.get("slice") != part or label not in found:
+                continue
+            more = {name: cell for name, cell in row.items() if name.endswith(APART)}
+            if "metric" in row:
+                more[f"{row['metric']}{APART}"] = row["difference"]
+            found[label] = {**found[label], **more}
+    return found
+
+
+def _no_reference(stem: str, known: list[str]) -> str | None:
+    """Say how to get the differences of a measure."""
+    if not {*same_measure(stem)} & {*known}:
+        return None
+    return f"add --reference MODEL, and --measure {stem} where it is not compared without"
+
+
+def _elsewhere(command: str, metric: str) -> str | None:
+    """Say which other commands have a measure that this one has not."""
+    names = {metric, *same_measure(metric)}
+    others = [n for n in COMMANDS if n != command and not names.isdisjoint(gated(page_of(n)))]
+    named = " and ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
+    return f"{command} has none; {named} can limit it" if others else None
+
+
+def _left_out(result: Result, metric: str) -> str | None:
+    """Say how to get a measure that this result has not, where it can be asked for."""
+    needs = {"measures": ("confusion",), "measure": ("confusion", "scores", "probabilities")}
+    measure = None if at_cut(metric) else find_measure(metric.partition(":")[0])
+    if measure is None or not any(
+        option in result.parameters and measure.needs in known for option, known in needs.items()
+    ):
+        return None
+    return f"it is left out of this result: add --measure {metric}"
+
+
+def _part_of(metric: str, known: list[str]) -> str | None:
+    """Suggest a part of a measure that is there: `.low` for `.lo`."""
+    name, dot, _ = metric.rpartition(".")
+    names = [one for one in same_measure(name) if one in known] if dot else []
+    parts = [f"{name}.{part}" for part in PARTS if names]
+    return suggestion(metric, parts) or (f"its parts: {listing(parts)}" if parts else None)

@@ -1,0 +1,86 @@
+"""Gates on what a result rests on: how many rows, and whether a model may be the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from clfeval.errors import UsageError
+from clfeval.gates.looked import named_models, whole_rows
+from clfeval.limits import Gates
+from clfeval.result import Cell, Gate, Result, Row
+
+CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
+
+
+def enough_rows(result: Result, gates: Gates, slices: Iterable[str]) -> Iterator[Gate]:
+    """Yield a gate for the rows of the table, and for those of each slice that is judged."""
+    for name, least in gates.least:
+        kind = f"min-{name}"
+        if name not in result.summary:
+            what = f"--{kind}: a {result.command} counts no {name}"
+            raise UsageError.of(what, "bad-gate", hint="hold the table itself to it")
+        for part in (None, *slices):
+            rows = result.summary[name] if part is None else _rows_of(result, name, part)
+            value = rows if isinstance(rows, (int, float)) else None
+            reason = None if value is not None else "not_alike"
+            yield Gate(kind, name, None, least, value, value is not None and value >= least,
+                       reason, slice=part)  # fmt: skip
+
+
+def _rows_of(result: Result, name: str, part: str) -> float | None:
+    """Return how many rows a slice has, the fewest of any model; None where nobody knows."""
+    found: list[float] = []
+    for table in ("models", "slices"):
+        for row in result.tables.get(table, ()):
+            if row.get("slice") == part:
+                found += _counted(row, name)
+    if not found:  # of several classes
+        each: dict[Cell, float] = {}
+        for row in result.tables.get("confusion", ()):
+            positive = row["truth"] == result.parameters.get("positive")
+            if row["slice"] == part and (name == "rows" or positive):
+                each[row["model"]] = each.get(row["model"], 0) + cast("float", row["rows"])
+        found = [*each.values()]
+    return min(found, default=None)
+
+
+def _counted(row: Row, name: str) -> list[float]:
+    """Return what a row says of it: a number of its own, or cells added up."""
+    own = row.get(name)
+    if isinstance(own, (int, float)):
+        return [own]
+    cells = [row.get(cell) for cell in CELLS[name]]
+    known = [cell for cell in cells if isinstance(cell, (int, float))]
+    return [sum(known)] if len(known) == len(cells) else []
+
+
+def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
+    """Yield whether models are among those that may be the best by the measure that decides."""
+    best: Sequence[Row] = result.tables.get("best", ())
+    if models and (result.command != "report" or not best or "may_be_best" not in best[0]):
+        hint = "only a report of several models, with intervals, says who may be"
+        raise UsageError.of("--still-best: nobody knows who may be the best here", "bad-gate",
+                            hint=hint)  # fmt: skip
+    rows: Mapping[str, Row] = whole_rows(result)
+    for text in models:
+        which, colon, model = text.partition(":")
+        few = bool(colon) and which in ("any", "all") and text not in rows
+        lead = str(best[0]["metric"])
+        may = {row["model"]: row["may_be_best"] for row in best if row["metric"] == lead}
+        found = [
+            _stands(lead, name, may.get(name))
+            for name in named_models(rows, model if few else text, "still-best")
+        ]
+        yield from [_any(found)] if few and which == "any" else found
+
+
+def _any(found: Sequence[Gate]) -> Gate:
+    return replace(max(found, key=lambda gate: gate.passed), among=len(found))
+
+
+def _stands(lead: str, model: str, may: Cell) -> Gate:
+    known = isinstance(may, bool)
+    return Gate("still-best", lead, model, 1.0, float(bool(may)) if known else None, may is True,
+                None if known else "undefined")  # fmt: skip

@@ -1,0 +1,267 @@
+"""A line of a history: what one run found of one model, by itself, as JSON with sorted keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from typing import Any, TypeVar
+
+from clfeval.limits import PARTS
+from clfeval.result import Estimate, Result, Row
+
+# history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
+LINE_KIND = "clfeval.history"
+LINE_VERSION = 1
+LINE = f"{LINE_KIND}/{LINE_VERSION}"
+UNSIGNED = ("data", "stats", "clfeval")  # parts of a signature that are no settings
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class PastMeasure:
+    """A measure as an `Estimate` has it, with its standard error where the run had one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    se: float | None = None
+    reason: str | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval."""
+        return Estimate(self.value, self.low, self.high, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PastLine:
+    """What one run found of one model.
+
+    run: of a batch, its name. settings: the signature without what it says of the data. data: the
+    sha256 of the files. truth: the digest of ids and truth alone, which no model changes. rows,
+    positives: None where they are not the same for all models. gates: the measures that gates
+    name, and whether all of these were met.
+    """
+
+    command: str
+    label: str
+    model: str
+    settings: str = ""
+    version: str = ""
+    run: str | None = None
+    data: tuple[str | None, ...] = ()
+    truth: str | None = None
+    rows: float | None = None
+    positives: float | None = None
+    level: float | None = None
+    measures: Mapping[str, PastMeasure] = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What its row of the trend is called: the model, and the run it is of."""
+        return self.model if self.run is None else f"{self.run}: {self.model}"
+
+    def text(self) -> str:
+        """Return the line, its end included."""
+        return _dumped(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What stands under a label so far is what later lines of the command are held to."""
+
+    command: str
+    accepted: str
+
+    def text(self) -> str:
+        """Return the line, its end included."""
+        return _dumped(asdict(self))
+
+
+PastEntry = PastLine | Accepted
+
+
+def _dumped(said: Mapping[str, Any]) -> str:
+    found = {"schema": LINE, **said}
+    return json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def settings_of(signature: str) -> str:
+    """Return a signature without what it says of the data."""
+    parts = signature.split("|")
+    return "|".join(part for part in parts if part.partition(":")[0] not in UNSIGNED)
+
+
+def lines_of(
+    result: Result, label: str, rows: Mapping[str, Row], run: str | None = None
+) -> Iterator[PastLine]:
+    """Yield a line for each model of a result that is judged.
+
+    rows: those that speak for the models, as gates look at them. Measures are all cells with a
+    value, an interval or a reason; standard errors are those of its table of measures.
+    """
+    errors = {
+        (row["model"], row["metric"]): row["se"]
+        for row in result.whole("metrics")
+        if "model" in row and "se" in row
+    }
+    held: dict[str | None, dict[str, bool]] = {}
+    for gate in result.gates:
+        name = gate.metric
+        for part in PARTS:
+            name = name.removesuffix(f".{part}")
+        mine = held.setdefault(gate.model, {})
+        mine[name] = mine.get(name, True) and gate.passed
+    for model, row in rows.items():
+        found = {
+            name: PastMeasure(
+                cell.value, cell.low, cell.high, _number(errors, model, name), cell.reason
+            )
+            for name, cell in row.items()
+            if isinstance(cell, Estimate)
+        }
+        yield PastLine(
+            result.command, label, model, settings_of(result.signature), result.version, run,
+            tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
+            result.summary.get("positives"), result.parameters.get("level"), found,
+            held.get(model, {}),
+        )  # fmt: skip
+
+
+def _number(errors: Mapping[Any, Any], model: str, name: str) -> float | None:
+    """Return a standard error; none where it is infinite, which JSON has no word for."""
+    se = errors.get((model, name))
+    return se if isinstance(se, (int, float)) and isfinite(se) else None
+
+
+def parsed(text: str) -> PastEntry:
+    """Return what a line says; ValueError, in words, where it is none of ours or too new."""
+    try:
+        said = json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is no JSON: {error.msg} at column {error.colno}") from None
+    if not isinstance(said, dict):
+        raise ValueError("is no line of a history")
+    kind, _, number = str(said.get("schema", "")).partition("/")
+    if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
+        raise ValueError("is no line of a history: the key 'schema' is missing or foreign")
+    if int(number) > LINE_VERSION:
+        raise ValueError(f"{kind}/{number} is newer than this program's {LINE}")
+    if "accepted" in said:
+        return Accepted(_given(said, "command", _text), _given(said, "accepted", _text))
+    return PastLine(
+        command=_given(said, "command", _text),
+        label=_given(said, "label", _text),
+        model=_given(said, "model", _text),
+        settings=_given(said, "settings", _text, ""),
+        version=_given(said, "version", _text, ""),
+        run=_given(said, "run", _maybe(_text), None),
+        data=tuple(_given(said, "data", _list_of(_maybe(_text)), [])),
+        truth=_given(said, "truth", _maybe(_text), None),
+        rows=_given(said, "rows", _maybe(_finite), None),
+        positives=_given(said, "positives", _maybe(_finite), None),
+        level=_given(said, "level", _maybe(_finite), None),
+        measures=_given(said, "measures", _by_name(_measured)),
+        gates=_given(said, "gates", _by_name(_flag), {}),
+    )
+
+
+MISSING: Any = object()
+
+
+def _given(said: Mapping[str, Any], key: str, read: Callable[[Any], V], other: V = MISSING) -> V:
+    """Return the value of a key; another where older lines lack it; ValueError for wrong ones."""
+    if key not in said:
+        if other is MISSING:
+            raise ValueError(f"lacks the key '{key}'")
+        return other
+    try:
+        return read(said[key])
+    except TypeError as error:
+        raise ValueError(f"'{key}' {error}") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"holds {word}, which is no number of JSON")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("is no text")
+    return value
+
+
+def _finite(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300:
+        raise TypeError("is no number, or out of bounds")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("is not true or false")
+    return value
+
+
+def _maybe(read: Callable[[Any], V]) -> Callable[[Any], V | None]:
+    return lambda value: None if value is None else read(value)
+
+
+def _list_of(read: Callable[[Any], V]) -> Callable[[Any], list[V]]:
+    def each(value: Any) -> list[V]:
+        if not isinstance(value, list):
+            raise TypeError("is no list")
+        return [read(one) for one in value]
+
+    return each
+
+
+def _by_name(read: Callable[[Any], V]) -> Callable[[Any], dict[str, V]]:
+    def each(value: Any) -> dict[str, V]:
+        if not isinstance(value, dict):
+            raise TypeError("is no mapping")
+        found = {}
+        for name, one in value.items():
+            try:
+                found[name] = read(one)
+            except TypeError as error:
+                raise TypeError(f"of '{name}' {error}") from None
+        return found
+
+    return each
+
+
+def _measured(value: Any) -> PastMeasure:
+    if not isinstance(value, dict):
+        raise TypeError("is no mapping")
+    numbers = {key: _maybe(_finite)(value.get(key)) for key in ("value", "low", "high", "se")}
+    return PastMeasure(**numbers, reason=_maybe(_text)(value.get("reason")))
+
+
+def as_result(lines: Mapping[str, PastLine]) -> Result:
+    """Return lines of one run, by model, as a saved result that holds what they know.
+
+    Its table `models` has the measures of each model, `metrics` their standard errors too.
+    """
+    first = next(iter(lines.values()))
+    models: list[Row] = [
+        {"model": name, **{measure: one.estimate for measure, one in line.measures.items()}}
+        for name, line in lines.items()
+    ]
+    metrics: list[Row] = [
+        {"model": name, "metric": measure, "value": one.estimate, "se": one.se}
+        for name, line in lines.items()
+        for measure, one in line.measures.items()
+    ]
+    return Result(
+        command=first.command, signature=first.settings, inputs=(), version=first.version,
+        parameters={} if first.level is None else {"level": first.level},
+        summary={"rows": first.rows, "positives": first.positives},
+        tables={"models": models, "metrics": metrics}, truth=first.truth,
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""How a history reads: what moved, what changed when, the lines of the leading measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clfeval.result import Cell, Result, Row, estimate, value_of
+from clfeval.schema import Axis, Chart, Column, Mark, Page, Series, Shown, Sign, Source, Table, of
+from clfeval.words import many
+
+VERDICTS = (
+    "worse", "better", "changed", "not told apart", "the same", "undefined", "other settings",
+    "new",
+)  # fmt: skip
+LAST = 4  # labels that are shown whatever happened at them
+MOVES = 8  # changes that are shown
+CURVES = 8  # models of a chart
+TABLES = (
+    Table("changes", (
+        *of("text", "model measure"), *of("text?", "reference"), *of("estimate", "old new change"),
+        *of("p?", "p q"), Column("verdict", "text", among=VERDICTS), *of("text?", "since cause"),
+    ), when=""),
+    Table("events", of("text", "label model changed"), when=""),
+    Table("history", (
+        *of("text", "label model measure"), *of("estimate", "value"), *of("number?", "se"),
+        *of("estimate", "change"), Column("marks", "text*"), *of("flag", "accepted"),
+        *of("flag?", "met"),
+    ), when=""),
+)  # fmt: skip
+GLOSSARY = {
+    "reference": "the label whose line this is beside: the accepted one, else the one before",
+    "old": "the value there", "new": "the value at the last label",
+    "changes.change": "new less old, with the interval of two independent samples",
+    "history.change": "the change from the line before, with the interval of two independent "
+    "samples",
+    "q": "p by Benjamini and Hochberg's rule over all models and measures that no gate names",
+    "since": "the label from which on the lines fall best into two means",
+    "cause": "what changed at that label: the rows, the model, the settings",
+    "changed": "rows: truth or ids are others; model: the rows are the same and values are others",
+    "marks": "what changed since the line before: rows, model, settings",
+    "accepted": "the line that later ones are held to", "met": "whether the gates on it were met",
+}  # fmt: skip
+
+
+def headline(result: Result) -> list[str]:
+    """Say whose lines they are."""
+    name, of_ = result.inputs[0].name, result.parameters["of"]
+    labels, models = result.summary["labels"], result.summary["models"]
+    return [f"History of {of_} in {name}: {many(labels, 'label')}, {many(models, 'model')}"]
+
+
+def _moved(result: Result) -> Sequence[Row]:
+    """Return the changes of leading measures, and those that are told apart, in their order."""
+    leading = result.parameters["leading"]
+    rows = [
+        row
+        for row in result.tables["changes"]
+        if row["measure"] in leading or row["verdict"] in VERDICTS[:2]
+    ]
+    return sorted(rows, key=lambda row: VERDICTS.index(str(row["verdict"])))
+
+
+def _lines(result: Result) -> list[Row]:
+    """Return a row for each label and model, with a column for each leading measure.
+
+    Of many labels those where something changed or was accepted, and the last.
+    """
+    found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
+    for row in result.tables["history"]:
+        line = found.setdefault((row["label"], row["model"]), {
+            "label": row["label"], "model": row["model"], "marks": _said(row),
+        })  # fmt: skip
+        line[str(row["measure"])] = row["value"]
+    labels = list(dict.fromkeys(label for label, _ in found))
+    last = set(labels[-LAST:])
+    return [line for line in found.values() if line["marks"] or line["label"] in last]
+
+
+def _said(row: Row) -> str:
+    """Return what changed at a line, and whether it was accepted."""
+    marks = row["marks"] if isinstance(row["marks"], list) else []
+    return ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
+
+
+def _plain(rows: Sequence[Row]) -> Sequence[Sign]:
+    """Mark no row: none is the best of its table."""
+    return [""] * len(rows)
+
+
+def shown(result: Result, _: int) -> Iterator[Shown]:
+    """Show what moved, then the lines."""
+    if rows := _moved(result):
+        yield Shown(
+            "changes", "What moved at the last label",
+            "model measure change verdict since cause old new q reference", rows, rank="asked",
+            lead="change", most=MOVES, places=_plain(rows),
+            legend=("change", "q", "since", "cause"), total=len(result.tables["changes"]),
+        )  # fmt: skip
+    lines, leading = _lines(result), result.parameters["leading"]
+    columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}
+    columns |= {measure: measure for measure in leading}
+    title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
+        "Lines where something changed, and the last"
+    )  # fmt: skip
+    yield Shown(
+        "history", title, columns, lines, rank="main",
+        places=_plain(lines), lead=leading[0] if leading else "", legend=("marks",),
+        more="--format csv --table history",
+    )  # fmt: skip
+    if result.tables["events"]:
+        yield Shown("events", "What changed when", "label model changed", legend=("changed",))
+
+
+def charts(result: Result) -> Iterator[Chart]:
+    """Yield the leading measures over the labels, a line for each model."""
+    labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
+    if len(labels) < 2:
+        return
+    for place, measure in enumerate(result.parameters["leading"]):
+        points: dict[str, list[tuple[float, float]]] = {}
+        for row in result.tables["history"]:
+            value = value_of(estimate(row["value"]))
+            if row["measure"] == measure and value is not None:
+                at = float(labels.index(str(row["label"])) + 1)
+                points.setdefault(str(row["model"]), []).append((at, value))
+        series = tuple(Series(name, (tuple(found),)) for name, found in points.items())[:CURVES]
+        marks = {str(row["label"]): str(row["changed"])[0].upper()
+                 for row in result.tables["events"]}  # fmt: skip
+        yield Chart(
+            "lines", f"{measure} over labels",
+            Axis(f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
+                 ends=(1.0, float(len(labels)))),
+            Axis(), series,
+            tuple(Mark(letter, float(labels.index(label) + 1)) for label, letter in marks.items()),
+            left=len(points) - len(series), name="trend", rank="detail" if place else "main",
+        )  # fmt: skip
+
+
+PAGE = Page("history", TABLES, headline, shown, charts, plots=("trend",), glossary=GLOSSARY)

@@ -1,0 +1,111 @@
+"""From the lines of a history to the Result of its trend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval import __version__
+from clfeval.baseline.compare import BETTER, MOVED, WORSE, difference
+from clfeval.history.file import Past
+from clfeval.history.line import PastLine
+from clfeval.pages import HISTORY, page_of
+from clfeval.result import Estimate, InputFile, Result, Row
+from clfeval.schema import gated
+from clfeval.trend.judge import LEVEL, changes_of, marks_of
+from clfeval.trend.said import trend_answer
+
+LEADING = 3  # measures that are shown, where fewer are gated or moved
+MOST = 6  # of them
+
+
+def trend_result(past: Past, command: str) -> Result:
+    """Return how measures moved over the lines of a command.
+
+    Tables: `changes` of the last label from the accepted line of each model, else from the line
+    before; `events`, where rows, models or settings changed; `history`, a row for each label, model
+    and measure, with its change from the line before.
+    """
+    lines = past.of(command)
+    labels = list(dict.fromkeys(line.label for line in lines))
+    series: dict[str, list[PastLine]] = {}
+    for line in sorted(lines, key=lambda line: labels.index(line.label)):
+        series.setdefault(line.name, []).append(line)
+    accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
+    marks = {
+        (line.name, line.label): mark
+        for mine in series.values()
+        for line, mark in zip(mine, marks_of(mine), strict=True)
+    }
+    order = _in_order(command, series)
+    changes = changes_of(series, accepted, labels[-1])
+    place = {name: i for i, name in enumerate(order)}
+    changes.sort(key=lambda row: place.get(str(row["measure"]), len(place)))
+    ordered = [line for label in labels for mine in series.values() for line in mine
+               if line.label == label]  # fmt: skip
+    events: list[Row] = [
+        {"label": line.label, "model": line.name, "changed": what}
+        for line in ordered
+        for what in marks[line.name, line.label]
+    ]
+    leading = _leading(order, series, changes)
+    held = {one.label for one in accepted.values()}
+    return Result(
+        command=HISTORY,
+        signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
+        inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),
+        parameters={
+            "of": command, "accepted": [label for label in labels if label in held],
+            "last": labels[-1], "level": next((o.level for o in reversed(lines) if o.level), LEVEL),
+            "leading": leading,
+        },
+        summary={"labels": len(labels), "models": len(series)},
+        tables={
+            "changes": changes, "events": events,
+            "history": list(_history(ordered, series, accepted, marks)),
+        },
+        answer=trend_answer(changes, events, series, accepted, labels),
+    )  # fmt: skip
+
+
+def _history(
+    lines: Sequence[PastLine], series: Mapping[str, Sequence[PastLine]],
+    accepted: Mapping[str, PastLine], marks: Mapping[tuple[str, str], Sequence[str]],
+) -> Iterator[Row]:  # fmt: skip
+    """Yield a row for each line and measure."""
+    for line in lines:
+        mine = series[line.name]
+        place = mine.index(line)
+        before = mine[place - 1] if place else None
+        for measure, cell in line.measures.items():
+            change = Estimate(None, reason="first" if before is None else "not_in_both")
+            if before is not None and before.settings != line.settings:
+                change = Estimate(None, reason="other_settings")
+            elif before is not None and measure in before.measures:
+                change = difference(before.measures[measure].estimate, cell.estimate)
+            yield {
+                "label": line.label, "model": line.name, "measure": measure,
+                "value": cell.estimate, "se": cell.se, "change": change,
+                "marks": list(marks[line.name, line.label]),
+                "accepted": accepted.get(line.name) == line, "met": line.gates.get(measure),
+            }  # fmt: skip
+
+
+def _in_order(command: str, series: Mapping[str, Sequence[PastLine]]) -> list[str]:
+    """Return the measures that have a value at the end: as the page has them, then by name."""
+    ends = [lines[-1].measures.items() for lines in series.values()]
+    known = {name for end in ends for name, cell in end if cell.value is not None}
+    usual = [name for name in gated(page_of(command)) if name in known]
+    return list(dict.fromkeys([*usual, *sorted(known)]))
+
+
+def _leading(
+    order: Sequence[str], series: Mapping[str, Sequence[PastLine]], changes: Sequence[Row]
+) -> list[str]:
+    """Return the measures to be shown: what gates name, what moved, the first of all."""
+    gates = {name for lines in series.values() for name in lines[-1].gates}
+    moved = {row["measure"] for row in changes if row["verdict"] in (WORSE, BETTER, MOVED)}
+    first = [name for name in order if name in gates]
+    first += [name for name in order if name in moved and name not in first]
+    least = [name for name in order if name not in first][: max(LEADING - len(first), 0)]
+    return [*first[:MOST], *least]

@@ -1,0 +1,137 @@
+"""Annotations: what a CI server shows beside a file, of missed gates and of errors alike.
+
+github  workflow commands, `::error file=preds.csv,line=4,title=...::message`, a line each. The
+        runner reads them on both streams (its documentation names only stdout, which is the
+        result's); it shows ten errors and ten warnings of a step.
+        Source: docs.github.com, Workflow commands; escapes as in actions/toolkit, command.ts.
+gitlab  a Code Quality report, a JSON list that a job hands over as artifact.
+        Source: docs.gitlab.com, Code Quality report format.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+from clfeval.errors import ClfevalError, ExitCode
+from clfeval.result import Result
+from clfeval.views.outcome import FAILING
+from clfeval.words import plain
+
+Weight = Literal["error", "warning"]
+SHOWN = 10  # of each level, that GitHub shows of one step
+REPORT = "gl-code-quality-report.json"  # as the documentation of GitLab calls it
+ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to show: where it is, what it is called and what to say; its first line is short.
+
+    severity: GitLab's word. same: what stays the same while it is not mended.
+    """
+
+    level: Weight
+    code: str
+    text: str
+    file: str | None
+    row: int | None
+    severity: str
+    same: tuple[str, ...]
+
+
+def of_gates(result: Result, tables: Sequence[str]) -> list[Finding]:
+    """Return what is to be said of gates: those that were missed, and those that warn.
+
+    tables: the inputs as they were given; the first is where a gate's numbers come from.
+    """
+    file = next((_place(_first(name, result)) for name in tables), None)
+    found = []
+    for gate in result.gates:
+        if gate.state in (*FAILING, "warned"):
+            level: Weight = "error" if gate.failed else "warning"
+            same = (gate.kind, gate.metric, str(gate.model), repr(gate.limit))
+            severity = "major" if level == "error" else "minor"
+            found.append(Finding(level, gate.kind, plain(str(gate)), file, None, severity, same))
+    return found
+
+
+def of_error(error: ClfevalError) -> list[Finding]:
+    """Return what is to be said of an error: each problem, with the hint that goes with it."""
+    severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
+    found = []
+    for part in error.parts or (error,):
+        hint = f"\nhint: {plain(part.hint)}" if part.hint else ""
+        for one in part.problems:
+            column = f"column '{one.column}': " if one.column is not None else ""
+            text = f"{plain(f'{column}{one.what}')}{hint}"
+            file = one.file and _place(one.file)
+            same = (one.code, str(one.row), str(one.column), one.what)
+            found.append(Finding("error", one.code, text, file, one.row, severity, same))
+    return found
+
+
+def _first(name: str, result: Result) -> str:
+    """Return the first file of a pattern, where it can be told."""
+    first = os.path.join(os.path.dirname(name), next((one.name for one in result.inputs), ""))
+    return name if os.path.isfile(name) or not os.path.isfile(first) else first
+
+
+def _place(name: str) -> str | None:
+    """Return a file as a CI server knows it: below the folder it works in; None for no file."""
+    if name in ("-", "<stdin>"):
+        return None
+    below = os.path.relpath(name) if os.path.isabs(name) else os.path.normpath(name)
+    return name if below.startswith("..") else below.replace(os.sep, "/")
+
+
+def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield a workflow command for each finding, and in place of what is not shown how much it is.
+
+    No name in it begins a command of its own: a command ends with its line, and has no other.
+    """
+    total = Counter(one.level for one in findings)
+    said = Counter[Weight]()
+    for one in findings:
+        said[one.level] += 1
+        if said[one.level] == SHOWN < total[one.level]:
+            left = total[one.level] - SHOWN + 1
+            yield f"::{one.level} title=clfeval::{left:,} more {one.level}s; the log lists them"
+        elif said[one.level] <= SHOWN:
+            where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
+            given = (f"{key}={_property(str(v))}" for key, v in where.items() if v is not None)
+            yield f"::{one.level} {','.join(given)}::{_data(one.text)}"
+
+
+def _data(text: str) -> str:
+    """Escape a message, in which line ends may stand."""
+    lines = (plain(line).replace("%", "%25") for line in text.split("\n"))
+    return "%0A".join(lines)
+
+
+def _property(text: str) -> str:
+    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def gitlab_report(findings: Sequence[Finding]) -> str:
+    """Return the report: what is the same at another time has the same fingerprint, once each."""
+    times = Counter[tuple[str, ...]]()
+    listed = []
+    for one in findings:
+        path = one.file or ELSEWHERE
+        same = (path, *one.same)
+        times[same] += 1
+        told = json.dumps([*same, times[same]])
+        listed.append({
+            "description": one.text,
+            "check_name": f"clfeval/{one.code}",
+            "fingerprint": sha256(told.encode()).hexdigest()[:32],
+            "severity": one.severity,
+            "location": {"path": path, "lines": {"begin": one.row or 1}},
+        })  # fmt: skip
+    return json.dumps(listed, indent=1) + "\n"

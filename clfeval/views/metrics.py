@@ -1,0 +1,24 @@
+"""The metrics view: a number for each model and measure, for programs that compare such files."""
+
+from __future__ import annotations
+
+from clfeval.baseline.compare import labelled
+from clfeval.result import Cell, Result, dumps, value_of
+
+
+def as_metrics(result: Result) -> str:
+    """Return `{model: {measure: value}}` as JSON: what a gate can name, and only its numbers.
+
+    Values are unrounded and in the order of the result; a measure that is undefined or infinite is
+    left out, as `dvc metrics` takes nothing but numbers. Equal results give equal bytes.
+    """
+    models = {
+        label: {name: value for name, cell in row.items() if (value := _number(cell)) is not None}
+        for label, row in labelled(result).items()
+    }
+    lines = [f"{dumps(label)}: {dumps(measures)}" for label, measures in models.items()]
+    return "{\n  " + ",\n  ".join(lines) + "\n}\n" if lines else "{}\n"
+
+
+def _number(cell: Cell) -> float | None:
+    return None if isinstance(cell, bool) else value_of(cell)

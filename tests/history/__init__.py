@@ -1,0 +1,1 @@
+"""A history: its lines, its file under locks and kills, and what is told of it."""

@@ -1,0 +1,232 @@
+"""Adding lines: beside others that add, killed at any moment, with a full disk; all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clfeval.history.file import append, read_past
+from clfeval.history.line import Accepted
+from tests.history.lines import line, measured
+from tests.process.program import BIN, clfeval, environment, python
+
+WORDS = ("mars", "t.csv", "-q")
+ADDING = ("--append", "h.jsonl", "--label", "W1")
+
+
+def said(name: str = "h.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(text) for text in Path(name).read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_run_adds_a_line_for_each_model_after_its_gates() -> None:
+    done = clfeval("mars", "t.csv", *ADDING, "--fail-under", "a:recall=0.4")
+    assert (done.code, done.err.splitlines()[-1]) == (0, "wrote h.jsonl")
+    a, b = said()
+    assert [a["model"], b["model"], a["label"], a["command"]] == ["a", "b", "W1", "mars"]
+    assert (a["gates"], b["gates"]) == ({"recall": True}, {})
+    assert (a["rows"], a["positives"]) == (4, 2)
+    assert a["measures"]["recall"]["value"] == 1 / 2
+    assert a["truth"] == b["truth"]
+    assert a["truth"].startswith("ids:")
+    assert len(a["data"][0]) == 64
+
+
+def test_a_missed_gate_adds_its_line_and_says_so_there() -> None:
+    done = clfeval(*WORDS, *ADDING, "--fail-under", "recall=0.9")
+    assert done.code == 1
+    assert [one["gates"] for one in said()] == [{"recall": False}, {"recall": False}]
+
+
+def test_what_is_added_may_be_accepted_at_once() -> None:
+    assert clfeval(*WORDS, *ADDING, "--accept").code == 0
+    *_, last = said()
+    assert last == {"accepted": "W1", "command": "mars", "schema": "clfeval.history/1"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["report t.csv", "phidelta t.csv", "tune-jpt t.csv --prevalence 0.1",
+     "tune-jpt --counts 9,1,2,8", "mlcps m.csv"],
+)  # fmt: skip
+def test_every_command_with_models_can_add(command: str) -> None:
+    Path("m.csv").write_text("model,a,b,c\nx,.1,.2,.3\ny,.3,.4,.5\n", encoding="utf-8")
+    assert clfeval(*command.split(), "-q", *ADDING).code == 0
+    assert len(read_past("h.jsonl").lines) >= 1
+
+
+def test_a_dry_run_and_a_refused_table_add_nothing() -> None:
+    assert clfeval(*WORDS, *ADDING, "--dry-run").code == 0
+    Path("t.csv").write_text("truth,a\n1,1\n0,x\n", encoding="utf-8")
+    assert clfeval(*WORDS, *ADDING).code == 3
+    assert not Path("h.jsonl").exists()
+
+
+REFUSED = {
+    "no label": (("--append", "h.jsonl"), "--append keeps lines under a label: add --label ["),
+    "an empty label": (("--append", "h.jsonl", "--label", " "), "--label is empty ["),
+    "a label alone": (("--label", "a"), "--label names what is added to a history, or accepted"),
+    "accepting alone": (("--accept",), "--accept is about a history: add --append or --history ["),
+    "two histories": ((*ADDING, "--history", "h.jsonl"), "--append adds to a history and"),
+    "the table": (("--append", "t.csv", "--label", "a"), "--append 't.csv' is the table itself ["),
+    "a folder": (("--append", ".", "--label", "a"), "cannot append to '.': it is no regular"),
+    "no folder": (
+        ("--append", "no/h.jsonl", "--label", "a"),
+        "cannot append to 'no/h.jsonl': there is no folder 'no' [output]",
+    ),
+    "a device": (
+        ("--append", "/dev/null", "--label", "a"),
+        "cannot append to '/dev/null': it is no regular file [output]",
+    ),
+    "no history": (("--append", "bad.jsonl", "--label", "a"), "bad.jsonl:1: is no JSON: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_what_cannot_be_added_to_is_refused_before_computing(how: str) -> None:
+    Path("bad.jsonl").write_text("hello\n", encoding="utf-8")
+    words, message = REFUSED[how]
+    table = "t.csv" if how == "the table" else "gone.csv"  # nobody got as far as reading it
+    done = clfeval("mars", table, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(message)
+    assert not Path("h.jsonl").exists()
+
+
+FULL = """
+import os, errno, clfeval.history.file
+def full(handle): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+clfeval.history.file.os.fsync = full
+from clfeval.__main__ import main
+main()
+"""
+NARROW = """
+import resource, sys
+size = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+from clfeval.__main__ import main
+main()
+"""
+
+
+def test_a_full_disk_says_so_and_keeps_the_old() -> None:
+    append("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
+    old = Path("h.jsonl").read_bytes()
+    done = python(FULL, *WORDS, *ADDING)
+    assert (done.code, done.err) == (
+        2, "cannot append to 'h.jsonl': No space left on device [output]\n"
+    )  # fmt: skip
+    assert Path("h.jsonl").read_bytes() == old
+    assert sorted(os.listdir()) == ["h.jsonl", "t.csv"]
+
+
+def test_a_disk_that_takes_half_of_it_keeps_the_old() -> None:
+    pytest.importorskip("resource", reason="this system has no limits of file sizes")
+    append("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
+    old = Path("h.jsonl").read_bytes()
+    done = python(NARROW, str(len(old) + 100), *WORDS, *ADDING)
+    assert (done.code, done.err) == (2, "cannot append to 'h.jsonl': File too large [output]\n")
+    assert Path("h.jsonl").read_bytes() == old
+
+
+ADDER = """
+import sys
+from clfeval.history.file import append
+from clfeval.history.line import PastLine, PastMeasure
+who, times, lines = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+measures = {"auc": PastMeasure(.8, .7, .9)}
+print("ready", flush=True)
+for i in range(times):
+    append("h.jsonl", [PastLine("report", f"{who}-{i}", f"m{j}", measures=measures)
+                       for j in range(lines)])
+"""
+
+
+def adder(who: str, times: int, lines: int) -> subprocess.Popen[str]:
+    """Start a program that adds so many times so many lines."""
+    words = [sys.executable, "-c", ADDER, who, str(times), str(lines)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment())
+
+
+@pytest.mark.parametrize(
+    ("times", "lines"), [(1, 500), (25, 1), pytest.param(500, 1, marks=pytest.mark.slow)]
+)
+def test_eight_that_add_at_once_lose_no_line(times: int, lines: int) -> None:
+    programs = [adder(f"w{k}", times, lines) for k in range(8)]
+    codes = []
+    for program in programs:
+        with program:
+            program.communicate()
+        codes.append(program.returncode)
+    assert codes == [0] * 8
+    found = [(one["label"], one["model"]) for one in said()]
+    wanted = {(f"w{k}-{i}", f"m{j}") for k in range(8) for i in range(times) for j in range(lines)}
+    assert len(found) == 8 * times * lines
+    assert set(found) == wanted
+    blocks = [found[i : i + lines] for i in range(0, len(found), lines)]
+    assert all(len({label for label, _ in block}) == 1 for block in blocks)  # none torn apart
+
+
+def killed(program: subprocess.Popen[Any], seconds: float) -> bool:
+    """Kill a program after some time; False where it was done before."""
+    with program:
+        try:
+            program.wait(seconds)
+        except subprocess.TimeoutExpired:
+            program.send_signal(signal.SIGKILL)
+        program.communicate()
+    return program.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kills", [25, pytest.param(200, marks=pytest.mark.slow)])
+def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
+    rng = random.Random(16)
+    lines, died, whole = 7, 0, b""
+    for number in range(kills):
+        with adder(f"k{number}", 10**6, lines) as program:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "ready\n"
+            time.sleep(0.04 * rng.random())
+            program.send_signal(signal.SIGKILL)
+            program.communicate()
+        died += program.returncode == -signal.SIGKILL
+        now = Path("h.jsonl").read_bytes() if Path("h.jsonl").exists() else b""
+        assert now.startswith(whole)
+        fresh = [json.loads(text) for text in now[len(whole) :].splitlines()]
+        places = [(f"k{number}-{i // lines}", f"m{i % lines}") for i in range(len(fresh))]
+        assert [(one["label"], one["model"]) for one in fresh] == places
+        assert len(fresh) % lines == 0
+        whole = now
+    assert died == kills
+    append("h.jsonl", [Accepted("report", json.loads(whole.splitlines()[0])["label"])])
+    read_past("h.jsonl")
+    assert [name for name in os.listdir() if name.startswith(".clfeval-")] == []
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_command_that_is_killed_leaves_every_file_old_or_new(kills: int) -> None:
+    assert clfeval(*WORDS, "--save", "r.json", *ADDING).code == 0
+    lines = Path("h.jsonl").read_bytes()
+    result = Path("r.json").read_bytes()
+    words = [str(BIN / "clfeval"), *WORDS, "--save", "r.json", *ADDING]
+    began = time.monotonic()
+    subprocess.run(words, check=True, capture_output=True, env=environment())
+    takes = time.monotonic() - began
+    rng, died = random.Random(17), 0
+    for _ in range(kills):
+        Path("r.json").write_bytes(b"old")
+        Path("h.jsonl").write_bytes(lines)
+        out = subprocess.PIPE
+        program = subprocess.Popen(words, stdout=out, stderr=out, env=environment())
+        died += killed(program, takes * (0.5 + 0.6 * rng.random()))
+        assert Path("r.json").read_bytes() in (b"old", result)
+        assert Path("h.jsonl").read_bytes() in (lines, lines + lines)
+    assert died or kills < 50  # it depends on the machine how many were done before

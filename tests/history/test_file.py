@@ -1,0 +1,135 @@
+"""The file: places of what is wrong, repeated labels, acceptance, merges, what to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clfeval.baseline.compare import labelled
+from clfeval.errors import UsageError
+from clfeval.history.file import append, baseline_of, read_past
+from clfeval.history.line import Accepted, PastLine
+from tests.history.lines import line, measured, past
+
+A, B = measured(0.8, 0.02), measured(0.7, 0.02)
+
+
+def refused(name: str = "h.jsonl", **asked: str) -> str:
+    """Return what is said where a history is refused."""
+    with pytest.raises(UsageError) as caught:
+        baseline_of(name, asked.pop("command", "report"), **asked)
+    return str(caught.value)
+
+
+def test_every_broken_line_is_named_with_its_number() -> None:
+    append("h.jsonl", [line("W1", auc=A)])
+    whole = Path("h.jsonl").read_bytes()
+    newer = whole.replace(b"history/1", b"history/7")
+    Path("h.jsonl").write_bytes(whole + b"{\n" + b"\n  \n" + newer + b"\xff\n" + whole)
+    assert refused() == (
+        "h.jsonl:2: is no JSON: Expecting property name enclosed in double quotes at column 2 "
+        "[history]\n"
+        "h.jsonl:5: clfeval.history/7 is newer than this program's clfeval.history/1 [history]\n"
+        "h.jsonl:6: is no UTF-8 [history]\n"
+        "hint: remove the line, or take the file from git again"
+    )
+
+
+def test_the_marks_of_a_merge_are_known() -> None:
+    append("h.jsonl", [line("W1", auc=A)])
+    whole = Path("h.jsonl").read_bytes()
+    Path("h.jsonl").write_bytes(b"<<<<<<< ours\n" + whole + b"=======\n" + whole + b">>>>>>> b\n")
+    assert refused().endswith(
+        "hint: a merge left its marks: remove them, and keep the lines of both sides"
+    )
+
+
+def test_lines_of_both_sides_of_a_merge_are_read_in_any_order() -> None:
+    one, other = line("W1", auc=A).text(), line("W2", auc=B).text()
+    for text in (one + other, other + one):
+        Path("h.jsonl").write_text(text, encoding="utf-8")
+        assert {item.label for item in read_past("h.jsonl").lines} == {"W1", "W2"}
+
+
+def test_a_run_that_is_repeated_replaces_its_lines_in_their_place() -> None:
+    found = past([line("W1", auc=A), line("W2", auc=A), line("W1", auc=B)])
+    assert [(one.label, one.measures["auc"]) for one in found.lines] == [("W1", B), ("W2", A)]
+
+
+def test_what_was_accepted_stays_as_it_was_then() -> None:
+    found = past([line("W1", auc=A), Accepted("report", "W1"), line("W1", auc=B)])
+    (held,) = found.accepted.values()
+    assert held.measures["auc"] == A
+
+
+def test_the_last_acceptance_counts_and_needs_a_line_above() -> None:
+    found = past([line("W1", auc=A), line("W2", auc=B), Accepted("report", "W2"),
+                  Accepted("report", "W1")])  # fmt: skip
+    assert [one.label for one in found.accepted.values()] == ["W1"]
+    Path("h.jsonl").write_text(Accepted("report", "W9").text(), encoding="utf-8")
+    assert refused().startswith(
+        "h.jsonl:1: accepts 'W9', of which no line of report stands above [history]"
+    )
+
+
+def value(found: object, model: str) -> float | None:
+    return labelled(found)[model]["auc"].value  # type: ignore[arg-type,union-attr]
+
+
+def test_each_model_is_compared_with_its_last_accepted_line_else_its_last() -> None:
+    past([line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1"),
+          line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
+    found = baseline_of("h.jsonl", "report")
+    assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
+    found = baseline_of("h.jsonl", "report", label="W2")
+    assert [value(found, one) for one in ("rf", "svm", "new")] == [0.7, 0.7, 0.7]
+
+
+def test_what_is_not_there_is_said_with_what_is() -> None:
+    past([line("week-1", auc=A, run="one"), line("week-1", auc=A, run="two")])
+    assert refused() == (
+        "h.jsonl: holds several runs: 'one', 'two' [history]\nhint: name the one to compare with"
+    )
+    assert refused(run="tow") == ("h.jsonl: no run 'tow' [history]\nhint: did you mean 'two'?")
+    assert refused(run="one", label="week-2") == (
+        "h.jsonl: no label 'week-2' [history]\nhint: did you mean 'week-1'?"
+    )
+    assert refused(command="mars") == (
+        "h.jsonl: holds no line of mars, only of 'report' [history]\n"
+        "hint: clfeval mars TABLE --append h.jsonl --label LABEL adds the first"
+    )
+    assert refused("gone.jsonl") == "cannot read 'gone.jsonl': No such file or directory [history]"
+
+
+def test_a_last_line_without_its_end_is_ended_or_refused() -> None:
+    append("h.jsonl", [line("W1", auc=A)])
+    whole = Path("h.jsonl").read_bytes()
+    Path("h.jsonl").write_bytes(whole.rstrip(b"\n"))
+    append("h.jsonl", [line("W2", auc=A)])
+    assert [one.label for one in read_past("h.jsonl").lines] == ["W1", "W2"]
+    torn = whole + whole[: len(whole) // 2]
+    Path("h.jsonl").write_bytes(torn)
+    with pytest.raises(UsageError) as caught:
+        append("h.jsonl", [line("W2", auc=A)])
+    assert str(caught.value) == (
+        "h.jsonl:2: the last line is cut short [history]\n"
+        "hint: another program broke off while it wrote: remove line 2"
+    )
+    assert Path("h.jsonl").read_bytes() == torn
+
+
+def test_a_link_and_permissions_stay() -> None:
+    Path("real").mkdir()
+    append("real/h.jsonl", [line("W1", auc=A)])
+    Path("real/h.jsonl").chmod(0o640)
+    Path("h.jsonl").symlink_to("real/h.jsonl")
+    append("h.jsonl", [line("W2", auc=A)])
+    assert Path("h.jsonl").is_symlink()
+    assert Path("real/h.jsonl").stat().st_mode & 0o777 == 0o640
+    assert len(read_past("real/h.jsonl").lines) == 2
+
+
+def test_settings_of_several_models_are_kept_apart() -> None:
+    lines: list[PastLine] = [line("W1", auc=A), line("W1", "svm", auc=A, settings="other")]
+    assert [one.settings for one in past(lines).lines] == ["cmd:report|pos:1|level:0.95", "other"]

@@ -1,0 +1,117 @@
+"""A line: sorted keys, nothing but itself needed, refused in words where it is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from clfeval.history.line import Accepted, as_result, lines_of, parsed, settings_of
+from clfeval.result import Estimate, Gate, InputFile, Result
+from tests.history.lines import line, measured
+
+LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=measured(0.8, 0.02))
+RESULT = Result(
+    "report", "cmd:report|pos:1|data:11|stats:22|clfeval:0.1.0", (InputFile("t.csv", "ab", 9),),
+    {"level": 0.9}, {"rows": 9, "positives": 4},
+    {
+        "models": [
+            {"slice": None, "model": "a", "tp": 3, "roc_auc": Estimate(0.7, 0.6, 0.8),
+             "npv": Estimate(None, reason="no_negative_prediction")},
+            {"slice": "s=1", "model": "a", "tp": 1, "roc_auc": Estimate(0.1),
+             "npv": Estimate(None)},
+        ],
+        "metrics": [
+            {"slice": None, "model": "a", "metric": "roc_auc", "value": Estimate(0.7, 0.6, 0.8),
+             "se": 0.05},
+        ],
+    },
+    gates=(
+        Gate("fail-under", "roc_auc.low", "a", 0.5, 0.6, True),
+        Gate("fail-under", "roc_auc", "a", 0.75, 0.7, False),
+        Gate("fail-under", "net_benefit@t:t=0.1.low", "a", 0.0, 0.1, True),
+    ),
+    truth="ids:cc",
+)  # fmt: skip
+
+
+def test_a_line_says_itself_again() -> None:
+    assert parsed(LINE.text()) == LINE
+    assert parsed(Accepted("report", "W1").text()) == Accepted("report", "W1")
+
+
+def test_keys_are_sorted_and_the_line_ends() -> None:
+    text = LINE.text()
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    said = json.loads(text)
+    assert list(said) == sorted(said)
+    assert text == json.dumps(said, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def test_what_a_line_keeps_of_a_result() -> None:
+    (found,) = lines_of(RESULT, "W1", {"a": RESULT.tables["models"][0]})
+    assert found.settings == "cmd:report|pos:1"
+    assert (found.data, found.truth, found.rows, found.positives) == (("ab",), "ids:cc", 9, 4)
+    assert (found.level, found.version, found.run) == (0.9, RESULT.version, None)
+    assert list(found.measures) == ["roc_auc", "npv"]  # no count, and nothing of a slice
+    roc, npv = found.measures.values()
+    assert (roc.value, roc.low, roc.high, roc.se, roc.reason) == (0.7, 0.6, 0.8, 0.05, None)
+    assert (npv.value, npv.se, npv.reason) == (None, None, "no_negative_prediction")
+    assert found.gates == {"roc_auc": False, "net_benefit@t:t=0.1": True}  # one of two was missed
+
+
+def test_lines_are_a_result_to_compare_with() -> None:
+    found = as_result({"rf": LINE})
+    assert found.signature == settings_of(found.signature) == LINE.settings
+    assert found.tables["models"][0]["roc_auc"] == LINE.measures["roc_auc"].estimate
+    assert found.tables["metrics"][0]["se"] == 0.02
+    assert found.truth == "ids:aa"
+
+
+def test_an_older_line_may_lack_what_came_later() -> None:
+    said = {"schema": "clfeval.history/1", "command": "report", "label": "a", "model": "m"}
+    found = parsed(json.dumps({**said, "measures": {}}))
+    assert (found.truth, found.gates, found.run) == (None, {}, None)  # type: ignore[union-attr]
+    later = parsed(json.dumps({**json.loads(LINE.text()), "news": [1]}))
+    assert later == LINE
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "schema": (
+        "clfeval.history/2", "clfeval.history/2 is newer than this program's clfeval.history/1"
+    ),
+    "label": (3, "'label' is no text"),
+    "rows": ("9", "'rows' is no number, or out of bounds"),
+    "positives": (True, "'positives' is no number, or out of bounds"),
+    "data": ("x", "'data' is no list"),
+    "measures": ([], "'measures' is no mapping"),
+    "gates": ({"a": 1}, "'gates' of 'a' is not true or false"),
+    "truth": ([], "'truth' is no text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value", "words"), [(k, *v) for k, v in WRONG.items()])
+def test_a_wrong_value_is_named(key: str, value: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        parsed(json.dumps({**json.loads(LINE.text()), key: value}))
+
+
+BROKEN = {
+    "{": r"^is no JSON: .* at column \d+$",
+    "[1]": "^is no line of a history$",
+    "{}": "^is no line of a history: the key 'schema' is missing or foreign$",
+    '{"schema": "clfeval.result/1"}': "^is no line of a history: the key",
+    '{"schema": "clfeval.history/1"}': "^lacks the key 'command'$",
+    '{"schema": "clfeval.history/1", "x": NaN}': "^holds NaN, which is no number of JSON$",
+    "[" * 100_000: "^is nested too deep$",
+    '{"schema": "clfeval.history/1", "command": "a", "label": "b", "model": "c", "measures": '
+    '{"m": {"value": 1e999}}}': "^'measures' of 'm' is no number, or out of bounds$",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_is_no_line_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ValueError, match=BROKEN[text]):
+        parsed(text)

@@ -1,0 +1,236 @@
+"""Three baselines, one word: a table, a saved result, none yet; and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.process.program import clfeval, piped
+
+READ = ("--id", "id", "-q")
+HEAVY = ("--baseline", "then.csv", "--max-drop", "m:accuracy=0.05")
+
+
+def table(name: str, models: dict[str, Sequence[Any]], ids: Sequence[Any] | None = None) -> None:
+    """Write a table of 100 rows, the first 50 positive."""
+    ids = range(100) if ids is None else ids
+    lines = [",".join(["id", "truth", *models])]
+    for i, key in enumerate(ids):
+        lines.append(",".join(map(str, [key, int(i < 50), *(one[i] for one in models.values())])))
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def answers(*wrong: int) -> list[int]:
+    """Return answers that are the truth but in these rows."""
+    return [int(i < 50) ^ (i in wrong) for i in range(100)]
+
+
+def document(done: Any) -> dict[str, Any]:
+    assert done.err == "" or "Traceback" not in done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def change(found: dict[str, Any], model: str, measure: str) -> dict[str, Any]:
+    (row,) = [
+        row for row in found["tables"]["baseline"]
+        if (row["model"], row["measure"]) == (model, measure)
+    ]  # fmt: skip
+    return dict(row)
+
+
+def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    table("now.csv", {"m": answers(*range(3, 20))})
+    done = clfeval("report", "now.csv", *READ, "-f", "json", *HEAVY)
+    found = document(done)
+    row = change(found, "m", "accuracy")
+    # 10 of 100 wrong then, 17 now; rows 10 to 19 are newly wrong, 0 to 2 newly right
+    assert (row["old"]["value"], row["new"]["value"]) == (0.9, 0.83)
+    assert row["change"]["value"] == pytest.approx(-0.07)
+    assert row["paired"] is True
+    wrong = [one["id"] for one in found["tables"]["baseline_changes"]]
+    assert wrong == [str(i) for i in range(10, 20)]
+    (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
+    assert sentence.startswith("Beside then.csv, on the same 100 rows")
+    assert done.code == 1
+    assert "m: accuracy is worse than the baseline by 0.07, max-drop 0.05" in done.err
+    # the difference of one row: (newly right - newly wrong) / 100; of its mean of 100 rows the
+    # standard error is near sqrt((13/100 - .07**2) / 99), far from that of two tables of rows
+    width = row["change"]["high"] - row["change"]["low"]
+    assert width == pytest.approx(2 * 1.98 * np.sqrt((0.13 - 0.0049) / 99), rel=0.1)
+
+
+def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    table("now.csv", {"m": answers(*range(17))})  # 7 rows newly wrong, none newly right
+    assert clfeval("report", "then.csv", *READ, "--save", "then.json").code == 0
+    told = ("--max-drop", "m:accuracy=0.01", "--significant")
+    by_row = clfeval("report", "now.csv", *READ, "--baseline", "then.csv", *told)
+    assert by_row.code == 1
+    saved = clfeval("report", "now.csv", *READ, "--baseline", "then.json", *told, "-f", "json")
+    found = document(saved)
+    assert saved.code == 0
+    assert (found["gates"][0]["reason"], found["gates"][0]["passed"]) == ("not_significant", True)
+    assert change(found, "m", "accuracy")["paired"] is False
+    (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
+    assert "as of other rows" in sentence
+    assert "same" not in sentence
+
+
+def test_models_that_are_renamed_missing_and_in_another_order() -> None:
+    table("then.csv", {"a": answers(1), "b": answers(2, 60), "gone": answers(3, 4, 5)})
+    table("now.csv", {"c": answers(2, 60), "new": answers(*range(8)), "a": answers(1, 70)})
+    done = clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv")
+    found = document(done)
+    assert done.code == 0
+    verdicts = {row["model"]: row["verdict"] for row in found["tables"]["baseline"]
+                if row["measure"] == "accuracy"}  # fmt: skip
+    assert verdicts == {"c": "the same", "new": "new", "a": "not told apart", "gone": "gone"}
+    assert change(found, "a", "accuracy")["change"]["value"] == pytest.approx(-0.01)
+    notes = {one["code"]: one["message"] for one in found["warnings"]}
+    assert "'c was b'" in notes["baseline-renamed"]
+    assert notes["baseline-models"] == (
+        "models of the baseline that are gone: 'gone'; models that it has not: 'new'"
+    )
+    new = clfeval("report", "now.csv", *READ, "--baseline", "then.csv",
+                  "--max-drop", "new:accuracy=1")  # fmt: skip
+    assert (new.code, "not_in_baseline" in new.err) == (1, True)
+    gone = clfeval("report", "now.csv", *READ, "--baseline", "then.csv",
+                   "--max-drop", "gone:accuracy=1")  # fmt: skip
+    assert (gone.code, "no model 'gone'" in gone.err) == (2, True)
+
+
+def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    table("now.csv", {"m": answers(*range(20))}, ids=[*range(95), *range(200, 205)])
+    found = document(clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv"))
+    (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-rows"]
+    assert note == "paired changes are of the 95 rows of both: 5 of then.csv are gone, 5 are new"
+    row = change(found, "m", "accuracy")
+    # of the first 95 rows 10 are wrong then, 20 now
+    assert row["old"]["value"] == pytest.approx(85 / 95)
+    assert row["change"]["value"] == pytest.approx(-10 / 95)
+    assert "95 rows" in next(one["text"] for one in found["answer"] if one["code"] == "baseline")
+
+
+@pytest.mark.parametrize(("why", "ids", "words"), [
+    ("no model, or no id, is in both", range(500, 600), READ),
+    ("has no column of ids", range(100), ("--ignore", "id", "-q")),
+    ("no intervals are asked for", range(100), (*READ, "--interval", "none")),
+])  # fmt: skip
+def test_rows_that_cannot_be_joined_count_as_others_and_that_is_said(
+    why: str, ids: Sequence[int], words: tuple[str, ...]
+) -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    table("now.csv", {"m": answers(*range(20))}, ids=ids)
+    done = clfeval("report", "now.csv", *words, "-f", "json", "--baseline", "then.csv")
+    found = document(done)
+    (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-unpaired"]
+    assert why in note
+    assert not any(row["paired"] for row in found["tables"]["baseline"])
+
+
+def test_a_table_from_a_pipe_is_not_joined() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    text = Path("then.csv").read_bytes()
+    done = piped(text, "report", "-", *READ, "-f", "json", "--baseline", "then.csv")
+    assert "it came from a pipe" in done.out
+
+
+def test_a_truth_that_changed_is_refused_with_its_row() -> None:
+    table("then.csv", {"m": answers(1)})
+    table("now.csv", {"m": answers(2)})
+    text = Path("then.csv").read_text().replace("\n7,1,", "\n7,0,")
+    Path("then.csv").write_text(text)
+    done = clfeval("report", "now.csv", *READ, "--baseline", "then.csv")
+    assert (done.code, done.out) == (3, "")
+    assert "conflicting-truth" in done.err
+
+
+OTHERS = [
+    (("--positive", "0"), "pos 0 there, 1 here"),
+    (("--level", "0.9"), "level 0.9 there, 0.95 here"),
+    (("--threshold", "0.3"), "cut"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), OTHERS)
+def test_a_result_of_other_settings_is_refused_with_the_one_that_differs(
+    words: tuple[str, ...], said: str
+) -> None:
+    table("then.csv", {"m": [i / 100 for i in range(100)]})
+    assert clfeval("report", "then.csv", *READ, *words, "--save", "then.json").code == 0
+    done = clfeval("report", "then.csv", *READ, "--baseline", "then.json")
+    assert (done.code, done.out) == (2, "")
+    assert "the baseline was made with other settings" in done.err
+    assert said in done.err
+
+
+def test_another_seed_and_another_version_are_compared_and_a_newer_schema_is_not() -> None:
+    table("then.csv", {"m": answers(1, 2)})
+    clfeval("report", "then.csv", *READ, "--seed", "5", "--save", "then.json")
+    done = clfeval("report", "then.csv", *READ, "-f", "json", "--baseline", "then.json",
+                   "--max-drop", "accuracy=0")  # fmt: skip
+    assert done.code == 0
+    assert "seed 5 there, 0 here" in done.out
+    text = Path("then.json").read_text()
+    older = json.loads(text.replace("clfeval.result/1", "clfeval.result/0"))
+    del older["answer"], older["gates"][:]
+    Path("older.json").write_text(json.dumps(older))
+    kept = clfeval("report", "then.csv", *READ, "--baseline", "older.json", "--max-drop",
+                   "accuracy=0")  # fmt: skip
+    assert kept.code == 0
+    Path("newer.json").write_text(text.replace("clfeval.result/1", "clfeval.result/2"))
+    done = clfeval("report", "then.csv", *READ, "--baseline", "newer.json")
+    assert (done.code, done.out) == (2, "")
+    assert "schema clfeval.result/2 is newer than this program's" in done.err
+
+
+def test_no_baseline_yet_fails_or_is_skipped() -> None:
+    missing = ("--baseline", "none.csv", "--max-drop", "recall=0.1", "--fail-under", "a:recall=0")
+    done = clfeval("report", "t.csv", *READ, *missing, "--save", "now.json")
+    assert done.code == 1
+    assert "gate missed: none.csv: there is no such baseline" in done.err
+    assert Path("now.json").exists()
+    done = clfeval("report", "t.csv", *READ, *missing, "--baseline-missing", "skip")
+    assert done.code == 0
+    assert "there is no baseline 'none.csv'" in done.out
+    done = clfeval("report", "t.csv", *READ, "--baseline-missing", "skip")
+    assert (done.code, "add --baseline" in done.err) == (2, True)
+
+
+def test_thresholds_weights_and_slices_of_both_tables() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random(100).round(3)
+    extra = {"site": ["x", "y"] * 50, "w": [1, 2] * 50}
+    table("then.csv", {"m": scores, "n": scores[::-1], **extra})
+    table("now.csv", {"m": (scores * 0.9).round(4), "n": scores[::-1], **extra})
+    words = ("--by", "site", "--weight", "w", "--threshold", "m=0.4", "--threshold", "0.6")
+    done = clfeval("report", "now.csv", *READ, *words, "-f", "json", "--baseline", "then.csv",
+                   "--max-drop", "accuracy[site=*]=1", "--max-drop", "kappa=1")  # fmt: skip
+    found = document(done)
+    assert done.code == 0, done.err
+    assert change(found, "m", "kappa")["paired"]
+    assert change(found, "n", "accuracy")["change"]["value"] == 0
+    assert change(found, "m", "roc_auc")["change"]["value"] == 0  # the order is as it was
+    right = [(y == (s >= 0.4)) * w for y, s, w in zip([1] * 50 + [0] * 50, scores, [1, 2] * 50,
+                                                      strict=True)]  # fmt: skip
+    assert change(found, "m", "accuracy")["old"]["value"] == pytest.approx(sum(right) / 150)
+
+
+@pytest.mark.parametrize("command", ["mars", "phidelta", "mlcps"])
+def test_every_command_takes_a_table(command: str) -> None:
+    table("then.csv", {"m": answers(*range(10)), "n": answers(1, 60, 61)})
+    table("now.csv", {"m": answers(*range(20)), "n": answers(1, 60, 62)})
+    words = ("--from", "predictions") if command == "mlcps" else ()
+    done = clfeval(command, "now.csv", *READ, *words, "-f", "json", "--baseline", "then.csv")
+    found = document(done)
+    assert done.code == 0, done.err
+    paired = {row["measure"] for row in found["tables"]["baseline"] if row["paired"]}
+    assert ("recall" in paired) == (command == "mars")

@@ -1,0 +1,207 @@
+"""The recipes of the guide to continuous integration, run as they stand where that is possible."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clfeval.views.annotate import REPORT
+from tests.conftest import ROOT
+from tests.process.program import BIN, NEEDS_BASH, Done, environment, shell
+
+GUIDE = (ROOT / "clfeval" / "guide" / "ci.md").read_text(encoding="utf-8")
+SCORES = ROOT / "fixtures" / "breast-cancer" / "scores.csv"
+MARKER = re.compile(r"<!-- clfeval:report [0-9a-f]{8} -->")
+# one of its own: it brings many packages (make dvc)
+DVC = next(
+    filter(None, (shutil.which("dvc", path=str(BIN / ".." / "dvc" / "bin")), shutil.which("dvc"))),
+    None,
+)
+NEEDS_MAKE = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+NEEDS_DVC = pytest.mark.skipif(DVC is None, reason="dvc is not installed: make dvc")
+NEEDS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+pytestmark = NEEDS_BASH
+
+
+def recipe(heading: str, language: str) -> str:
+    """Return the first block of a language below a heading."""
+    section = GUIDE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    found = re.search(rf"```{language}\n(.*?)```\n", section, re.DOTALL)
+    assert found, (heading, language)
+    return found[1]
+
+
+@pytest.fixture(autouse=True)
+def predictions(folder: Path) -> None:
+    """The table that every recipe is about."""
+    shutil.copy(SCORES, "preds.csv")
+
+
+def spoilt() -> None:
+    """Turn the scores around, so that every model misses its gate."""
+    head, *rows = SCORES.read_text().splitlines()
+    swapped = {"malignant": "benign", "benign": "malignant"}
+    turned = [re.sub("malignant|benign", lambda found: swapped[found[0]], row) for row in rows]
+    Path("preds.csv").write_text("\n".join([head, *turned]) + "\n")
+
+
+def commands(steps: Iterator[str]) -> list[str]:
+    return [step for step in steps if step.startswith("clfeval ")]
+
+
+def github_steps() -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = yaml.safe_load(recipe("GitHub Actions", "yaml"))["jobs"]["gate"][
+        "steps"
+    ]
+    return steps
+
+
+def test_the_step_of_github_accepts_and_refuses() -> None:
+    (command,) = commands(step.get("run", "") for step in github_steps())
+    done = shell(command)
+    assert (done.code, done.err) == (0, "")
+    assert MARKER.match(Path("report.md").read_text())
+    assert "<failure" not in Path("gates.xml").read_text()
+    spoilt()
+    missed = shell(command)
+    assert missed.code == 1
+    lines = [line for line in missed.err.splitlines() if line.startswith("::error file=preds.csv,")]
+    assert len(lines) == 6  # models
+    assert Path("gates.xml").read_text().count("<failure") == 6
+
+
+GH = """#!/bin/sh
+echo "$*" >> calls
+case "$*" in *--paginate*) cat found 2> /dev/null ;; esac
+true
+"""
+
+
+@pytest.mark.parametrize("before", [None, "41\n57\n"])
+def test_the_bot_writes_a_comment_once_and_then_replaces_it(before: str | None) -> None:
+    *_, last = github_steps()
+    (command,) = commands(step.get("run", "") for step in github_steps())
+    assert shell(command).code == 0
+    Path("bin").mkdir()
+    Path("bin/gh").write_text(GH)
+    Path("bin/gh").chmod(0o755)
+    if before:
+        Path("found").write_text(before)
+    done = shell(
+        f"PATH=$PWD/bin:$PATH; set -e -o pipefail\n{last['run']}",
+        GITHUB_STEP_SUMMARY="summary.md", COMMENTS="all", COMMENT="one",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert Path("summary.md").read_text() == Path("report.md").read_text()
+    asked, wrote = Path("calls").read_text().splitlines()
+    assert "startswith(env.MARKER)" in asked
+    method, place = ("PATCH", "one/41") if before else ("POST", "all")
+    assert wrote == f"api --method {method} {place} -F body=@report.md"
+
+
+def test_the_job_of_gitlab_leaves_its_artifacts() -> None:
+    job = yaml.safe_load(recipe("GitLab", "yaml"))["models"]
+    (command,) = commands(iter(job["script"]))
+    artifacts = [*job["artifacts"]["paths"], *job["artifacts"]["reports"].values()]
+    assert REPORT in artifacts
+    for turn, code in ((lambda: None, 0), (spoilt, 1)):
+        turn()
+        assert shell(command).code == code
+        assert all(Path(name).is_file() for name in artifacts)
+        assert len(json.loads(Path(REPORT).read_text())) == 6 * code
+    assert job["artifacts"]["when"] == "always"  # a missed gate is when they are read
+
+
+@NEEDS_MAKE
+def test_the_makefile_holds_new_predictions_to_the_accepted_ones() -> None:
+    Path("Makefile").write_text(recipe("Makefile", "make"))
+    first = shell("make gate")
+    assert first.code == 0, first.err
+    assert MARKER.match(Path("report.md").read_text())
+    accepted = Path("accepted.json").read_bytes()
+    spoilt()
+    worse = shell("make gate")
+    assert worse.code == 2  # that of make
+    assert "roc_auc is worse than the baseline by" in worse.err
+    assert Path("accepted.json").read_bytes() == accepted
+    assert json.loads(Path("report.json").read_text())["passed"] is False
+    assert shell("make accept && make gate").code == 0
+    assert Path("accepted.json").read_bytes() != accepted
+
+
+@pytest.mark.parametrize(("change", "code", "said"), [
+    ("true", 0, "accepted"),
+    ("spoil", 1, "a gate was missed:"),
+    ("echo 's999,benign,x' >> preds.csv", 3, "the predictions cannot be used:"),
+    ("rm preds.csv", 3, "the predictions cannot be used:"),
+])  # fmt: skip
+def test_the_plain_pipeline_tells_its_cases_apart(change: str, code: int, said: str) -> None:
+    if change == "spoil":
+        spoilt()
+    else:
+        assert shell(change).code == 0
+    done = shell(recipe("A plain pipeline", "bash"))
+    first, *problems = done.out.splitlines()
+    assert (done.code, first) == (code, said)
+    read = [json.loads(line) for line in problems]
+    assert bool(read) == bool(code)
+    assert {one["exit_code"] for one in read} <= {code}
+
+
+def dvc(*words: str) -> Done:
+    assert DVC is not None
+    path = f"{BIN}:{environment()['PATH']}"
+    named = {"DVC_NO_ANALYTICS": "1", "PATH": path, "HOME": str(Path.cwd())}
+    named |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER")
+              for what in ("NAME", "EMAIL")}  # fmt: skip
+    done = subprocess.run([DVC, *words] if words[0] != "git" else words, env=environment(**named),
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@NEEDS_DVC
+@NEEDS_GIT
+def test_dvc_reads_the_numbers_and_the_curves() -> None:
+    assert dvc("git", "init", "-q").code == 0
+    assert dvc("init", "-q").code == 0
+    Path("dvc.yaml").write_text(recipe("DVC", "yaml"))
+    Path(".dvc/plots").mkdir()
+    Path(".dvc/plots/models.json").write_text(recipe("DVC", "json"))
+    first = dvc("repro")
+    assert first.code == 0, first.err
+    numbers = json.loads(Path("eval.metrics.json").read_text())
+    shown = json.loads(dvc("metrics", "show", "--json").out)
+    assert shown[""]["data"]["eval.metrics.json"]["data"] == numbers
+    assert dvc("git", "add", "-A").code == 0
+    assert dvc("git", "commit", "-q", "-m", "first").code == 0
+    lines = Path("preds.csv").read_text().splitlines(keepends=True)
+    Path("preds.csv").write_text("".join(lines[:200]))
+    assert dvc("repro").code == 0
+    later = json.loads(Path("eval.metrics.json").read_text())
+    diff = json.loads(dvc("metrics", "diff", "--json").out)["eval.metrics.json"]
+    for model in ("svm", "tree"):
+        found = diff[f"{model}.roc_auc"]
+        old, new = numbers[model]["roc_auc"], later[model]["roc_auc"]
+        assert (found["old"], found["new"]) == (old, new)
+        assert found["diff"] == pytest.approx(new - old)
+    plots = dvc("plots", "show", "curves.csv", "--show-vega")
+    assert plots.code == 0, plots.err
+    drawn = json.loads(plots.out)
+    assert drawn["encoding"]["color"]["field"] == "model"
+    assert (drawn["encoding"]["x"]["field"], drawn["encoding"]["y"]["field"]) == (
+        "fpr", "sensitivity",
+    )  # fmt: skip
+    points = drawn["data"]["values"]
+    assert {point["model"] for point in points} == {*later}
+    assert all(0 <= float(p["fpr"]) <= 1 and 0 <= float(p["sensitivity"]) <= 1 for p in points)
+    assert dvc("plots", "diff", "HEAD").code == 0
+    assert "svm" in Path("dvc_plots/index.html").read_text()

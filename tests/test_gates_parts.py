@@ -1,0 +1,291 @@
+"""Gates on slices, gaps, shares of a drop, rows, and who may be the best; warnings; any and all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.gates import judge
+from clfeval.limits import Gates, Limit, parse_limit
+from clfeval.options import taken
+from clfeval.result import Estimate, Gate, Result
+
+SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
+
+
+def row(model: str, part: str | None = None, **cells: Any) -> dict[str, Any]:
+    """A row of a model: recall 0.8 of 10 positive rows and 20 in all, unless told."""
+    counts = {"tp": 8, "fn": 2, "fp": 1, "tn": 9}
+    return {"slice": part, "model": model, **counts, "recall": Estimate(0.8, 0.7, 0.9), **cells}
+
+
+def result(*rows: dict[str, Any], command: str = "report", **tables: Any) -> Result:
+    summary = {"rows": 40, "positives": 20, "negatives": 20}
+    return Result(command, SETTINGS, (), {"positive": "1"}, summary, {"models": rows, **tables})
+
+
+SLICED = result(
+    row("rf"), row("svm"),
+    row("rf", "site=a", recall=Estimate(0.9, 0.8, 0.95)),
+    row("svm", "site=a", recall=Estimate(0.85, 0.7, 0.9)),
+    row("rf", "site=b", recall=Estimate(0.6, 0.5, 0.7), tp=3, fn=2),
+    row("svm", "site=b", recall=Estimate(0.7, 0.6, 0.8), tp=4, fn=1),
+    row("rf", "sex=f", recall=Estimate(None, reason="no_positive_truth"), tp=0, fn=0),
+    row("svm", "sex=f", recall=Estimate(None, reason="no_positive_truth"), tp=0, fn=0),
+)  # fmt: skip
+
+
+def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **more: Any) -> Any:
+    given = taken(Gates, {**more, "max_drop": texts if kind == "max-drop" else ()})
+    return list(judge(of, [parse_limit(kind, text) for text in texts], baseline, given).gates)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("recall[site=a]=.8", Limit("fail-under", "recall", "value", None, 0.8, "site=a")),
+        ("rf:recall[*].low=.8", Limit("fail-under", "recall", "low", "rf", 0.8, "*")),
+        ("recall[t=10:30]=1", Limit("fail-under", "recall", "value", None, 1, "t=10:30")),
+        ("tree [1]:recall[s=[x]].high=1",
+         Limit("fail-under", "recall", "high", "tree [1]", 1, "s=[x]")),
+        ("f_beta:beta=2[s=a].low=.5",
+         Limit("fail-under", "f_beta:beta=2", "low", None, 0.5, "s=a")),
+        ("any:recall=.8", Limit("fail-under", "recall", "value", None, 0.8, any=True)),
+        ("any:rf*:recall.gap.low=-.1",
+         Limit("fail-under", "recall", "gap.low", "rf*", -0.1, any=True)),
+        ("all:any:recall=.8", Limit("fail-under", "recall", "value", "any", 0.8)),
+        ("recall.extremes.high=.1", Limit("fail-under", "recall", "extremes.high", None, 0.1)),
+    ],
+)  # fmt: skip
+def test_parsing(text: str, limit: Limit) -> None:
+    assert parse_limit("fail-under", text) == limit
+
+
+@pytest.mark.parametrize("text", ["recall[]=1", "recall[a=1", "recall[a]low=1", "[a]=1", "any:=1",
+                                  "recall[a].mid=1", "recall=5%"])  # fmt: skip
+def test_what_is_no_limit_is_refused(text: str) -> None:
+    with pytest.raises(clfeval.UsageError, match="bad-gate"):
+        parse_limit("fail-under", text)
+
+
+def test_a_slice_is_judged_by_name_or_pattern() -> None:
+    found = gates(SLICED, "fail-under", "recall[site=a]=0.9", "svm:recall[site=*].low=0.65")
+    assert [(g.model, g.slice, g.metric, g.value, g.passed) for g in found] == [
+        ("rf", "site=a", "recall", 0.9, True), ("svm", "site=a", "recall", 0.85, False),
+        ("svm", "site=a", "recall.low", 0.7, True), ("svm", "site=b", "recall.low", 0.6, False),
+    ]  # fmt: skip
+    assert str(found[3]) == "svm: recall[site=b].low is 0.6, fail-under 0.65"
+
+
+def test_an_undefined_slice_fails_whatever_the_limit() -> None:
+    found = gates(SLICED, "fail-under", "rf:recall[*]=-9")
+    assert [(g.slice, g.passed, g.reason) for g in found] == [
+        ("site=a", True, None), ("site=b", True, None), ("sex=f", False, "no_positive_truth"),
+    ]  # fmt: skip
+
+
+def test_an_unknown_slice_is_refused_with_what_to_type() -> None:
+    with pytest.raises(clfeval.UsageError, match=r"no slice 'site=aa'.*unknown-slice") as caught:
+        gates(SLICED, "fail-under", "recall[site=aa]=0")
+    assert caught.value.hint == "did you mean 'site=a'?"
+    with pytest.raises(clfeval.UsageError, match="unknown-slice") as caught:
+        gates(result(row("rf")), "fail-under", "recall[site=a]=0")
+    assert "--by COLUMN" in str(caught.value.hint)
+    with pytest.raises(clfeval.UsageError, match="no metric 'roc_auc'"):
+        gates(SLICED, "fail-under", "roc_auc[site=a]=0")
+
+
+def test_any_passes_where_one_model_does_and_is_one_gate() -> None:
+    both = result(row("a", recall=Estimate(0.6)), row("b", recall=Estimate(0.9)))
+    (found,) = gates(both, "fail-under", "any:recall=0.85")
+    assert (found.model, found.value, found.passed, found.among) == ("b", 0.9, True, 2)
+    (found,) = gates(both, "fail-under", "any:recall=0.95")
+    assert (found.model, found.passed) == ("b", False)
+    assert str(found) == "any of 2: b: recall is 0.9, fail-under 0.95"
+    (found,) = gates(both, "fail-over", "any:recall=0.7")  # the smallest is the nearest
+    assert (found.model, found.passed) == ("a", True)
+    assert len(gates(both, "fail-under", "all:recall=0.85")) == 2
+
+
+def test_any_takes_each_model_by_its_worst_slice() -> None:
+    # rf has 0.9 and 0.6, svm 0.85 and 0.7: the worst of svm is the better of the two
+    (found,) = gates(SLICED, "fail-under", "any:recall[site=*]=0.75")
+    assert (found.model, found.slice, found.value, found.passed) == ("svm", "site=b", 0.7, False)
+    assert gates(SLICED, "fail-under", "any:recall[site=*]=0.7")[0].passed
+
+
+def test_any_of_undefined_values_never_passes() -> None:
+    (found,) = gates(SLICED, "fail-under", "any:recall[sex=f]=-1")
+    assert (found.passed, found.reason) == (False, "no_positive_truth")
+    one = result(row("a", recall=Estimate(None, reason="nothing_found")), row("b"))
+    assert gates(one, "fail-under", "any:recall=0.8")[0].model == "b"
+
+
+def test_a_warning_is_a_gate_that_does_not_fail() -> None:
+    of = result(row("rf"))
+    judged = judge(of, [parse_limit("warn-under", "recall=0.9"), parse_limit("warn-over", "fp=1")])
+    assert [(g.severity, g.passed, g.failed) for g in judged.gates] == [
+        ("warn", False, False), ("warn", True, False),
+    ]  # fmt: skip
+    assert judged.passed
+    strict = of.check(warn_under={"recall": 0.9}, strict=True)
+    assert (strict.gates[0].kind, strict.gates[0].failed) == ("warn-under", True)
+    assert not strict.passed
+    back = Result.from_json(judged.to_json())
+    assert back.gates == judged.gates
+
+
+def test_differences_from_a_reference_and_their_ends() -> None:
+    frame = pl.DataFrame({"truth": [1] * 10 + [0] * 10, "a": [1] * 9 + [0] * 11,
+                          "b": [1] * 6 + [0] * 14})  # fmt: skip
+    run = clfeval.report(frame, reference="a")
+    # accuracy 19 of 20 and 16 of 20; recall 0.9 and 0.6
+    (found,) = gates(run, "fail-under", "accuracy_difference=-0.14")
+    assert (found.model, found.passed) == ("b", False)
+    assert found.value == pytest.approx(16 / 20 - 19 / 20)
+    (found,) = gates(run, "fail-under", "b:recall_difference=-0.31")
+    assert found.passed
+    assert found.metric == "sensitivity_difference"
+    low = next(r for r in run.tables["comparisons"] if r["metric"] == "accuracy")["difference"]
+    (found,) = gates(run, "fail-under", "accuracy_difference.low=-1")
+    assert found.value == low.low  # type: ignore[union-attr]
+    with pytest.raises(clfeval.UsageError, match="unknown-metric") as caught:
+        gates(clfeval.report(frame), "fail-under", "accuracy_difference=0")
+    assert "--reference" in str(caught.value.hint)
+
+
+GAPS = [
+    {"slice": "site=a", "metric": "recall", "model": "rf", "gap": Estimate(0.3, 0.1, 0.5)},
+    {"slice": "site=b", "metric": "recall", "model": "rf", "gap": Estimate(-0.3, -0.5, -0.1)},
+]
+FAR = [{"metric": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
+        "gap": Estimate(0.3, 0.1, 0.5), "slices": 2}]  # fmt: skip
+
+
+def test_gaps_of_slices_and_the_largest_of_them() -> None:
+    of = replace(SLICED, tables={**SLICED.tables, "slices": GAPS, "extremes": FAR})
+    found = gates(of, "fail-under", "recall.gap=-0.2", "recall[site=b].gap.low=-0.5")
+    assert [(g.slice, g.value, g.passed) for g in found] == [
+        ("site=a", 0.3, True), ("site=b", -0.3, False), ("site=b", -0.5, True),
+    ]  # fmt: skip
+    (found_,) = gates(of, "fail-over", "rf:recall.extremes.high=0.4")
+    assert (found_.value, found_.passed, found_.slice) == (0.5, False, "site=a less site=b")
+    with pytest.raises(clfeval.UsageError, match="no slices are compared"):
+        gates(SLICED, "fail-over", "recall.extremes=0.4")
+
+
+def dropped(now: float, then: float, *texts: str, **more: Any) -> Gate:
+    new, old = result(row("rf", recall=now)), result(row("rf", recall=then))
+    if "ends" in more:
+        low, high = more.pop("ends")
+        new = result(row("rf", recall=Estimate(now, now - low, now + high)))
+        old = result(row("rf", recall=Estimate(then, then - low, then + high)))
+    (found,) = gates(new, "max-drop", *texts, baseline=old, **more)
+    return found  # type: ignore[no-any-return]
+
+
+def test_a_drop_may_be_a_share_of_the_old_value() -> None:
+    # 2 % of 0.8 is 0.016: 0.784 is at the limit, the next number below it is not
+    assert dropped(0.784, 0.8, "recall=2%").passed
+    below = dropped(math.nextafter(0.784, 0), 0.8, "recall=2%")
+    assert (below.passed, below.limit) == (False, 0.016)
+    assert str(below).endswith("max-drop 2%")
+    assert not dropped(-0.01, 0.0, "recall=50%").passed  # a share of nothing
+
+
+def test_of_both_limits_both_must_be_exceeded() -> None:
+    both = ("recall=0.01", "recall=5%")  # 5 % of 0.4 is 0.02, of 0.1 it is 0.005
+    assert dropped(0.38, 0.4, *both).passed
+    assert not dropped(math.nextafter(0.38, 0), 0.4, *both).passed
+    assert dropped(0.09, 0.1, *both).passed
+    missed = dropped(math.nextafter(0.09, 0), 0.1, *both)
+    assert (missed.passed, missed.limit, missed.said) == (False, 0.01, "0.01 and 5%")
+    assert dropped(0.38, 0.4, *reversed(both)).passed
+    new, old = result(row("rf", recall=0.3)), result(row("rf", recall=0.4))
+    assert len(new.check(baseline=old, max_drop={"recall": [0.2, "5%"]}).gates) == 1
+
+
+def test_a_drop_that_may_be_chance_passes_where_significance_is_asked() -> None:
+    # the change is -0.1, its interval reaches sqrt(2) times as far as that of one: 0.0707, 0.1414
+    near = dropped(0.7, 0.8, "recall=0.01", significant=True, ends=(0.1, 0.1))
+    assert (near.passed, near.reason, near.value) == (True, "not_significant", 0.1)
+    sure = dropped(0.7, 0.8, "recall=0.01", significant=True, ends=(0.05, 0.05))
+    assert (sure.passed, sure.reason) == (False, None)
+    assert not dropped(0.7, 0.8, "recall=0.01", ends=(0.1, 0.1)).passed
+    # without an interval nobody knows, and what nobody knows does not pass
+    bare = dropped(0.7, 0.8, "recall=0.01", significant=True)
+    assert (bare.passed, bare.reason) == (False, "no_interval")
+    assert dropped(0.8, 0.7, "recall=0", significant=True, ends=(0.01, 0.01)).passed
+
+
+def test_a_drop_of_a_slice() -> None:
+    now = replace(SLICED, tables={"models": [
+        row("rf"), row("rf", "site=a", recall=Estimate(0.88, 0.8, 0.95))]})  # fmt: skip
+    (found,) = gates(now, "max-drop", "rf:recall[site=a]=0.01", baseline=SLICED)
+    assert found.value == 0.02  # 0.9 then
+    assert not found.passed
+    gone = replace(SLICED, tables={"models": [row("rf")]})
+    (found,) = gates(now, "max-drop", "rf:recall[site=a]=0.01", baseline=gone)
+    assert (found.passed, found.reason) == (False, "not_in_baseline")
+
+
+def test_rows_of_the_table_and_of_each_judged_slice() -> None:
+    found = gates(SLICED, "fail-under", "rf:recall[site=*]=0", min_rows=20, min_positives=10)
+    told = [(g.kind, g.slice, g.value, g.passed) for g in found[2:]]
+    assert told == [
+        ("min-rows", None, 40, True), ("min-rows", "site=a", 20, True),
+        ("min-rows", "site=b", 15, False),
+        ("min-positives", None, 20, True), ("min-positives", "site=a", 10, True),
+        ("min-positives", "site=b", 5, False),
+    ]  # fmt: skip
+    assert str(found[4]) == "site=b: 15 rows, min-rows 20"
+    assert [g.slice for g in gates(SLICED, "fail-under", min_rows=40)] == [None]
+    assert not gates(SLICED, "fail-under", min_rows=41)[0].passed
+    unknown = replace(SLICED, summary={"rows": None})
+    (one,) = gates(unknown, "fail-under", min_rows=1)
+    assert (one.passed, one.value) == (False, None)
+    with pytest.raises(clfeval.UsageError, match="counts no positives"):
+        gates(unknown, "fail-under", min_positives=1)
+
+
+def test_who_is_still_among_those_that_may_be_the_best() -> None:
+    best = [
+        {"metric": "roc_auc", "model": "rf", "may_be_best": True},
+        {"metric": "roc_auc", "model": "svm", "may_be_best": False},
+        {"metric": "brier", "model": "svm", "may_be_best": True},  # not what decides
+    ]
+    of = result(row("rf"), row("svm"), best=best)
+    found = gates(of, "fail-under", still_best=["rf", "svm", "any:*"])
+    assert [(g.model, g.metric, g.passed) for g in found] == [
+        ("rf", "roc_auc", True), ("svm", "roc_auc", False), ("rf", "roc_auc", True),
+    ]  # fmt: skip
+    assert str(found[1]) == "svm: roc_auc: not among those that may be the best, still-best"
+    with pytest.raises(clfeval.UsageError, match="unknown-model"):
+        gates(of, "fail-under", still_best="sv")
+    with pytest.raises(clfeval.UsageError, match="nobody knows who"):
+        gates(result(row("rf")), "fail-under", still_best="rf")
+
+
+def test_a_missing_baseline_is_a_state_with_a_name() -> None:
+    of = result(row("rf"))
+    gone = of.check(fail_under="recall=0.5", baseline="no/such.json", max_drop="recall=0.1")
+    assert [(g.kind, g.passed, g.reason) for g in gone.gates] == [
+        ("fail-under", True, None), ("baseline", False, "baseline_missing"),
+    ]  # fmt: skip
+    assert not gone.passed
+    later = of.check(
+        fail_under="recall=0.5", baseline="no/such.json", max_drop="recall=0.1",
+        baseline_missing="skip",
+    )  # fmt: skip
+    assert [(g.kind, g.state) for g in later.gates] == [
+        ("fail-under", "met"), ("baseline", "skipped"),
+    ]  # fmt: skip
+    assert later.passed
+    assert [w.code for w in later.warnings] == ["baseline-missing"]
+    assert "such.json" in later.warnings[0].message
+    assert "no/" not in later.to_json()

@@ -1,0 +1,123 @@
+"""JUnit as a common reader reads it: a suite a run, a case a gate, every name as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+import clfeval
+from clfeval.result import Gate, Warn
+from clfeval.views.junit import as_junit
+from clfeval.words import plain
+
+ORDER = ["properties", "testcase", "system-out", "system-err"]  # of a suite, by Jenkins' schema
+GATES = (
+    Gate("fail-under", "recall", "rf", 0.8, 0.85, True),
+    Gate("fail-under", "recall", "svm", 0.8, 0.75, False),
+    Gate("fail-over", "fpr", "svm", 0.1, None, False, "no_negatives"),
+    Gate("fail-under", "found", None, 3, 2, False),
+)
+
+
+def result_of(*gates: Gate, notes: tuple[Warn, ...] = ()) -> clfeval.Result:
+    result = clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], "rf": [1, 0, 1], "svm": [1, 0, 0]}))
+    return replace(result, gates=gates, warnings=notes)
+
+
+def read(result: clfeval.Result, tmp_path: Path) -> JUnitXml:
+    file = tmp_path / "gates.xml"
+    file.write_text(as_junit(result), encoding="utf-8")
+    return JUnitXml.fromfile(str(file))
+
+
+def suites(document: JUnitXml) -> list[TestSuite]:
+    return [one for one in document if isinstance(one, TestSuite)]
+
+
+def cases(document: JUnitXml) -> list[TestCase]:
+    return [case for suite in suites(document) for case in suite]
+
+
+def test_a_reader_finds_a_case_for_each_gate_in_order(tmp_path: Path) -> None:
+    document = read(result_of(*GATES), tmp_path)
+    assert (document.tests, document.failures, document.errors, document.skipped) == (4, 2, 1, 0)
+    (suite,) = suites(document)
+    assert suite.name == "clfeval mars"
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (4, 2, 1, 0)
+    assert [(case.classname, case.name) for case in suite] == [
+        ("clfeval.mars", "rf: recall fail-under 0.8"),
+        ("clfeval.mars", "svm: recall fail-under 0.8"),
+        ("clfeval.mars", "svm: fpr fail-over 0.1"),
+        ("clfeval.mars", "found fail-under 3"),
+    ]
+    met, missed, undefined, count = suite
+    assert met.is_passed
+    (failure,) = missed.result
+    assert isinstance(failure, Failure)
+    assert failure.message == failure.text == "svm: recall is 0.75, fail-under 0.8"
+    assert failure.type == "fail-under"
+    (error,) = undefined.result
+    assert isinstance(error, Error)
+    assert error.message == "svm: fpr is undefined (no_negatives), fail-over 0.1"
+    assert count.result[0].message == "found is 2, fail-under 3"
+
+
+def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Path) -> None:
+    result = result_of(*GATES, notes=(Warn("small-class", "few rows"), Warn("x", "<b> & c")))
+    (suite,) = suites(read(result, tmp_path))
+    found = [(one.name, one.value) for one in suite.properties()]
+    (file,) = result.inputs
+    assert found == [
+        ("version", clfeval.__version__),
+        ("signature", result.signature),
+        ("input", f"{file.name} {file.sha256 or ''} 3 rows"),
+    ]
+    root = ElementTree.fromstring(as_junit(result))
+    notes = "note: few rows [small-class]\nnote: <b> & c [x]"
+    assert [one.text for one in root.iter("system-out")] == [notes]
+    tags = [child.tag for child in root[0]]
+    assert tags == sorted(tags, key=ORDER.index)
+    assert not any("time" in element.attrib for element in root.iter())
+
+
+def test_a_skipped_gate_is_skipped_and_one_that_warns_only_says_so(tmp_path: Path) -> None:
+    gone = Gate("baseline", "old.json", None, 0, None, True, "baseline_missing")
+    warns = replace(GATES[1], severity="warn")
+    document = read(result_of(gone, warns, GATES[3]), tmp_path)
+    assert (document.tests, document.failures, document.errors, document.skipped) == (3, 1, 0, 1)
+    skipped, warned, _ = cases(document)
+    assert isinstance(skipped.result[0], Skipped)
+    assert skipped.result[0].message == "old.json: there is no such baseline (skipped)"
+    assert warned.result == []
+    assert warned.system_out == "warning: svm: recall is 0.75, fail-under 0.8"
+
+
+def test_each_run_has_its_suite(tmp_path: Path) -> None:
+    gates = [replace(gate, run=f"run of {gate.model}") for gate in GATES]
+    result = result_of(*gates, notes=(Warn("x", "said once"),))
+    document = read(result, tmp_path)
+    assert [(one.name, one.tests) for one in suites(document)] == [
+        ("clfeval run of rf", 1), ("clfeval run of svm", 2), ("clfeval run of None", 1),
+    ]  # fmt: skip
+    assert cases(document)[0].name == "rf: recall fail-under 0.8"
+    assert as_junit(result).count("<system-out>note: said once [x]</system-out>") == 1
+    assert document.tests == 4
+
+
+@given(st.text(st.characters(codec=None), min_size=1))
+def test_every_name_is_read_back(name: str) -> None:
+    text = as_junit(result_of(Gate("fail-under", "recall", name, 0.5, 0.25, False)))
+    (case,) = cases(JUnitXml.fromstring(text.encode()))
+    assert case.name == f"{plain(name)}: recall fail-under 0.5"
+    assert case.result[0].message == f"{plain(name)}: recall is 0.25, fail-under 0.5"
+
+
+def test_without_gates_it_is_an_empty_document() -> None:
+    document = JUnitXml.fromstring(as_junit(result_of()).encode())
+    assert (document.tests, suites(document)) == (0, [])
