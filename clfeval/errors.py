@@ -7,6 +7,7 @@ ClfevalError
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any, Self
 
 SHOWN = 5  # problems printed without --verbose
 HEADER_ONLY = "the table holds a header and nothing else"
+_SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
 KEPT = 1000  # problems carried along; beyond that only totals
 
 
@@ -39,6 +41,12 @@ class Problem:
     file: str | None = None
     row: int | None = None
     column: str | None = None
+
+    @property
+    def place(self) -> tuple[str | None, int | None]:
+        """The file and the row; of a configuration the line."""
+        spot = _SPOT.fullmatch(self.file or "") if self.row is None else None
+        return (spot[1], int(spot[2])) if spot else (self.file, self.row)
 
     def __str__(self) -> str:
         """Render the one-line form used on stderr."""

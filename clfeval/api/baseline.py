@@ -80,7 +80,9 @@ def table_baseline(
     but = {str(one.opt.signed) for one in command.options() if one.name in OWN}
     known = read if isinstance(read, Predictions) else None
     was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
-    why = "it came from a pipe" if _piped(table) else _why_not(result, known, was)
+    why = _why_not(result, known, was)
+    why = "it came from a pipe" if _piped(table) else why
+    why = "no intervals are asked for" if given.get("interval") == "none" else why
     if why is None:
         assert known is not None
         sides = TableGiven(table, known), TableGiven(fspath(path), was)
@@ -99,8 +101,6 @@ def _why_not(result: Result, now: Predictions | None, then: Predictions | None) 
         return f"of {result.command} no changes are computed row by row"
     if now is None or then is None:
         return "a table of counts has no rows"
-    if result.parameters.get("level") is None:
-        return "no intervals are asked for"
     for one in (now, then):
         if len(one.files) > 1:
             return "there are several files"

@@ -17,13 +17,18 @@ def added(
 
     accept: what is added is what later lines are held to. run: of a batch. Raises UsageError.
     """
+    append(name, entries_of(result, label, accept=accept, run=run))
+    return name
+
+
+def entries_of(
+    result: Result, label: str, *, accept: bool = False, run: str | None = None
+) -> list[PastEntry]:
+    """Return what `added` adds: of several results to be added at once."""
     entries: list[PastEntry] = [*lines_of(result, label, labelled(result), run)]
     if not entries:
         raise UsageError.of("the result has no model to keep", CODE)
-    if accept:
-        entries.append(Accepted(result.command, label))
-    append(name, entries)
-    return name
+    return [*entries, Accepted(result.command, label)] if accept else entries
 
 
 def trend(name: str, command: str, *, accept: bool = False, label: str | None = None) -> Result:

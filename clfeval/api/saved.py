@@ -155,11 +155,11 @@ def _answer(joined: Result, results: Mapping[str, Result]) -> Answer:
             if lead in row and estimate(row[str(lead)]).value is not None]  # fmt: skip
     of = all_named([*results])
     if lead is None or not rows:
-        return Answer("side-by-side", f"The models of {of}, side by side.")
+        return Answer("joined-results", f"The models of {of}, side by side.")
     sign = CATALOG[lead].sign or 1
     best = max(rows, key=lambda row: sign * (estimate(row[lead]).value or 0.0))
     top, model = estimate(best[lead]), str(best["model"])
     value = between(top.value or 0.0, top.low, top.high)
     text = f"Of the models of {of}, {quoted(model)} has the best {CATALOG[lead].title}, {value}; "
     text += "whether that is chance is not tested without the rows."
-    return Answer("side-by-side", text, (model,), lead, top.value, top.low, top.high)
+    return Answer("joined-results", text, (model,), lead, top.value, top.low, top.high)

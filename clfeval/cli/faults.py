@@ -58,7 +58,7 @@ def problem_line(
 def error_lines(error: ClfevalError) -> list[str]:
     """Return a JSON line for each problem carried along, and one with the totals of each code."""
     lines = [
-        problem_line(one.code, one.what, error.exit_code, file=one.file, row=one.row,
+        problem_line(one.code, one.what, error.exit_code, file=one.place[0], row=one.place[1],
                      column=one.column, hint=part.hint)
         for part in error.parts or (error,) for one in part.problems
     ]  # fmt: skip

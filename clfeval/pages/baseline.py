@@ -10,6 +10,7 @@ FEW = 10  # rows that are newly wrong, of all models
 
 
 PAIRED = "new - old; its interval is of both on the same rows"
+PARTLY = "new - old; its interval is of both on the same rows, or else of independent rows"
 
 
 def against_baseline(result: Result, lead: str) -> list[Shown]:
@@ -26,7 +27,8 @@ def against_baseline(result: Result, lead: str) -> list[Shown]:
     def place(row: Row) -> int:
         return ORDER.index(str(row["verdict"]))
 
-    words = {"change": PAIRED} if any(row["paired"] for row in rows) else {}
+    paired = [bool(row.get("paired")) for row in rows]
+    words = {"change": PAIRED if all(paired) else PARTLY} if any(paired) else {}
     shown = [
         Shown(
             BASELINE, "Beside the baseline", "model measure old new change verdict",

@@ -14,6 +14,7 @@ VERDICTS = (
 )  # fmt: skip
 LAST = 4  # labels that are shown whatever happened at them
 MOVES = 8  # changes that are shown
+MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
     Table("changes", (
@@ -37,7 +38,7 @@ GLOSSARY = {
     "since": "the label from which on the lines fall best into two means",
     "cause": "what changed at that label: the rows, the model, the settings",
     "changed": "rows: truth or ids are others; model: the rows are the same and values are others",
-    "marks": "what changed since the line before: rows, model, settings",
+    "marks": "what changed since the line before: rows, model, settings; and what was decided",
     "accepted": "the line that later ones are held to", "met": "whether the gates on it were met",
 }  # fmt: skip
 
@@ -71,6 +72,8 @@ def _lines(result: Result) -> list[Row]:
             "label": row["label"], "model": row["model"], "marks": _said(row),
         })  # fmt: skip
         line[str(row["measure"])] = row["value"]
+        if row["met"] is False and MISSED not in str(line["marks"]):
+            line["marks"] = ", ".join(filter(None, (str(line["marks"]), MISSED)))
     labels = list(dict.fromkeys(label for label, _ in found))
     last = set(labels[-LAST:])
     return [line for line in found.values() if line["marks"] or line["label"] in last]

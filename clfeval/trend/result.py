@@ -73,10 +73,13 @@ def _history(
     accepted: Mapping[str, PastLine], marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a row for each line and measure."""
+    befores = {
+        (line.name, line.label): before
+        for mine in series.values()
+        for before, line in zip([None, *mine], mine, strict=False)
+    }
     for line in lines:
-        mine = series[line.name]
-        place = mine.index(line)
-        before = mine[place - 1] if place else None
+        before = befores[line.name, line.label]
         for measure, cell in line.measures.items():
             change = Estimate(None, reason="first" if before is None else "not_in_both")
             if before is not None and before.settings != line.settings:

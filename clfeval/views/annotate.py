@@ -70,9 +70,10 @@ def of_error(error: ClfevalError) -> list[Finding]:
         for one in part.problems:
             column = f"column '{one.column}': " if one.column is not None else ""
             text = f"{plain(f'{column}{one.what}')}{hint}"
-            file = one.file and _place(one.file)
-            same = (one.code, str(one.row), str(one.column), one.what)
-            found.append(Finding("error", one.code, text, file, one.row, severity, same))
+            name, row = one.place
+            same = (one.code, str(row), str(one.column), one.what)
+            place = name and _place(name)
+            found.append(Finding("error", one.code, text, place, row, severity, same))
     return found
 
 

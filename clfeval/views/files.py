@@ -43,6 +43,7 @@ FORMATS = {
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
     "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics", title=" (numbers)"),
 }
+BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 *_FIRST, _LAST = (form.suffix + form.title for form in FORMATS.values())
 SUFFIXES = f"{', '.join(_FIRST)} or {_LAST}"
 
@@ -53,12 +54,11 @@ def form_of(name: str, said: str = "") -> Form:
     said: the option of a shell that names it. Raises UsageError where no suffix fits.
     """
     end = os.path.basename(name).lower()
-    fits = [form for form in FORMATS.values() if end.endswith(form.suffix) and end != form.suffix]
+    fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
-        hint = f"one of {', '.join(form.suffix for form in FORMATS.values())}"
         what = f"{said}'{name}': the suffix says no format"
-        raise UsageError.of(what, "bad-suffix", hint=hint)
-    return max(fits, key=lambda form: len(form.suffix))
+        raise UsageError.of(what, "bad-suffix", hint=f"one of {', '.join(BY_SUFFIX)}")
+    return BY_SUFFIX[max(fits, key=len)]
 
 
 @dataclass(frozen=True, slots=True)

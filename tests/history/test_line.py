@@ -30,6 +30,7 @@ RESULT = Result(
     gates=(
         Gate("fail-under", "roc_auc.low", "a", 0.5, 0.6, True),
         Gate("fail-under", "roc_auc", "a", 0.75, 0.7, False),
+        Gate("fail-under", "npv[site=a].low", "a", 0.5, 0.1, False),  # of a slice
         Gate("fail-under", "net_benefit@t:t=0.1.low", "a", 0.0, 0.1, True),
     ),
     truth="ids:cc",

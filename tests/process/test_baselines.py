@@ -234,3 +234,18 @@ def test_every_command_takes_a_table(command: str) -> None:
     assert done.code == 0, done.err
     paired = {row["measure"] for row in found["tables"]["baseline"] if row["paired"]}
     assert ("recall" in paired) == (command == "mars")
+
+
+def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
+    table("then.csv", {"m": answers(*range(10)), "n": answers(1)})
+    table("now.csv", {"n": answers(1, 2), "m": answers(*range(12)), "more": answers()})
+    done = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "-q", "-f", "json",
+                   "--reference", "old:*")  # fmt: skip
+    assert done.code == 0, done.err
+    rows = [row for row in json.loads(done.out)["tables"]["comparisons"]
+            if row["metric"] == "accuracy"]  # fmt: skip
+    assert {(row["model"], row["reference"]): row["difference"]["value"] for row in rows} == {
+        ("new:n", "old:n"): pytest.approx(-0.01), ("new:m", "old:m"): pytest.approx(-0.02),
+    }  # fmt: skip
+    nothing = clfeval("report", "now.csv", *READ, "--reference", "old:*")
+    assert (nothing.code, "old:*" in nothing.err) == (2, True)

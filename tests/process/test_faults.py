@@ -292,3 +292,15 @@ def test_another_server_is_refused() -> None:
     done = clfeval("mars", "t.csv", "--annotate", "bitbucket")
     assert done.code == 2
     assert "'bitbucket' is not one of 'github', 'gitlab'" in done.err
+
+
+def test_a_place_in_a_configuration_is_a_file_and_a_line() -> None:
+    Path("m.csv").write_text("model,recall,precision\na,.5,.6\nb,.7,.4\n")
+    Path("w.yaml").write_text("recall: {maximize: [0, 1]}\nrecal: {maximize: [0, 1]}\nrecall: 1\n")
+    words = ["mlcps", "m.csv", "-q", "--desirability", "w.yaml"]
+    lines = clfeval(*words).err
+    assert lines.startswith("w.yaml:3:1: ")
+    problem, _ = objects(clfeval(*words, "-f", "json").err)
+    assert (problem["file"], problem["row"]) == ("w.yaml", 3)
+    (line,) = annotations(clfeval(*words, "--annotate", "github").err)
+    assert line.startswith("::error file=w.yaml,line=3,title=")

@@ -145,3 +145,43 @@ def test_a_limit_that_fails_what_is_better_is_noted(
     notes = [line for line in done.err.splitlines() if "[gate-turned]" in line]
     assert len(notes) == (meant is not None)
     assert meant is None or meant in notes[0]
+
+
+def test_an_infinite_value_is_above_every_limit_and_below_none() -> None:
+    # a is right in every row: LR+ = 1 / 0
+    Path("t.csv").write_text("truth,a\n1,1\n1,1\n0,0\n0,0\n", encoding="utf-8")
+    words = ("tune-jpt", "t.csv", "-q", "-f", "json")
+    assert clfeval(*words, "--fail-under", "lr_pos=1e300").code == 0
+    over = clfeval(*words, "--fail-over", "lr_pos=1e300")
+    assert over.code == 1
+    assert "lr_pos is infinite, fail-over 1e+300" in over.err
+
+
+def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
+    words = ("mars", "t.csv", "-q", "-f", "json", "--warn-under", "recall=0.9")
+    done = clfeval(*words)
+    assert (done.code, json.loads(done.out)["passed"]) == (0, True)
+    assert done.err.splitlines() == [
+        "warning: a: recall is 0.5, warn-under 0.9", "warning: b: recall is 0.5, warn-under 0.9",
+    ]  # fmt: skip
+    strict = clfeval(*words, "--strict")
+    assert (strict.code, json.loads(strict.out)["passed"]) == (1, False)
+    assert strict.err.startswith("gate missed: a: recall is 0.5, warn-under 0.9")
+
+
+SITES = "truth,a,site\n" + "1,1,x\n0,0,x\n1,0,y\n0,1,y\n" * 2
+
+
+@pytest.mark.parametrize(("words", "code"), [
+    (("--fail-under", "recall[site=x]=1"), 0), (("--fail-under", "recall[site=*]=1"), 1),
+    (("--fail-under", "recall[site=z]=0"), 2), (("--warn-under", "recall[*]=1"), 0),
+    (("--min-rows", "8"), 0), (("--min-rows", "9"), 1), (("--min-positives", "5"), 1),
+    (("--min-rows", "8", "--fail-under", "recall[site=x]=0"), 1),  # the slice has 4
+    (("--min-rows", "0"), 2), (("--still-best", "a"), 2), (("--significant",), 2),
+    (("--max-drop", "recall=0.1"), 2), (("--fail-under", "any:recall=0.5"), 0),
+])  # fmt: skip
+def test_every_kind_of_gate_has_its_exit_code(words: tuple[str, ...], code: int) -> None:
+    Path("t.csv").write_text(SITES, encoding="utf-8")
+    done = clfeval("report", "t.csv", "--by", "site", "-q", *words)
+    assert done.code == code, done.err
+    assert "Traceback" not in done.err

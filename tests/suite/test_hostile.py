@@ -41,7 +41,7 @@ LAUGHS = "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         (HEAD + "    save: x.json\n    digits: 999999999999999999999", "digits 9999"),
         (HEAD.replace("t.csv", '"\\0"'), "is no path"),
         (HEAD.replace("t.csv", "'-'"), "reads no standard input"),
-        (HEAD + '    save: "a\\0.json"', "the suffix says no format"),
+        (HEAD + '    save: "a\\0.json"', "is no name of a file"),
         (HEAD + "    save: run.sh", "the suffix says no format"),
         (HEAD + "    save: suite.yaml", "the suffix says no format"),
     ],

@@ -57,7 +57,7 @@ def test_everything_wrong_is_told_in_one_pass_in_the_order_of_the_file(tmp_path:
         ("threshold: {a: 0.5, b: high}", 25, "threshold 'high' is not a number"),
         ("best: 2.5", 5, "best '2.5' is not a whole number from 1 up"),
         ("fold-labels: 1", 5, "fold_labels is True or False, not 1"),
-        ("fail-under: {recall: high}", 5, "fail_under 'recall='high'' is not"),
+        ("fail-under: {recall: high}", 5, "fail_under 'recall=high' is not"),
         ("fail-under: {recall: 0.5, f1: .inf}", 31, "fail_under 'f1=inf' is not"),
         ("digits: 99", 5, "digits 99 is not a whole number from 0 to"),
         ("missing: dorp", 5, "missing is one of error, drop, not 'dorp'"),

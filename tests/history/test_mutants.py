@@ -1,0 +1,48 @@
+"""A history that somebody damaged: read, or refused with the number of the line."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from clfeval.errors import UsageError
+from clfeval.history.file import append, read_past
+from clfeval.history.line import Accepted
+from clfeval.trend.result import trend_result
+from tests.history.lines import line, measured
+
+PIECES = [b"", b"null", b"{", b"}", b'"', b",", b"\n", b"\x00", b"\xff", b"1e999", b"-1", b"NaN",
+          b"[]", b"true", b"\\ud800", b'"\\u0000"', b"clfeval.history/2", b"0.5"]  # fmt: skip
+NUMBERED = re.compile(r"^h\.jsonl:\d+: \S")
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
+def test_a_damaged_history_is_read_or_refused_in_words(count: int) -> None:
+    cells = {"roc_auc": measured(0.8, 0.02), "brier": measured(0.1, 0.02)}
+    append("h.jsonl", [line("W1", **cells), Accepted("report", "W1"),
+                       line("W2", truth="ids:b", gates={"brier": False}, **cells)])  # fmt: skip
+    whole, rng = Path("h.jsonl").read_bytes(), random.Random(5)
+    refused = 0
+    for _ in range(count):
+        start = rng.randrange(len(whole))
+        stop = start + rng.choice([0, 1, 1, 5, 200])
+        Path("h.jsonl").write_bytes(whole[:start] + rng.choice(PIECES) + whole[stop:])
+        try:
+            found = trend_result(read_past("h.jsonl"), "report")
+        except UsageError as error:
+            refused += 1
+            first = str(error).splitlines()[0]
+            assert NUMBERED.match(first) or first.startswith("h.jsonl: holds no line of report")
+        else:
+            assert str(found)
+            assert found.to_json()
+    assert refused > count / 2
+
+
+def test_half_a_character_in_a_name_is_kept() -> None:
+    append("h.jsonl", [line("W\ud800", "m\udfff", roc_auc=measured(0.8, 0.1))])
+    (found,) = read_past("h.jsonl").lines
+    assert (found.label, found.model) == ("W\ud800", "m\udfff")
