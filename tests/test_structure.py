@@ -80,8 +80,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"polars"},
     ),
     "suite": (
-        {"api", "errors", "gates", "limits", "options", "pages", "result", "tables", "views"}
-        | {"words", "yaml"},
+        {"api", "errors", "gates", "history", "limits", "options", "pages", "result", "tables"}
+        | {"views", "words", "yaml"},
         set(),
     ),
     "cli": (

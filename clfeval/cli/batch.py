@@ -73,7 +73,10 @@ def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) 
         if option.field != "dry_run" and not _unsaid(option, given[option.name]):
             what = f"{option.flag} is of one run, and --config has several"
             raise bad_option(what, f"write {option.flag[2:]} into the file, under defaults")
-    _carried_out(batch, taken(Output, given), dry=bool(given["dry_run"]))
+    for name in ("append", "history"):
+        if given[name] is not None:
+            raise bad_option(f"--{name} is of one run", "write history: FILE into the file")
+    _carried_out(batch, taken(Output, given), given)
     return True
 
 
@@ -81,20 +84,26 @@ def _unsaid(option: Option, given: Any) -> bool:
     return given in (None, []) or str(given) == str(option.default)
 
 
-def _carried_out(batch: Batch, output: Output, *, dry: bool) -> None:
+def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None:
     """Run the batch as a command is run: files opened first, the result printed once."""
     from clfeval.pages import SUITE
     from clfeval.suite.plan import planned
     from clfeval.suite.result import suite_result
     from clfeval.suite.running import carried_out
 
-    plan = planned(batch.config, Output, variables=batch.variables, only=batch.only)
+    dry = bool(given["dry_run"])
+    plan = planned(
+        batch.config, Output, variables=batch.variables, only=batch.only, label=given["label"],
+        accept=bool(given["accept"]),
+    )  # fmt: skip
     total = len(plan.runs)
 
     def compute() -> Result:
         outcomes = []
         hear = note if output.verbose else None
-        runs = carried_out(plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear)
+        runs = carried_out(
+            plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history
+        )
         for number, one in enumerate(runs, start=1):
             _say(f"[{number}/{total}] ", one, output)
             # what is big is not kept: the result has its first lines

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clfeval.result import InputFile
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.order import check_links, ordered
+from clfeval.suite.past import KeptIn, kept_in
 from clfeval.suite.reading import as_inputs, read_declared
 from clfeval.suite.runs import Run, runs_of
 from clfeval.suite.saving import check_kept
@@ -20,15 +21,18 @@ class Plan:
 
     runs: tuple[Run, ...]
     inputs: tuple[InputFile, ...]
+    history: KeptIn | None = None
 
 
 def planned(
-    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = ()
-) -> Plan:
+    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
+    label: str | None = None, accept: bool = False,
+) -> Plan:  # fmt: skip
     """Return the plan of YAML files, of which a later one wins key by key.
 
     output: the group of options that says what is saved. variables: `NAME=VALUE`, which win over
-    those of the files. only: names or patterns of the runs that are wanted. Raises UsageError with
+    those of the files. only: names or patterns of the runs that are wanted. label, accept: of what
+    is added to the history of the batch. Raises UsageError with
     all that is wrong, each with file, line and column.
     """
     wrong = Wrong()
@@ -38,6 +42,7 @@ def planned(
     read = {path for run in runs for path in run.files} | {*names}
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     check_kept(saved, read, wrong)
+    history = kept_in(sheet.history, label, wrong, accept=accept)
     wrong.stop()
     chosen = ordered(runs, only)
-    return Plan(tuple(chosen), as_inputs(sheet, len(chosen)))
+    return Plan(tuple(chosen), as_inputs(sheet, len(chosen)), history)

@@ -15,7 +15,7 @@ from clfeval.suite.variables import Filler, given_in_file
 from clfeval.yaml import YamlFile, read_yaml
 
 VERSION = 1
-TOP = ("version", "set", "defaults", "runs")
+TOP = ("version", "set", "defaults", "runs", "history")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Declared:
     defaults: Mapping[str, Node]
     runs: Mapping[str, Mapping[str, Node]]
     files: tuple[YamlFile, ...] = ()
+    history: Node | None = None
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class _Layers:
     defaults: dict[str, Node] = field(default_factory=dict)
     runs: dict[str, dict[str, Node]] = field(default_factory=dict)
     files: list[YamlFile] = field(default_factory=list)
+    history: Node | None = None
 
 
 def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wrong) -> Declared:
@@ -60,7 +62,8 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
     }
     if layers.files and len(layers.files) == len(names) and not runs:
         wrong.say(layers.files[-1].place("runs"), "no run in any file", "runs: {NAME: {...}}")
-    return Declared(defaults, runs, tuple(layers.files))
+    history = filler.fill(layers.history) if layers.history else None
+    return Declared(defaults, runs, tuple(layers.files), history)
 
 
 def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
@@ -76,6 +79,7 @@ def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
     for key, into in (("set", layers.variables), ("defaults", layers.defaults)):
         if key in given and _is_mapping(given[key], key, wrong):
             into.update(given[key].pairs() if key == "set" else _named(given[key], wrong))
+    layers.history = given.get("history", layers.history)
     if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
         for name, run in given["runs"].pairs():
             _check_name(name, run, wrong)

@@ -19,8 +19,10 @@ from clfeval.suite.entries import with_place
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import SAVED, in_yaml
 from clfeval.suite.order import needs
+from clfeval.suite.past import KeptIn
 from clfeval.suite.runs import Run
 from clfeval.tables.source import display_of, named
+from clfeval.tables.taken import Read
 from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
 
 Hear = Callable[[str], None]  # how a table was read
@@ -44,7 +46,7 @@ class Ended:
     @property
     def missed(self) -> list[Gate]:
         """The gates it missed."""
-        return [gate for gate in self.gates if not gate.passed]
+        return [gate for gate in self.gates if gate.failed]
 
 
 COMPUTED, MET, MISSED = "computed", "gates met", "gate missed"
@@ -54,12 +56,14 @@ STATES = (COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS)
 
 
 def carried_out(
-    runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None
-) -> Iterator[Ended]:
+    runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
+    history: KeptIn | None = None,
+) -> Iterator[Ended]:  # fmt: skip
     """Yield what becomes of each run, in their order, when it is done.
 
     dry: only its table is opened. fail_fast: what comes after a failure is left out. Tables that
-    other runs take are kept until the last of them has, and nothing else is.
+    other runs take are kept until the last of them has, and nothing else is. history: where every
+    run that is computed adds its lines.
     """
     waiting = Counter(name for run in runs for name in needs(run))
     kept: dict[str, Result] = {}
@@ -74,7 +78,7 @@ def carried_out(
         elif dry and isinstance(run.input, Link):
             done = Ended(run, WAITS, ExitCode.OK, (f"for run '{run.input.run}'",))
         else:
-            done, result = _one(run, kept, dry=dry, hear=hear)
+            done, result = _one(run, kept, dry=dry, hear=hear, history=history)
             if result is not None and waiting[run.name]:
                 kept[run.name] = result
         if done.state in (FAILED, LEFT_OUT):
@@ -88,13 +92,13 @@ def carried_out(
 
 
 def _one(
-    run: Run, kept: Mapping[str, Result], *, dry: bool, hear: Hear | None
+    run: Run, kept: Mapping[str, Result], *, dry: bool, hear: Hear | None, history: KeptIn | None
 ) -> tuple[Ended, Result | None]:
     """Carry one run out; whatever happens in it is its outcome."""
     try:
         if dry:
             return _opened(run), None
-        result, wrote = _computed(run, kept, hear)
+        result, wrote = _computed(run, kept, hear, history)
     except ClfevalError as error:
         in_yaml(error, run.keys, run.given)
         _place(error, run)
@@ -105,12 +109,14 @@ def _one(
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
         return Ended(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
-    missed = tuple(str(replace(gate, run=None)) for gate in gates if not gate.passed)
+    missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
+    warned = (replace(gate, run=None) for gate in gates if gate.state == "warned")
+    said = (*missed, *(f"warning: {gate}" for gate in warned))
     state = MISSED if missed else MET if gates else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return Ended(
-        run, state, code, missed, gates, result.answer, rows, result.signature, tuple(wrote)
+        run, state, code, said, gates, result.answer, rows, result.signature, tuple(wrote)
     ), result
 
 
@@ -120,19 +126,12 @@ def _place(error: ClfevalError, run: Run) -> None:
         error.problems = tuple(with_place(one, run.place) for one in error.problems)
 
 
-def _asked(run: Run, table: Any, hear: Hear | None, *, dry: bool = False) -> Result:
-    """Compute as the command's own function does, in the words of a shell."""
+def _function(run: Run) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a run's command, and its options."""
     word = run.command.replace("-", "_")
     function = getattr(import_module(f"clfeval.api.{word}"), word)
     known = {option.name for option in run.keys.command.options()}
-    given = {name: value for name, value in run.options.items() if name in known}
-    found: Result = function.asked(
-        table,
-        {**given, "dry_run": dry},
-        lambda read: hear(f"{run.name}: {read.described()}") if hear else None,
-        partial(_offered, run),
-    )
-    return found
+    return function, {name: value for name, value in run.options.items() if name in known}
 
 
 def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
@@ -147,7 +146,7 @@ def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
 
 
 def _computed(
-    run: Run, kept: Mapping[str, Result], hear: Hear | None
+    run: Run, kept: Mapping[str, Result], hear: Hear | None, history: KeptIn | None
 ) -> tuple[Result, Sequence[str]]:
     """Compute, judge and save a run; its files are whole, or are not there."""
     gates = _group(run, Gates)
@@ -159,16 +158,34 @@ def _computed(
         table = before.frame(known_table(before, run.input.table))
     for path in run.save:
         _make_folder(path)
-    limited = bool(gates.limits)
+    limited = gates.any
+    heard: list[Read] = []
+    function, given = _function(run)
+
+    def listen(read: Read) -> None:
+        heard.append(read)
+        if hear is not None:
+            hear(f"{run.name}: {read.described()}")
+
     paths = [named(path)[1] for path in run.files]
     with SavedFiles(run.save, inputs=paths, gates=limited, said="--save ") as files:
-        result = _asked(run, table, hear)
+        result = function.asked(
+            table, given, listen, partial(_offered, run), truth=history is not None
+        )
         if limited or gates.baseline is not None:
-            from clfeval.gates import judged
+            from clfeval.api.baseline import table_baseline
+            from clfeval.gates.judge import judged
 
-            result = judged(result, gates)
+            last = heard[-1] if heard else None
+            beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
+            result = judged(result, gates, beside)
         known_table(result, output.table)
-        return result, files.write(result, Wanted(output.table, output.show, output.digits))
+        wrote = files.write(result, Wanted(output.table, output.show, output.digits))
+        if history is not None:
+            from clfeval.api.history import added
+
+            added(history.file, result, history.label, accept=history.accept, run=run.name)
+        return result, wrote
 
 
 def _make_folder(path: str) -> None:
@@ -181,11 +198,14 @@ def _make_folder(path: str) -> None:
 
 def _opened(run: Run) -> Ended:
     """Read a run's table as it would, and compute nothing."""
-    from clfeval.gates import check_ranges
+    from clfeval.gates.judge import check_ranges
 
     limits = _group(run, Gates).limits
     check_ranges(limits)
-    result = _asked(run, list(run.files) or None, None, dry=True)
+    function, given = _function(run)
+    result = function.asked(
+        list(run.files) or None, {**given, "dry_run": True}, lambda _: None, partial(_offered, run)
+    )
     gates = tuple(
         Gate(
             one.kind,

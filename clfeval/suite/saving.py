@@ -46,13 +46,18 @@ def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str | None:
         wrong.say(given, f"save: {error.problems[0].what}", error.hint)
         return None
     whole = beside(given, path)
+    stays_inside(given, "save", path, wrong)
+    return whole
+
+
+def stays_inside(given: Node, key: str, path: str, wrong: Wrong) -> None:
+    """Say where a link leads a plain path out of the folder of the YAML file."""
     if not os.path.isabs(path) and ".." not in Path(path).parts:
         home = os.path.realpath(os.path.dirname(given.file.name))
-        folder = os.path.realpath(os.path.dirname(whole))
+        folder = os.path.realpath(os.path.dirname(beside(given, path)))
         if os.path.commonpath([home, folder]) != home:
-            what = f"save: '{text}' leads out of the folder of the file, through a link"
+            what = f"{key}: '{path}' leads out of the folder of the file, through a link"
             wrong.say(given, what, "name the folder where it is")
-    return whole
 
 
 def check_kept(saved: dict[str, Node], read: set[str], wrong: Wrong) -> None:

@@ -44,6 +44,22 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "additionalProperties": {"type": ["string", "number", "boolean"]},
             },
             "defaults": {"$ref": "#/$defs/defaults"},
+            "history": {
+                "description": "Every run adds its lines to this file.",
+                "anyOf": [
+                    TEXT,
+                    {
+                        "type": "object",
+                        "required": ["file"],
+                        "properties": {
+                            "file": TEXT,
+                            "label": TEXT,
+                            "accept": {"type": "boolean"},
+                        },
+                        "additionalProperties": False,
+                    },
+                ],
+            },
             "runs": {
                 "description": "Runs by their names.",
                 "type": "object",

@@ -1,0 +1,61 @@
+"""The history a batch adds its runs to, each under its name, when all is well enough to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clfeval.errors import ClfevalError, suggestion
+from clfeval.history.file import check_target
+from clfeval.suite.entries import Node, Wrong
+from clfeval.suite.reading import beside
+from clfeval.suite.saving import stays_inside
+
+KEYS = ("file", "label", "accept")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptIn:
+    """A history, the label of what is added, and whether that is what others are held to."""
+
+    file: str
+    label: str
+    accept: bool
+
+
+def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool) -> KeptIn | None:
+    """Return the history of `history: FILE` or `{file:, label:, accept:}`; None without one.
+
+    label, accept: of the shell, which win over those of the file.
+    """
+    if given is None:
+        return None
+    parts: Mapping[str, Node] = {"file": given}
+    if isinstance(given.value, dict):
+        parts = dict(given.pairs())
+        for key, one in parts.items():
+            if key not in KEYS:
+                hint = suggestion(key, KEYS) or f"keys: {', '.join(KEYS)}"
+                wrong.say(one, f"history: unknown key '{key}'", hint)
+    file, said, accepts = (parts.get(key) for key in KEYS)
+    name = file.value if file else None
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        wrong.say(file or given, "history: names a file", "history: history.jsonl")
+        return None
+    if accepts is not None and not isinstance(accepts.value, bool):
+        wrong.say(accepts, "history: accept is true or false")
+    if said is not None and not isinstance(said.value, str):
+        wrong.say(said, "history: a label is text", f"label: '{said.written or said.value}'")
+        return None
+    label = label or (str(said.value) if said is not None else None)
+    if not label or not label.strip():
+        hint = "--label 2026-W47; or history: {file: FILE, label: TEXT}"
+        wrong.say(given, "history: lines are kept under a label", hint)
+        return None
+    stays_inside(file or given, "history", name, wrong)
+    path = beside(file or given, name)
+    try:
+        check_target(path, ())
+    except ClfevalError as error:
+        wrong.take(error, file or given)
+    return KeptIn(path, label, accept or bool(accepts and accepts.value))
