@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clfeval.cli.app import app
-from tests.process.program import NEEDS_BASH, Done, clfeval, shell
+from tests.process.program import NEEDS_BASH, Done, shell
+from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import KINDS, TABLE, VALUES, area, document, scores
 from tests.process.test_mlcps_pipes import signed
 from tests.tables.door import encoded
