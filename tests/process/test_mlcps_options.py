@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_file_that_says_something_else_is_a_usage_error(name: str) -> None:
     option, text, part = BROKEN[name]
-    done = rank("m.csv", option, yaml(text))
+    done = clfeval("mlcps", "m.csv", option, yaml(text), "-q")
     assert (done.code, done.out) == (2, "")
     assert part in done.err
     assert "Traceback" not in done.err
