@@ -118,3 +118,33 @@ def many_models(models: int, rows: int, *, name: str = "m") -> str:
     for row in range(rows):
         lines.append(",".join([str(row), *(str(dice.randint(0, 1)) for _ in range(models + 1))]))
     return "\n".join(lines) + "\n"
+
+
+def in_lines(done: Done) -> Done:
+    """Return what a run left, its JSON lines on standard error as people read the same."""
+    lines: list[str] = []
+    hint = None
+    for line in done.err.splitlines():
+        one = json.loads(line) if line.startswith("{") else {"text": line}
+        if one.get("hint") != hint and hint:
+            lines.append(f"hint: {hint}")
+        hint = one.get("hint")
+        if "text" in one:
+            lines.append(line)
+        elif one.get("code") == "gate-missed":
+            lines.append(f"gate missed: {one['what']}")
+        elif "code" in one:
+            place = ":".join(str(part) for part in (one["file"], one["row"]) if part is not None)
+            column = f"column '{one['column']}': " if one["column"] is not None else ""
+            lines.append(f"{place}{': ' * bool(place)}{column}{one['what']} [{one['code']}]")
+    return Done(done.code, done.out, "".join(f"{line}\n" for line in lines))
+
+
+def clfeval_in_lines(*words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS`; what it says to programs is told as people read it."""
+    return in_lines(clfeval(*words, **changes))
+
+
+def piped_in_lines(content: bytes, *words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS` on some bytes; what it says to programs is told as people read it."""
+    return in_lines(piped(content, *words, **changes))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.process.program import Done, clfeval
+from tests.process.program import Done
+from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import TABLE, document
 from tests.process.test_mlcps_pipes import signed
 

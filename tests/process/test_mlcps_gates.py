@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.process.program import Done, clfeval
+from tests.process.program import Done
+from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import TABLE, VALUES, area, document
 
 WISHES = "recall: {goal: maximize, low: 0.5, high: 1}\nspecificity: {goal: box, low: 0.72}\n"

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clfeval.cli.app import app
-from tests.process.program import NEEDS_BASH, Done, clfeval, shell
+from tests.process.program import NEEDS_BASH, Done, shell
+from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import KINDS, TABLE, VALUES, area, document, scores
 from tests.process.test_mlcps_pipes import signed
 from tests.tables.door import encoded
@@ -82,7 +83,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_file_that_says_something_else_is_a_usage_error(name: str) -> None:
     option, text, part = BROKEN[name]
-    done = rank("m.csv", option, yaml(text))
+    done = clfeval("mlcps", "m.csv", option, yaml(text), "-q")
     assert (done.code, done.out) == (2, "")
     assert part in done.err
     assert "Traceback" not in done.err

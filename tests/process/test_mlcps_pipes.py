@@ -10,7 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.process.program import NEEDS_BASH, Done, clfeval, piped, shell
+from tests.process.program import NEEDS_BASH, Done, shell
+from tests.process.program import clfeval_in_lines as clfeval
+from tests.process.program import piped_in_lines as piped
 from tests.process.test_mlcps import SCORES, VALUES, area, document, scores
 from tests.tables.door import encoded, packed
 

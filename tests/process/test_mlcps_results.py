@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
-from tests.process.program import clfeval
+from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import VALUES, area, document, scores
 from tests.process.test_mlcps_pipes import AREAS, NAMES, rank, signed
 

@@ -17,10 +17,14 @@ from tests.process.program import (
     NEEDS_FULL,
     Done,
     check_unwritable,
-    clfeval,
     on_terminal,
-    piped,
     shell,
+)
+from tests.process.program import (
+    clfeval_in_lines as clfeval,
+)
+from tests.process.program import (
+    piped_in_lines as piped,
 )
 from tests.thoroughness import thinned
 
