@@ -155,15 +155,20 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     elif isinstance(value, list) and option.opt.reads:
         value = [located(given, one) if isinstance(one, str) else one for one in value]
     try:
-        value_of(option, value)
-        if option in options_of(Gates) and option.field != "baseline":
-            _ = taken(Gates, {option.name: value}).limits
+        _check(option, value)
     except ClfevalError as error:
         where = _culprit(option, given, value) or given
         retell(error, [option], yaml(lambda _: where.place))
         wrong.take(error, where)
         return None
     return (value,)
+
+
+def _check(option: Option, value: Any) -> None:
+    """Refuse what an option takes no such value of; of a gate what is no limit. ClfevalError."""
+    made = value_of(option, value)
+    if option.field in {one.field for one in options_of(Gates)}:
+        _ = Gates(**{option.field: made}).limits
 
 
 def _culprit(option: Option, given: Node, value: Any) -> Node | None:
@@ -173,9 +178,7 @@ def _culprit(option: Option, given: Node, value: Any) -> Node | None:
     for key, one in inside.items():
         single = {key: value[key]} if isinstance(value, dict) else [value[key]]
         try:
-            value_of(option, single)
-            if option.field in {field.field for field in options_of(Gates)}:
-                _ = taken(Gates, {option.name: single}).limits
+            _check(option, single)
         except UsageError:
             bad.append(one)
     return bad[0] if len(bad) == 1 and len(inside) > 1 else None

@@ -75,7 +75,7 @@ def test_a_bug_in_one_run_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     class Panic(BaseException):
         """As engines raise it."""
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise Panic("broke off")
 
     monkeypatch.setattr(mars, "asked", broken)
@@ -277,3 +277,50 @@ def test_what_a_batch_does_not_take_is_refused(words: list[str], said: str) -> N
     done = clfeval("report", *words)
     assert done.code == 2
     assert said in done.err
+
+
+def test_every_computed_run_adds_its_lines_to_the_history(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    set: {week: W47}
+    history: {file: past.jsonl, label: "${week}"}
+    runs:
+      one: {command: report, input: t.csv}
+      two: {command: mars, input: t.csv}
+      gone: {command: mars, input: nowhere.csv}
+    """
+    name = written(tmp_path, text)
+    assert clfeval("report", "--config", name, "-q", "--dry-run", "--only", "one").code == 0
+    assert not (tmp_path / "past.jsonl").exists()
+    assert clfeval("report", "--config", name, "-q").code == 3
+    lines = [json.loads(line) for line in (tmp_path / "past.jsonl").read_text().splitlines()]
+    assert {(line["run"], line["model"], line["label"]) for line in lines if "model" in line} == {
+        (run, model, "W47") for run in ("one", "two") for model in ("a", "b")
+    }
+    assert clfeval("report", "--config", name, "-q", "--only", "one", "--label", "W48").code == 0
+    assert '"W48"' in (tmp_path / "past.jsonl").read_text().splitlines()[-1]
+
+
+def test_a_baseline_and_what_stands_with_it_are_gates_of_the_run(tmp_path: Path) -> None:
+    """A table joined by its ids, with a drop that is none: the table of then is that of today."""
+    text = """\
+    version: 1
+    defaults: {id: id}
+    runs:
+      same:
+        command: report
+        input: t.csv
+        baseline: {input: u.csv, max-drop: {roc_auc: 0.01}, significant: true}
+      gone:
+        command: report
+        input: t.csv
+        baseline: {input: none.json, missing: skip, max-drop: {roc_auc: 0.01}}
+      warned: {command: report, input: t.csv, warn-under: {roc_auc: 0.9}}
+    """
+    written(tmp_path, "")
+    (tmp_path / "u.csv").write_text((tmp_path / "t.csv").read_text())
+    done = outcomes(tmp_path, text)
+    assert [int(one.code) for one in done] == [0, 0, 0], [one.said for one in done]
+    assert [(gate.kind, gate.value) for gate in done[0].gates] == [("max-drop", 0.0)] * 2
+    assert done[2].state == "gates met"
+    assert done[2].said == ("warning: b: roc_auc is 0.778, warn-under 0.9",)  # 7 of 9 pairs
