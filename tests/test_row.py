@@ -16,10 +16,10 @@ from clfeval.limits import Gates
 
 ROOT = Path(__file__).parent.parent
 OTHERS = re.compile(r"\b(?:observations?|patients?|cases?|samples)\b", re.IGNORECASE)
-# what these words are there for: statistics' two samples, a suffix of scikit-learn, XML, a story
+# what these words are there for: statistics' two samples, a suffix of scikit-learn, XML, a shell
 MEANT = (
     "of two samples", "two independent samples", "two samples", "|samples|", "{cases}</testsuite>",
-    "Of 100 patients it finds 67",
+    "Of 100 patients it finds 67", "case $code in",
     # what clusters are called
     "a patient, a document", "share a patient or a document", "patients or documents",
     "images of one patient are not ten patients", "`--cluster patient`", "belong to a patient",

@@ -89,9 +89,10 @@ def say_bug(lines: Sequence[str], said: str) -> None:
 
 
 def gate_lines(result: Result) -> list[str]:
-    """Return a JSON line for each gate that was missed."""
-    missed = (str(gate) for gate in result.gates if not gate.passed)
-    return [problem_line("gate-missed", text, ExitCode.GATE_MISSED) for text in missed]
+    """Return a JSON line for each gate that was missed; one that only warns has exit code 0."""
+    missed = (gate for gate in result.gates if not gate.passed)
+    codes = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
+    return [problem_line("gate-missed", str(gate), codes[gate.failed]) for gate in missed]
 
 
 def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:

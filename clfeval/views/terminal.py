@@ -42,7 +42,8 @@ UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "--show NAME, --show all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"), "missed": ("gate MISSED", "bold red"),
-    "warned": ("warning", "bold yellow"),
+    "undefined": ("gate MISSED", "bold red"), "warned": ("warning", "bold yellow"),
+    "skipped": ("gate skipped", "yellow"),
 }  # fmt: skip
 ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 

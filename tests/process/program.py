@@ -132,7 +132,8 @@ def in_lines(done: Done) -> Done:
         if "text" in one:
             lines.append(line)
         elif one.get("code") == "gate-missed":
-            lines.append(f"gate missed: {one['what']}")
+            said = "gate missed" if one["exit_code"] else "warning"
+            lines.append(f"{said}: {one['what']}")
         elif "code" in one:
             place = ":".join(str(part) for part in (one["file"], one["row"]) if part is not None)
             column = f"column '{one['column']}': " if one["column"] is not None else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.program import NEEDS_BASH, NEEDS_FULL, clfeval, shell
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, clfeval, clfeval_in_lines, shell
 
 
 def test_a_missed_gate_exits_1_and_says_why() -> None:
@@ -159,12 +159,12 @@ def test_an_infinite_value_is_above_every_limit_and_below_none() -> None:
 
 def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
     words = ("mars", "t.csv", "-q", "-f", "json", "--warn-under", "recall=0.9")
-    done = clfeval(*words)
+    done = clfeval_in_lines(*words)
     assert (done.code, json.loads(done.out)["passed"]) == (0, True)
     assert done.err.splitlines() == [
         "warning: a: recall is 0.5, warn-under 0.9", "warning: b: recall is 0.5, warn-under 0.9",
     ]  # fmt: skip
-    strict = clfeval(*words, "--strict")
+    strict = clfeval_in_lines(*words, "--strict")
     assert (strict.code, json.loads(strict.out)["passed"]) == (1, False)
     assert strict.err.startswith("gate missed: a: recall is 0.5, warn-under 0.9")
 

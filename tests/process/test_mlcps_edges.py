@@ -144,7 +144,7 @@ def test_what_changes_numbers_is_signed() -> None:
 def test_a_gate_on_a_flag_is_no_gate_on_the_count_of_the_same_name() -> None:
     done = rank("m.csv", "--fail-under", "svm:pareto=1")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("--fail-under: no metric 'pareto' [unknown-metric]\n")
+    assert done.err.startswith("--fail-under: 'pareto' is no number [bad-gate]\n")
 
 
 @pytest.mark.parametrize("scale", ["recall=0:1.7e308", "recall=-1e308:1e308"])
