@@ -170,7 +170,10 @@ def _called(command: Command) -> Callable[..., None]:
         def called_with() -> tuple[Any, dict[str, Any]]:
             name = command.name.replace("-", "_")
             function = getattr(import_module(f"clfeval.api.{name}"), name)
-            return function, {one.name: _read(one, given[one.name]) for one in options}
+            from clfeval.api.gated import with_gated
+
+            read = {one.name: _read(one, given[one.name]) for one in options}
+            return function, with_gated(command, read, limits)
 
         def compute() -> Result:
             function, read = called_with()

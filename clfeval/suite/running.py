@@ -11,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from clfeval.api.gated import with_gated
 from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.limits import Gates
 from clfeval.options import taken
@@ -136,7 +137,8 @@ def _function(run: Run) -> tuple[Any, dict[str, Any]]:
 
 def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
     """Write what a run needs beside what it says."""
-    pairs = ", ".join(f"{name.replace('_', '-')}: {value!r}" for name, value in fixes.items())
+    plain = ((name, [*one] if isinstance(one, tuple) else one) for name, one in fixes.items())
+    pairs = ", ".join(f"{name.replace('_', '-')}: {value!r}" for name, value in plain)
     return f"at {run.place}, {pairs}"
 
 
@@ -160,7 +162,8 @@ def _computed(
         _make_folder(path)
     limited = gates.any
     heard: list[Read] = []
-    function, given = _function(run)
+    function, options = _function(run)
+    given = with_gated(run.keys.command, options, gates)
 
     def listen(read: Read) -> None:
         heard.append(read)

@@ -105,7 +105,6 @@ SCORED = "truth,a\n" + "1,.9\n0,.2\n1,.6\n0,.7\n1,.8\n0,.1\n" * 5
 
 
 @pytest.mark.parametrize(("limit", "hint"), [
-    ("f_beta:beta=2=0.3", "it is left out of this result: add --measure f_beta:beta=2"),
     ("a:roc_auc.lo=0.9", "did you mean 'roc_auc.low'?"),
     ("sensitivity@0.1=0.3", "scores are cut by an option: --threshold 0.1, and then ask for "
      "'sensitivity'"),
@@ -167,6 +166,16 @@ def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
     strict = clfeval_in_lines(*words, "--strict")
     assert (strict.code, json.loads(strict.out)["passed"]) == (1, False)
     assert strict.err.startswith("gate missed: a: recall is 0.5, warn-under 0.9")
+
+
+def test_a_report_has_the_measures_that_limits_name() -> None:
+    Path("p.csv").write_text("truth,a\n1,.9\n1,.6\n0,.2\n0,.7\n", encoding="utf-8")
+    words = ("report", "p.csv", "-q", "-f", "json", "--fail-under", "net_benefit@t:t=0.1=0.4")
+    done = clfeval(*words)
+    # two hits and, at .2 and .7 alike, two false alarms: 2/4 - 2/4 x .1/.9
+    (gate,) = json.loads(done.out)["gates"]
+    assert (done.code, gate["passed"]) == (0, True)
+    assert gate["value"] == pytest.approx(1 / 2 - 1 / 2 * 0.1 / 0.9)
 
 
 SITES = "truth,a,site\n" + "1,1,x\n0,0,x\n1,0,y\n0,1,y\n" * 2

@@ -1,0 +1,26 @@
+"""Measures that a limit names and that nobody else asks for: a report computes them too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clfeval.limits import Gates
+from clfeval.measures.catalog import find_measure
+from clfeval.methods.measured.asked import DEFAULT
+from clfeval.options import Command, listed
+
+NEEDS = ("confusion", "scores", "probabilities")
+
+
+def with_gated(command: Command, given: Mapping[str, Any], gates: Gates) -> dict[str, Any]:
+    """Return the options of a report, its measures with those that limits name beside the usual."""
+    if command.name != "report" or given.get("from_result"):
+        return dict(given)
+    more = []
+    for limit in gates.limits:
+        measure = find_measure(limit.metric.partition(":")[0])
+        if measure is not None and measure.needs in NEEDS and measure.id not in DEFAULT:
+            more.append(limit.metric)
+    asked = tuple(dict.fromkeys((*listed(given.get("measure")), *more)))
+    return {**given, "measure": asked} if more else dict(given)
