@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from os.path import basename
@@ -35,8 +35,6 @@ KEPT = (
 APART = "unequal-ids"
 ALIKE = 1e-9  # values of one table, computed twice
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
-
-Called = Callable[..., Result]  # the function of a command, and its steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval.cli.output import Output, note, print_result
-from clfeval.cli.run import run
-from clfeval.errors import bad_option
+from clfeval.cli.run import run, unsaid
+from clfeval.errors import ExitCode, bad_option
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.options import Command, Opt, Option, options_of, taken
+from clfeval.options import Command, Opt, options_of, taken
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -70,7 +70,7 @@ def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) 
     if tables:
         raise bad_option("--config says which tables are read", "leave the tables out")
     for option in (*command.options(), *options_of(Gates)):
-        if option.field != "dry_run" and not _unsaid(option, given[option.name]):
+        if option.field != "dry_run" and not unsaid(option, given[option.name]):
             what = f"{option.flag} is of one run, and --config has several"
             raise bad_option(what, f"write {option.flag[2:]} into the file, under defaults")
     for name in ("append", "history"):
@@ -78,10 +78,6 @@ def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) 
             raise bad_option(f"--{name} is of one run", "write history: FILE into the file")
     _carried_out(batch, taken(Output, given), given)
     return True
-
-
-def _unsaid(option: Option, given: Any) -> bool:
-    return given in (None, []) or str(given) == str(option.default)
 
 
 def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None:
@@ -133,7 +129,7 @@ def _say(head: str, one: Ended, output: Output) -> None:
     if fine and output.quiet:
         return
     said = one.said[: None if output.verbose else SAID]
-    if one.state == "gate missed":
+    if one.code == ExitCode.GATE_MISSED:
         left = len(one.said) - len(said)
         more = f"; {left:,} more" if left else ""
         note(f"{head}{name}: gate missed: {'; '.join(said)}{more}")
@@ -141,6 +137,6 @@ def _say(head: str, one: Ended, output: Output) -> None:
     words = one.said[0] if fine and one.said else ""
     note(f"{head}{name}: {one.state}{' ' if words else ''}{words}")
     if not fine:
-        note(*(f"{name}: {line}" for line in (one.said if one.code == 70 else said)))
+        note(*(f"{name}: {line}" for line in (one.said if one.code == ExitCode.BUG else said)))
     if output.verbose:
         note(*(f"{name}: wrote {path}" for path in one.wrote))

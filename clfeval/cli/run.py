@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -31,6 +31,7 @@ from clfeval.views.files import SavedFiles, known_table
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
     from clfeval.baseline.beside import Baseline
+    from clfeval.options import Option
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -104,6 +105,11 @@ def run(
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
+
+
+def unsaid(option: Option, given: Any) -> bool:
+    """Tell whether an option is as where a command line does not have it."""
+    return given in (None, []) or str(given) == str(option.default)
 
 
 def opened(output: Output) -> OnOpen:

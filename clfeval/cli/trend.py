@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clfeval.cli.run import unsaid
 from clfeval.errors import bad_option
 from clfeval.history.options import History
 from clfeval.options import Option
@@ -24,8 +25,7 @@ def trend_of(
     from clfeval.pages import HISTORY
 
     name = history.history or ""
-    unsaid = ("None", "[]", "False")
-    flags = [one.flag for one in beside if str(given[one.name]) not in (*unsaid, str(one.default))]
+    flags = [one.flag for one in beside if not unsaid(one, given[one.name])]
     if tables or flags:
         what = f"--history shows lines of a file: leave {(*flags, *tables)[0]} out"
         hint = f"a run adds its lines with --append {name} --label LABEL"

@@ -15,6 +15,7 @@ from clfeval.api.gated import with_gated
 from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.limits import Gates
 from clfeval.options import taken
+from clfeval.pages.suite import STATES
 from clfeval.result import Answer, Gate, Result, Row
 from clfeval.suite.entries import with_place
 from clfeval.suite.inputs import Link
@@ -50,10 +51,7 @@ class Ended:
         return [gate for gate in self.gates if gate.failed]
 
 
-COMPUTED, MET, MISSED = "computed", "gates met", "gate missed"
-FAILED, LEFT_OUT = "not computed", "left out"
-READY, DOUBTFUL, WAITS = "ready", "doubtful", "waits"
-STATES = (COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS)
+COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS = STATES
 
 
 def carried_out(

@@ -26,6 +26,7 @@ from clfeval.baseline.compare import (
 )
 from clfeval.history.line import PastLine, PastMeasure, as_result
 from clfeval.inference.chance import benjamini_hochberg
+from clfeval.inference.gaps import chances
 from clfeval.inference.special import critical_value
 from clfeval.measures.record import AIMS
 from clfeval.result import Estimate, Row, estimate
@@ -172,19 +173,10 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 
 def chance_of_none(change: Estimate, level: float) -> float | None:
-    """Return p of no change: at which level its interval, as wide as needed, would end at 0.
-
-    p = 2 (1 - Phi(z d / w)), with d the size of the change, w the distance of its interval's end
-    on the side of 0, z the critical value of the level. None without an interval.
-    """
+    """Return p of no change: at which level its interval would end at 0; None without one."""
     if change.value is None or change.low is None or change.high is None:
         return None
-    if change.value == 0:
-        return 1.0
-    width = change.value - change.low if change.value > 0 else change.high - change.value
-    if width <= 0:
-        return 0.0
-    return math.erfc(critical_value(level) * abs(change.value) / width / math.sqrt(2))
+    return float(chances(change.value, change.low, change.high, math.inf, level=level))
 
 
 def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:

@@ -20,7 +20,6 @@ from typing import Literal
 
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.result import Result
-from clfeval.views.outcome import FAILING
 from clfeval.words import plain
 
 Weight = Literal["error", "warning"]
@@ -53,7 +52,7 @@ def of_gates(result: Result, tables: Sequence[str]) -> list[Finding]:
     file = next((_place(_first(name, result)) for name in tables), None)
     found = []
     for gate in result.gates:
-        if gate.state in (*FAILING, "warned"):
+        if not gate.passed:
             level: Weight = "error" if gate.failed else "warning"
             same = (gate.kind, gate.metric, str(gate.model), repr(gate.limit))
             severity = "major" if level == "error" else "minor"

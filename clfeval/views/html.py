@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 from clfeval.result import Result
 from clfeval.schema import PLOTS
-from clfeval.views.outcome import SIGNS
 from clfeval.views.render import (
     BEST,
+    GATE_SIGNS,
     Section,
     beside,
     fold,
@@ -46,7 +46,7 @@ def as_html(
     out += [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     out += [f"<p>{escape(line)}</p>" for line in others]
     gates, left_out = gate_lines(result)
-    out += [f'<p class="gate">{SIGNS[gate.state]} {escape(str(gate))}</p>' for gate in gates]
+    out += [f'<p class="gate">{GATE_SIGNS[gate.state]} {escape(str(gate))}</p>' for gate in gates]
     out += [f"<p>{escape(left_out)}</p>"] if left_out else []
     out += [_table(section(one, result, digits, wide=page.wide)) for one in page.opened]
     shown = (*page.opened, *page.folded)

@@ -9,9 +9,9 @@ from itertools import zip_longest
 
 from clfeval.result import Result
 from clfeval.schema import Shown
-from clfeval.views.outcome import SIGNS
 from clfeval.views.render import (
     BEST,
+    GATE_SIGNS,
     beside,
     fold,
     gate_lines,
@@ -95,7 +95,7 @@ def _document(result: Result, digits: int, names: Collection[str]) -> Iterator[s
     yield "\n"
     gates, left_out = gate_lines(result)
     for gate in gates:
-        yield f"- {SIGNS[gate.state]} {escape(str(gate))}\n"
+        yield f"- {GATE_SIGNS[gate.state]} {escape(str(gate))}\n"
     if left_out:
         yield f"- {escape(left_out)}\n"
     for one in page.opened:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
+from clfeval.bounds import GateState
 from clfeval.errors import UsageError, listing
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import against_baseline
@@ -33,6 +34,9 @@ EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits t
 EQUALS = "not-told-apart"  # the sentence about models that may be as good as the best
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
+GATE_SIGNS: Mapping[GateState, str] = {
+    "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
+}  # fmt: skip
 RANKS = get_args(Rank)
 EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
 
