@@ -131,7 +131,6 @@ def scores_of(
 
     @cache
     def unjudged() -> InSlices:
-
         def of(j: int) -> tuple[list[Row], Tables]:
             return _in_slices(sample, every, j, names[j], rest, options)
 
