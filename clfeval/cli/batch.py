@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
+from clfeval.cli.faults import as_json, bug_line, error_lines, gate_lines
 from clfeval.cli.output import Output, note, print_result
 from clfeval.cli.run import run, unsaid
 from clfeval.errors import ExitCode, bad_option
 from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.options import Command, Opt, options_of, taken
+from clfeval.tables.source import named
 
 if TYPE_CHECKING:
     from clfeval.result import Result
     from clfeval.suite.running import Ended
+    from clfeval.views.annotate import Finding
 
 BATCHES = "Batches"  # panel
 SAID = 5  # lines of one run on standard error, unless all are asked for
@@ -94,6 +97,8 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
     )  # fmt: skip
     total = len(plan.runs)
 
+    found: list[Finding] = []
+
     def compute() -> Result:
         outcomes = []
         hear = note if output.verbose else None
@@ -102,8 +107,10 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
         )
         for number, one in enumerate(runs, start=1):
             _say(f"[{number}/{total}] ", one, output)
+            if output.annotate:
+                found.extend(_findings(one, batch.config[-1]))
             # what is big is not kept: the result has its first lines
-            outcomes.append(replace(one, said=one.said[:KEPT]))
+            outcomes.append(replace(one, said=one.said[:KEPT], fault=None))
         return suite_result(plan, outcomes, dry=dry)
 
     read = [path for one in plan.runs for path in one.files]
@@ -115,28 +122,49 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
         compute,
         history=History(),
         dry=dry,
-        batch=True,
+        found=found,
     )
 
 
 KEPT = 100  # lines of one run that its row, or the table of problems, may show
 
 
+def _findings(one: Ended, config: str) -> list[Finding]:
+    """Return what a CI server is to hear of a run; what has no table stands in the YAML file."""
+    from clfeval.views.annotate import of_bug, of_error, of_gates
+
+    tables = [named(path)[1] for path in one.run.files] or [config]
+    found = of_gates(one.gates, tables, ())
+    if one.fault is not None:
+        found += of_error(one.fault)
+    elif one.code == ExitCode.BUG:
+        found += of_bug(one.said[:-1])
+    return found
+
+
+def _lines(one: Ended) -> list[str]:
+    """Return what is wrong with a run as a program reads it."""
+    name = one.run.name
+    if one.fault is not None:
+        return error_lines(one.fault, run=name)
+    if one.code == ExitCode.BUG:
+        return [bug_line(one.said[:-1], one.said[-1], run=name)]
+    return gate_lines([replace(gate, run=None) for gate in one.gates], run=name)
+
+
 def _say(head: str, one: Ended, output: Output) -> None:
     """Say how a run ended: one line, and below it what is wrong with it."""
-    name = one.run.name
-    fine = not one.code
-    if fine and output.quiet:
-        return
-    said = one.said[: None if output.verbose else SAID]
-    if one.code == ExitCode.GATE_MISSED:
-        left = len(one.said) - len(said)
-        more = f"; {left:,} more" if left else ""
-        note(f"{head}{name}: gate missed: {'; '.join(said)}{more}")
-        return
-    words = one.said[0] if fine and one.said else ""
-    note(f"{head}{name}: {one.state}{' ' if words else ''}{words}")
-    if not fine:
-        note(*(f"{name}: {line}" for line in (one.said if one.code == ExitCode.BUG else said)))
+    name, fine = one.run.name, not one.code
+    said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:SAID]
+    if not (fine and output.quiet):
+        words = f" {one.said[0]}" if fine and one.said else ""
+        if one.code == ExitCode.GATE_MISSED and not as_json():
+            left = len(one.said) - len(said)
+            words = f": {'; '.join(said)}{f'; {left:,} more' if left else ''}"
+        note(f"{head}{name}: {one.state}{words}")
+    if as_json():
+        note(*_lines(one))
+    elif not fine and one.code != ExitCode.GATE_MISSED:
+        note(*(f"{name}: {line}" for line in said))
     if output.verbose:
         note(*(f"{name}: wrote {path}" for path in one.wrote))

@@ -17,7 +17,7 @@ from clfeval.cli.output import note
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 
 if TYPE_CHECKING:
-    from clfeval.result import Result
+    from clfeval.result import Gate
     from clfeval.views.annotate import Finding
 
 KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line
@@ -55,15 +55,15 @@ def problem_line(
     return json.dumps({**dict(zip(KEYS, values, strict=True)), **more})
 
 
-def error_lines(error: ClfevalError) -> list[str]:
+def error_lines(error: ClfevalError, **more: Any) -> list[str]:
     """Return a JSON line for each problem carried along, and one with the totals of each code."""
     lines = [
         problem_line(one.code, one.what, error.exit_code, file=one.place[0], row=one.place[1],
-                     column=one.column, hint=part.hint)
+                     column=one.column, hint=part.hint, **more)
         for part in error.parts or (error,) for one in part.problems
     ]  # fmt: skip
     totals = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
-    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code)})]
+    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **more})]
 
 
 def say_error(error: ClfevalError, *, verbose: bool = False) -> None:
@@ -79,20 +79,22 @@ def say_error(error: ClfevalError, *, verbose: bool = False) -> None:
                 note(*(error_lines(other) if as_json() else other.lines()))
 
 
+def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
+    """Return the JSON line of a bug: what broke, and the traceback."""
+    what = lines[-1] if lines else "unknown"
+    return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
+
+
 def say_bug(lines: Sequence[str], said: str) -> None:
     """Say a bug: the traceback, and where to report it."""
-    if not as_json():
-        note(*lines, "", said)
-        return
-    what = lines[-1] if lines else "unknown"
-    note(problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines)))
+    note(*([bug_line(lines, said)] if as_json() else (*lines, "", said)))
 
 
-def gate_lines(result: Result) -> list[str]:
+def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
     """Return a JSON line for each gate that was missed; one that only warns has exit code 0."""
-    missed = (gate for gate in result.gates if not gate.passed)
+    missed = (gate for gate in gates if not gate.passed)
     codes = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
-    return [problem_line("gate-missed", str(gate), codes[gate.failed]) for gate in missed]
+    return [problem_line("gate-missed", str(gate), codes[gate.failed], **more) for gate in missed]
 
 
 def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clfeval.baseline.beside import Baseline
     from clfeval.options import Option
     from clfeval.result import Result
+    from clfeval.views.annotate import Finding
 
 SAID = 50  # missed gates said one by one
 
@@ -47,17 +48,19 @@ def missed_gates(result: Result) -> list[str]:
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result], *, history: History, dry: bool = False, batch: bool = False,
+    compute: Callable[[], Result], *, history: History, dry: bool = False,
+    found: Sequence[Finding] | None = None,
     beside: Callable[[Result], Baseline | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. beside: reads the baseline where that is a
-    table. A dry run writes no file, and shows all it has. batch: its
-    runs have gates of their own, and say how they fare. Raises typer.Exit when a gate is missed.
+    imports its public function itself. beside: reads the baseline where that is a table. A dry run
+    writes no file, and shows all it has. found: of a batch, whose runs have gates of their own and
+    say how they fare, what `compute` finds to tell a CI server. Raises typer.Exit when a gate is
+    missed.
     """
-    limited = gates.any
+    limited, batch = gates.any, found is not None
     if history.append is not None:
         from clfeval.history.file import check_target
 
@@ -98,7 +101,8 @@ def run(
     if output.annotate:
         from clfeval.views.annotate import of_gates
 
-        annotate(output.annotate, of_gates(result, tables), dry=dry)
+        told = of_gates(result.gates, tables, result.inputs) if found is None else found
+        annotate(output.annotate, told, dry=dry)
     if dry and result.summary["doubts"]:
         if result.parameters["offer"]:
             note(f"try: {result.parameters['offer']}")
@@ -127,5 +131,5 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
             note(f"wrote {name}")
     watched = in_table and screen.tty  # whoever watches has read them in the table
     if not watched and result.command != SUITE:
-        for line in gate_lines(result) if as_json() else missed_gates(result):
+        for line in gate_lines(result.gates) if as_json() else missed_gates(result):
             note(line)

@@ -12,6 +12,7 @@ STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "doubtful",
     "waits",
 )  # fmt: skip
+COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS = STATES
 RUN = Column("run", "text")
 TABLES = (
     Table("runs", (

@@ -8,10 +8,11 @@ from hashlib import sha256
 from clfeval import __version__
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
+from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS
 from clfeval.result import Answer, Result, Row
 from clfeval.suite.inputs import Link
 from clfeval.suite.plan import Plan
-from clfeval.suite.running import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS, Ended, input_of
+from clfeval.suite.running import Ended, input_of
 from clfeval.tables.source import display_of, named
 from clfeval.words import many
 

@@ -15,7 +15,16 @@ from clfeval.api.gated import with_gated
 from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.limits import Gates
 from clfeval.options import taken
-from clfeval.pages.suite import STATES
+from clfeval.pages.suite import (
+    COMPUTED,
+    DOUBTFUL,
+    FAILED,
+    LEFT_OUT,
+    MET,
+    MISSED,
+    READY,
+    WAITS,
+)
 from clfeval.result import Answer, Gate, Result, Row
 from clfeval.suite.entries import with_place
 from clfeval.suite.inputs import Link
@@ -32,7 +41,10 @@ Hear = Callable[[str], None]  # how a table was read
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of a run. said: why it was not computed, or the gates it missed, line by line."""
+    """What became of a run. said: why it was not computed, or the gates it missed, line by line.
+
+    fault: what `said` is told of where the run was at fault, by which a program hears of it.
+    """
 
     run: Run
     state: str
@@ -44,14 +56,12 @@ class Ended:
     signature: str = ""
     wrote: tuple[str, ...] = ()
     reading: tuple[Row, ...] = field(default=())
+    fault: ClfevalError | None = None
 
     @property
     def missed(self) -> list[Gate]:
         """The gates it missed."""
         return [gate for gate in self.gates if gate.failed]
-
-
-COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS = STATES
 
 
 def carried_out(
@@ -101,7 +111,7 @@ def _one(
     except ClfevalError as error:
         in_yaml(error, run.keys, run.given)
         _place(error, run)
-        return Ended(run, FAILED, error.exit_code, tuple(error.lines())), None
+        return Ended(run, FAILED, error.exit_code, tuple(error.lines()), fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs

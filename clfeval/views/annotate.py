@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import Literal
 
 from clfeval.errors import ClfevalError, ExitCode
-from clfeval.result import Result
+from clfeval.result import Gate, InputFile
 from clfeval.words import plain
 
 Weight = Literal["error", "warning"]
@@ -44,17 +44,21 @@ class Finding:
     same: tuple[str, ...]
 
 
-def of_gates(result: Result, tables: Sequence[str]) -> list[Finding]:
+def of_gates(
+    gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
+) -> list[Finding]:
     """Return what is to be said of gates: those that were missed, and those that warn.
 
-    tables: the inputs as they were given; the first is where a gate's numbers come from.
+    tables: the inputs as they were given; the first is where a gate's numbers come from. inputs:
+    what was read, the files of a pattern.
     """
-    file = next((_place(_first(name, result)) for name in tables), None)
+    file = next((_place(_first(name, inputs)) for name in tables), None)
     found = []
-    for gate in result.gates:
+    for gate in gates:
         if not gate.passed:
             level: Weight = "error" if gate.failed else "warning"
-            same = (gate.kind, gate.metric, str(gate.model), repr(gate.limit))
+            of = () if gate.run is None else (gate.run,)
+            same = (gate.kind, gate.metric, str(gate.model), repr(gate.limit), *of)
             severity = "major" if level == "error" else "minor"
             found.append(Finding(level, gate.kind, plain(str(gate)), file, None, severity, same))
     return found
@@ -76,9 +80,15 @@ def of_error(error: ClfevalError) -> list[Finding]:
     return found
 
 
-def _first(name: str, result: Result) -> str:
+def of_bug(lines: Sequence[str]) -> list[Finding]:
+    """Return what is to be said of a bug: what broke, by the last line of its traceback."""
+    what = plain(lines[-1] if lines else "unknown")
+    return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
+
+
+def _first(name: str, inputs: Sequence[InputFile]) -> str:
     """Return the first file of a pattern, where it can be told."""
-    first = os.path.join(os.path.dirname(name), next((one.name for one in result.inputs), ""))
+    first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
     return name if os.path.isfile(name) or not os.path.isfile(first) else first
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
 from clfeval.bounds import GateState
+from clfeval.pages import SUITE
+from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
 from clfeval.pages.write import interval, show
 from clfeval.result import Gate, Result, Row
 from clfeval.schema import BASELINE
@@ -15,44 +17,70 @@ from clfeval.words import plain
 
 TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # attributes of a suite
+RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A test case: tag and kind of what is wrong with it, what is said of that and beside it."""
+
+    name: str
+    tag: str | None = None
+    kind: str = ""
+    text: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def as_junit(result: Result) -> str:
     """Return the gates as a JUnit document: missed is a failure, undefined an error.
 
     A suite is called by its run, a case by model, measure and limit, both in the order in which
-    they were asked for. What a baseline says of a gate's model and measure, and a limit that only
-    warns, is the output of its case; the notes of the result are that of the first suite. It holds
-    no times: equal results give equal bytes.
+    they were asked for. A run of a batch has one case more, that it was computed: what was not is
+    an error, what was left out is skipped. What a baseline says of a gate's model and measure, and
+    a limit that only warns, is the output of its case; the notes of the result are that of the
+    first suite. It holds no times: equal results give equal bytes.
     """
-    suites: dict[str, list[Gate]] = {}
-    for gate in result.gates:
-        suites.setdefault(gate.run or result.command, []).append(gate)
+    suites = _runs(result)
     moved = _moves(result)
+    for gate in result.gates:
+        suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
     written = [
-        _suite(name, gates, result, moved, notes if not at else ())
-        for at, (name, gates) in enumerate(suites.items())
+        _suite(name, cases, result, notes if not at else ())
+        for at, (name, cases) in enumerate(suites.items())
     ]
-    total = _counts(result.gates)
+    total = _counts([case for cases in suites.values() for case in cases])
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<testsuites name="clfeval" {total}>\n{"".join(written)}</testsuites>\n'
     )
 
 
-def _suite(
-    name: str, gates: Sequence[Gate], result: Result, moved: Mapping[tuple[str, str], str],
-    notes: Sequence[str],
-) -> str:  # fmt: skip
-    cases = "".join(_case(gate, name, moved) for gate in gates)
+def _runs(result: Result) -> dict[str, list[_Case]]:
+    """Return a case for each run of a batch; of another result none."""
+    if result.command != SUITE:
+        return {}
+    wrong: dict[str, list[str]] = {}
+    for row in result.tables["problems"]:
+        wrong.setdefault(str(row["run"]), []).append(str(row["text"]))
+    found = {}
+    for row in result.tables["runs"]:
+        name, tag = str(row["run"]), RUNS.get(str(row["state"]))
+        text = "\n".join(wrong.get(name, ()))
+        kind = f"exit code {row['code']}"
+        found[name] = [_Case(COMPUTED, tag, kind, text) if tag else _Case(COMPUTED)]
+    return found
+
+
+def _suite(name: str, cases: Sequence[_Case], result: Result, notes: Sequence[str]) -> str:
     properties = "".join(
         f"<property name={_quoted(key)} value={_quoted(value)}/>\n"
         for key, value in _properties(result)
     )
     return (
-        f"<testsuite name={_quoted(f'clfeval {name}')} {_counts(gates)}>\n"
-        f"<properties>\n{properties}</properties>\n{cases}{_output(notes)}</testsuite>\n"
+        f"<testsuite name={_quoted(f'clfeval {name}')} {_counts(cases)}>\n"
+        f"<properties>\n{properties}</properties>\n"
+        f"{''.join(_written(case, name) for case in cases)}{_output(notes)}</testsuite>\n"
     )
 
 
@@ -64,25 +92,32 @@ def _properties(result: Result) -> Iterator[tuple[str, str]]:
         yield "input", f"{item.name} {item.sha256 or ''} {item.rows} rows"
 
 
-def _counts(gates: Sequence[Gate]) -> str:
-    found = Counter(TAGS.get(gate.state) for gate in gates)
+def _counts(cases: Sequence[_Case]) -> str:
+    found = Counter(case.tag for case in cases)
     counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNTED.items())
-    return f'tests="{len(gates)}"{counts}'
+    return f'tests="{len(cases)}"{counts}'
 
 
-def _case(gate: Gate, run: str, moved: Mapping[tuple[str, str], str]) -> str:
-    name = plain(f"{replace(gate, run=None).subject} {gate.bound}")
-    inside, said = "", []
-    if tag := TAGS.get(gate.state):
-        type_ = "" if tag == "skipped" else f" type={_quoted(gate.kind)}"
-        text = plain(str(gate))
-        inside = f"<{tag} message={_quoted(text)}{type_}>{escape(text)}</{tag}>"
-    elif gate.state == "warned":
-        said.append(f"warning: {gate}")
-    if beside := moved.get((str(gate.model), gate.measure)):
-        said.append(beside)
-    inside += _output(said)
-    start = f"<testcase classname={_quoted(f'clfeval.{run}')} name={_quoted(name)}"
+def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _Case:
+    name = f"{replace(gate, run=None).subject} {gate.bound}"
+    tag, text = TAGS.get(gate.state), str(gate)
+    beside = [f"warning: {gate}"] if gate.state == "warned" else []
+    if move := moved.get((str(gate.model), gate.measure)):
+        beside.append(move)
+    return _Case(name, tag, gate.kind, text if tag else "", tuple(beside))
+
+
+def _written(case: _Case, run: str) -> str:
+    inside = ""
+    if case.tag:
+        type_ = "" if case.tag == "skipped" else f" type={_quoted(case.kind)}"
+        first, _, more = case.text.partition("\n")
+        text = "\n".join(escape(plain(line)) for line in case.text.split("\n"))
+        message = _quoted(f"{first} ..." if more else first)
+        inside = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
+    inside += _output(case.beside)
+    name = _quoted(plain(case.name))
+    start = f"<testcase classname={_quoted(f'clfeval.{run}')} name={name}"
     return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
 
 

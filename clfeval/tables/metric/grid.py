@@ -195,7 +195,6 @@ class Grid:
     display: str = FRAME
     sha256: str | None = None  # of the bytes as given; data frames have none
     outer: bool = False  # the first column holds the outer names of an object of objects
-    result: bool = False  # a table of a clfeval result
     delimiter: str | None = None  # of delimited text
     other: str | None = None  # the delimiter that it seems to have instead
     decimal: str = "."

@@ -318,7 +318,7 @@ def _scattered(
     records = np.full((k, n), -1)
     records[i[used], j[used]] = keep[used]
     return Sheet(
-        layout="result" if grid.result else "long",
+        layout="result" if grid.columns[columns.value] in _measured(grid) else "long",
         models=list(every),
         metrics=list(found),
         places=Places(records, np.array([[columns.value]])),

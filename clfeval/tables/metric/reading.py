@@ -207,7 +207,7 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
             what = f"{document['schema']} is newer than this program"
             hint = "a result of this version has the schema clfeval.result/1"
             raise DataError.of(what, "wrong-format", name, hint=hint)
-        return replace(_of_records(name, _rows_of_result(name, document)), result=True)
+        return _of_records(name, _rows_of_result(name, document))
     if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
         return _of_split(name, document)
     if set(document) == {"schema", "data"} and isinstance(document["data"], list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -27,11 +28,16 @@ GONE = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["csv", "json"])
-def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    result = clfeval.report(TABLE, positive="1")
-    path = tmp_path_factory.mktemp("report") / f"report.{request.param}"
-    text = result.to_json() if request.param == "json" else "".join(csv_lines(result, "models"))
+Table = Path | pl.DataFrame
+
+
+@pytest.fixture(scope="module", params=["json", "models", "metrics", "frame"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    result, form = clfeval.report(TABLE, positive="1"), request.param
+    if form == "frame":
+        return cast(pl.DataFrame, result.frame("metrics"))
+    path = tmp_path_factory.mktemp("report") / f"report.{'json' if form == 'json' else 'csv'}"
+    text = result.to_json() if form == "json" else "".join(csv_lines(result, form))
     path.write_text(text, "utf-8")
     return path
 
@@ -40,7 +46,7 @@ def said(result: Result, code: str) -> str:
     return " ".join(one.message for one in result.warnings if one.code == code)
 
 
-def test_what_has_no_range_is_left_out_by_name_and_the_rest_is_scored(report: Path) -> None:
+def test_what_has_no_range_is_left_out_by_name_and_the_rest_is_scored(report: Table) -> None:
     """MCC of `poor` is (1·1 - 5·3) / sqrt(6·4·6·4): 14/24 below 0, 5/24 on the scale -1..1."""
     ranked = clfeval.mlcps(report)
     assert GONE.isdisjoint(ranked.parameters["metrics"])
@@ -56,7 +62,7 @@ def test_what_has_no_range_is_left_out_by_name_and_the_rest_is_scored(report: Pa
     assert rays["poor", "sensitivity"] == 1 / 4
 
 
-def test_what_is_named_is_taken_in(report: Path) -> None:
+def test_what_is_named_is_taken_in(report: Table) -> None:
     """Net benefit of `fair` at 0.5: 3/10 - 1/10, on the scale -1..1 it is 0.6."""
     ranked = clfeval.mlcps(report, rescale={"net_benefit": (-1, 1)})
     assert "net_benefit" in ranked.parameters["metrics"]
