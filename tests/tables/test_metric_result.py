@@ -149,7 +149,7 @@ def test_a_tidy_table_of_metrics(read_as: Any, estimates: bool) -> None:
     table = read_as(result)
     metrics = ("f1_macro", "f1_micro", "accuracy")
     assert shown(table) == (("rf", "svm"), metrics, [[0.5, 0.75, 1.0]] * 2)
-    assert table.layout == ("result" if read_as is as_json else "long")
+    assert table.layout == ("result" if estimates else "long")
     assert table.notes == ("2 rows of slices or classes left out",)
 
 
