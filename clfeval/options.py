@@ -85,9 +85,14 @@ class Option:
 
     @property
     def name(self) -> str:
-        """What it is called in Python and YAML: as in a shell, unless that is a Python keyword."""
+        """What it is called in Python: as in a shell, unless that is a Python keyword."""
         word = self.flag[2:].replace("-", "_")
         return self.field if iskeyword(word) else word
+
+    @property
+    def key(self) -> str:
+        """What it is called in a batch."""
+        return self.name.replace("_", "-")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -43,6 +43,10 @@ class Dialect:
     listed: str
     place: Callable[[str], str | None] | None = None
 
+    def called(self, option: Option) -> str:
+        """Return what an option is called."""
+        return option.name if self.place is None else option.key
+
 
 PYTHON = Dialect("=", "()", "=True", "error.problems holds them")
 
@@ -80,16 +84,17 @@ def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -
     option, value = known.get(found["flag"] or ""), found["value"] or ""
     if option is None:
         return found[0]
+    name = dialect.called(option)
     text, before = value.rstrip(",;:.)"), found.string[: found.start()]
     if option.kinds == (bool,):
         wanted = before.endswith(("add ", ": "))
-        return found[0].replace(option.flag, option.name + (dialect.yes if wanted else ""), 1)
+        return found[0].replace(option.flag, name + (dialect.yes if wanted else ""), 1)
     ends = text != value or found.end() == len(found.string)
     # else it may be the next word of the sentence the option stands in
     given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
     if not (before and text and (ends or given)):
-        return found[0].replace(option.flag, option.name, 1)
-    return f"{option.name}{dialect.gives}{_literal(text, option, dialect)}{value[len(text) :]}"
+        return found[0].replace(option.flag, name, 1)
+    return f"{name}{dialect.gives}{_literal(text, option, dialect)}{value[len(text) :]}"
 
 
 def _literal(text: str, option: Option, dialect: Dialect) -> str:

@@ -149,7 +149,7 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
         return None
     if isinstance(value, str) and names_a_file(option):
         if "\0" in value:
-            wrong.say(given, f"{option.name}: {value!r:.60} is no path")
+            wrong.say(given, f"{option.key}: {value!r:.60} is no path")
             return None
         value = located(given, value)
     elif isinstance(value, list) and option.opt.reads:
@@ -191,7 +191,7 @@ def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
             if one is None:
                 where = _at(given, i)
                 hint = "a text of these letters needs quotes" if where.written else None
-                wrong.say(where, f"{option.name}: nothing stands here", hint)
+                wrong.say(where, f"{option.key}: nothing stands here", hint)
         return [_typed(option, _at(given, i), one, wrong) for i, one in enumerate(value)]
     if isinstance(value, dict):
         return {key: _typed(option, _at(given, key), one, wrong) for key, one in value.items()}
@@ -202,8 +202,8 @@ def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
         text = as_text(value) if takes(option, object) else None
         if text != written:
             kind = "true or false" if isinstance(value, bool) else f"the number {value}"
-            what = f"{option.name}: {written} is read as {kind}"
-            wrong.say(given, what, f"for a text write {option.name}: '{written}'")
+            what = f"{option.key}: {written} is read as {kind}"
+            wrong.say(given, what, f"for a text write {option.key}: '{written}'")
     return value
 
 
