@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Annotated, Any, Literal
 
 from clfeval.bounds import PARTS as PARTS
@@ -101,9 +102,11 @@ def _limits(flag: str, given: Any) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _as_given(_: str, given: Any) -> Any:
-    """Take what is read elsewhere: a result, or the name of its file."""
-    return given
+def _as_given(flag: str, given: Any) -> Any:
+    """Take what is read elsewhere: a result, known by its signature, or the name of a file."""
+    if given is None or isinstance(given, (str, PathLike)) or hasattr(given, "signature"):
+        return given
+    raise bad_option(f"{flag} {given!r:.60} is neither a file nor a result")
 
 
 GATES = "Gates"  # panel

@@ -9,7 +9,7 @@ Nobody compares or prints a group: methods for that would be compiled at every s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from keyword import iskeyword
@@ -102,7 +102,7 @@ class Option:
     @property
     def kinds(self) -> tuple[Any, ...]:
         """The alternatives of its type, None left out."""
-        return _alternatives(self.type)
+        return alternatives(self.type)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -355,51 +355,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-def schema_of(options: Iterable[Option]) -> dict[str, Any]:
-    """Return the JSON Schema of a mapping of these options, as a batch holds it."""
-    properties: dict[str, Any] = {}
-    for option in options:
-        takes = option.type if option.opt.takes is None else option.opt.takes
-        shape = _schema(takes, option.opt)
-        if option.holds == "several" and option.opt.takes is None:
-            shape = {"anyOf": [shape["items"], shape]}
-        if NoneType in get_args(option.type) and shape:
-            shape = {"anyOf": [shape, {"type": "null"}]}
-        properties |= {name: {**shape, "description": option.opt.help} for name in option.names}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
-    """Return the JSON Schema of values of a type."""
-    alternatives, origin = _alternatives(kind), get_origin(kind)
-    if len(alternatives) != 1:
-        return {"anyOf": [_schema(one, opt) for one in alternatives]}
-    if alternatives != (kind,):
-        return _schema(alternatives[0], opt)
-    if origin is Literal:
-        return {"enum": list(get_args(kind))}
-    if kind in (int, float):
-        bounds = {
-            "minimum": opt.least, "maximum": opt.most,
-            "exclusiveMinimum": opt.above, "exclusiveMaximum": opt.below,
-        }  # fmt: skip
-        limits = {key: bound for key, bound in bounds.items() if bound is not None}
-        return {"type": "integer" if kind is int else "number", **limits}
-    if kind in (str, bool):
-        return {"type": "string" if kind is str else "boolean"}
-    arguments = get_args(kind)
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
-    if origin is tuple and arguments[-1] is not Ellipsis:
-        size = len(arguments)
-        items = _schema(arguments[0], opt)
-        return {"type": "array", "items": items, "minItems": size, "maxItems": size}
-    if origin is not None:
-        return {"type": "array", "items": _schema(arguments[0], opt)}
-    return {}
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
+def alternatives(kind: Any) -> tuple[Any, ...]:
     """Return the types of a union, None left out; of any other type itself."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return tuple(one for one in kinds if one is not NoneType)

@@ -13,6 +13,7 @@ JOINING = (",", "+", "'", " and ", " or ")
 _STEERING = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+NAMESAKES = ":*"  # behind a reference: what models of the same name are called in that file
 ROUNDING = 1e-11  # as near to 1 as this is 1
 
 
@@ -110,3 +111,10 @@ def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
 def named(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """List names of models or features, so that commas in them cannot mislead."""
     return listed([quoted(name) for name in names], most=most, word=word)
+
+
+def reference_of(model: str, given: str) -> str:
+    """Say what models are compared with; model: with which, given: how that was asked for."""
+    if given.endswith(NAMESAKES):
+        return f"the models of these names in {quoted(given.removesuffix(NAMESAKES))}"
+    return quoted(model)

@@ -32,10 +32,10 @@ from clfeval.options import (
     changed,
     options_of,
     parameters,
-    schema_of,
     signed,
     taken,
 )
+from clfeval.suite.shapes import schema_of
 from tests.process.program import clfeval as run
 
 ROOT = Path(__file__).parent.parent

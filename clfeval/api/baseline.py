@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from os.path import basename
-from typing import Any
+from typing import Any, cast
 
 from clfeval.api.ask import OnOpen
 from clfeval.baseline.beside import Baseline
@@ -16,11 +16,11 @@ from clfeval.baseline.read import kind_of
 from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
-from clfeval.methods.report.together import NAMESAKES
 from clfeval.options import Command, listed
-from clfeval.result import Result, Row, Warn, estimate
+from clfeval.result import Result, Warn, estimate
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
+from clfeval.words import NAMESAKES
 
 NEW, OLD = "new", "old"  # what the two tables are called when they are joined
 LISTED = 100  # rows of a model that are newly wrong
@@ -34,6 +34,7 @@ KEPT = (
 )  # fmt: skip
 APART = "unequal-ids"
 ALIKE = 1e-9  # values of one table, computed twice
+COMPARED = ("comparisons", "slice_comparisons")
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
 
 
@@ -149,13 +150,13 @@ def _paired(
          "before": row["before"], "after": row["after"]}
         for row in joined.tables.get("changes", ()) if row["before"] == row["truth"]
     ]  # fmt: skip
-    compared = [row for row in joined.tables.get("comparisons", ()) if row["model"] in names]
     counts = {
         names[str(row["model"])]: (row["newly_right"], row["newly_wrong"])
-        for row in compared if row["newly_wrong"] is not None
+        for row in joined.tables.get(COMPARED[0], ())
+        if row["model"] in names and row["newly_wrong"] is not None
     }  # fmt: skip
     return {
-        "paired": _shifts(compared, joined, (result, before), names, whole=whole), "rows": rows,
+        "paired": _shifts(joined, (result, before), names, whole=whole), "rows": rows,
         "changes": changes, "counts": counts, "notes": notes,
     }  # fmt: skip
 
@@ -169,6 +170,9 @@ def _options(
     columns = _read(sides[0]).columns
     known = {column for side in sides for column in _read(side).files[0].columns}
     by = [name for name in columns.by if name in known]
+    inside = any(one.compares and one.slices is not None for one in gates.limits)
+    if inside and all({*by} <= {*_read(side).files[0].columns} for side in sides):
+        options["by"], by = given.get("by"), []
     options["ignore"] = [*dict.fromkeys([*listed(given.get("ignore")), *by])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
@@ -189,15 +193,21 @@ def _options(
 
 
 def _shifts(
-    compared: Sequence[Row], joined: Result, both: tuple[Result, Result],
-    names: Mapping[str, str], *, whole: bool,
-) -> dict[tuple[str, str], Shift]:  # fmt: skip
-    """Return the changes of measures on the same rows, by model and by what results call them."""
-    found: dict[tuple[str, str], Shift] = {}
-    now, then = (labelled(one) for one in both)
-    on_both = labelled(joined)
-    for row in compared:
-        model = names[str(row["model"])]
+    joined: Result, both: tuple[Result, Result], names: Mapping[str, str], *, whole: bool
+) -> dict[tuple[str, str, str | None], Shift]:
+    """Return the changes of measures on the same rows, by model, what results call them and slice.
+
+    names: what models of today are called in the joined report.
+    """
+    found: dict[tuple[str, str, str | None], Shift] = {}
+    rows = [row for table in COMPARED for row in joined.tables.get(table, ())]
+    parts = dict.fromkeys(cast("str | None", row.get("slice")) for row in rows)
+    labels = {part: [labelled(one, part) for one in (*both, joined)] for part in parts}
+    for row in rows:
+        model, part = names.get(str(row["model"])), cast("str | None", row.get("slice"))
+        now, then, on_both = labels[part]
+        if model is None or model not in now or model not in then:
+            continue
         metric = next((one for one in same_measure(str(row["metric"])) if one in now[model]), None)
         if metric is None:
             continue
@@ -209,7 +219,8 @@ def _shifts(
         ):
             continue  # another measure of this name
         old, new = own if whole else sides
-        found[model, metric] = Shift(old, new, estimate(row["difference"]), paired=True)
+        change = estimate(row["difference"])
+        found[model, metric, part] = Shift(old, new, change, paired=True)
     return found
 
 

@@ -36,14 +36,14 @@ class Baseline:
     """What was: a result, and what more is known of the changes since.
 
     name: what it is called. names: what models of today were called then. paired: changes on the
-    same rows, by model and measure. rows: how many rows those are. changes: the rows that are newly
-    wrong. counts: how many are newly right and newly wrong, by model.
+    same rows, by model, measure and slice. rows: how many rows those are. changes: the rows that
+    are newly wrong. counts: how many are newly right and newly wrong, by model.
     """
 
     before: Result
     name: str = "the baseline"
     names: Mapping[str, str] = field(default_factory=dict)
-    paired: Mapping[tuple[str, str], Shift] = field(default_factory=dict)
+    paired: Mapping[tuple[str, str, str | None], Shift] = field(default_factory=dict)
     rows: int | None = None
     changes: Sequence[Row] = ()
     counts: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -82,8 +82,8 @@ class Baseline:
 
     def moved(self, label: str, metric: str, now: Cell, part: str | None = None) -> Shift:
         """Return how far a value moved; part: of a slice."""
-        if part is None and (label, metric) in self.paired:
-            return self.paired[label, metric]
+        if (label, metric, part) in self.paired:
+            return self.paired[label, metric, part]
         row = labelled(self.before, part).get(self.names.get(label, label), {})
         return moved_between(row.get(metric), now)
 
@@ -115,7 +115,9 @@ class Baseline:
             for name in dict.fromkeys((*new, *old)):
                 if not any(isinstance(one.get(name), Estimate) for one in (old, new)):
                     continue
-                moved = self.paired.get((model, name)) or _estimated(old.get(name), new.get(name))
+                moved = self.paired.get((model, name, None)) or _estimated(
+                    old.get(name), new.get(name)
+                )
                 yield {
                     "model": model, "measure": name, "old": moved.old, "new": moved.new,
                     "change": moved.change, "verdict": _said(moved, best_of(result, name)),

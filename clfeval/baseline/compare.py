@@ -82,7 +82,8 @@ def moved_between(old: Cell, new: Cell) -> Shift:
     """Return how far a cell moved, as of independent rows; undefined where one is not there."""
     both = [one if isinstance(one, Estimate) else _bare(one) for one in (old, new)]
     if both[0] is None or both[1] is None:
-        return Shift(old, new, Estimate(None, reason="not_in_baseline" if new else "not_in_both"))
+        reason = "not_in_both" if new is None else "not_in_baseline"
+        return Shift(old, new, Estimate(None, reason=reason))
     return Shift(old, new, difference(both[0], both[1]))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clfeval import COMMANDS
-from clfeval.options import schema_of
 from clfeval.suite.keys import keys_of
 from clfeval.suite.reading import VERSION
+from clfeval.suite.shapes import schema_of
 
 ID = f"clfeval.suite/{VERSION}"
 TEXT = {"type": "string"}

@@ -224,6 +224,36 @@ def test_thresholds_weights_and_slices_of_both_tables() -> None:
     assert change(found, "m", "accuracy")["old"]["value"] == pytest.approx(sum(right) / 150)
 
 
+def test_within_a_slice_the_same_rows_are_compared_too() -> None:
+    """Of 50 rows 8 are newly wrong, none newly right: -.16 -+ 2.01 sqrt((.16 - .16²) / 49).
+
+    As of other rows the 40 right of then and the 32 of now make -.16 -+ about .17.
+    """
+    site = {"site": ["x", "y"] * 50}
+    table("then.csv", {"m": answers(*range(0, 20, 2)), **site})
+    table("now.csv", {"m": answers(*range(0, 36, 2)), **site})
+    words = ("--by", "site", "--max-drop", "accuracy[site=*]=0.1", "--significant")
+    assert clfeval("report", "then.csv", *READ, "--by", "site", "--save", "then.json").code == 0
+    for command in ("report", "mars"):
+        by_row = clfeval(command, "now.csv", *READ, *words, "--baseline", "then.csv", "-f", "json")
+        assert by_row.code == 1, by_row.err
+        assert [(one["slice"], one["passed"]) for one in document(by_row)["gates"]] == [
+            ("site=x", False), ("site=y", True),
+        ]  # fmt: skip
+    saved = clfeval("report", "now.csv", *READ, *words, "--baseline", "then.json", "-f", "json")
+    assert (saved.code, document(saved)["gates"][0]["reason"]) == (0, "not_significant")
+    limits = [f"accuracy[site=x].change.{end}={value}" for end, value in (
+        ("low", -0.16 - 2.0096 * np.sqrt((0.16 - 0.16**2) / 49) - 0.01),
+        ("low", -0.16 - 2.0096 * np.sqrt((0.16 - 0.16**2) / 49) + 0.01),
+    )]  # fmt: skip
+    codes = [
+        clfeval("report", "now.csv", *READ, "--by", "site", "--baseline", "then.csv",
+                "--fail-under", limit).code
+        for limit in limits
+    ]  # fmt: skip
+    assert codes == [0, 1]
+
+
 @pytest.mark.parametrize("command", ["mars", "phidelta", "mlcps"])
 def test_every_command_takes_a_table(command: str) -> None:
     table("then.csv", {"m": answers(*range(10)), "n": answers(1, 60, 61)})
@@ -247,5 +277,23 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     assert {(row["model"], row["reference"]): row["difference"]["value"] for row in rows} == {
         ("new:n", "old:n"): pytest.approx(-0.01), ("new:m", "old:m"): pytest.approx(-0.02),
     }  # fmt: skip
-    nothing = clfeval("report", "now.csv", *READ, "--reference", "old:*")
+    site = {"site": ["x", "y"] * 50}
+    table("then.csv", {"m": answers(*range(10)), "n": answers(1), **site})
+    table("now.csv", {"n": answers(1, 2), "m": answers(*range(13)), **site})
+    done = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "-q", "-f", "json",
+                   "--reference", "old:*", "--by", "site", "--measure", "accuracy")  # fmt: skip
+    found = document(done)
+    rows = [row for row in found["tables"]["slice_comparisons"] if row["metric"] == "accuracy"]
+    # of 50 rows each: of m 10 and 12 are newly wrong in x, 11 in y, of n 2 in x
+    differences = {
+        (row["slice"], row["model"], row["reference"]): row["difference"]["value"] for row in rows
+    }
+    assert differences == {
+        ("site=x", "new:m", "old:m"): pytest.approx(-0.04), ("site=x", "new:n", "old:n"):
+        pytest.approx(-0.02), ("site=y", "new:m", "old:m"): pytest.approx(-0.02),
+        ("site=y", "new:n", "old:n"): 0,
+    }  # fmt: skip
+    (text,) = [one["text"] for one in found["answer"] if one["code"] == "within"]
+    assert text.startswith("Of 4 differences from the models of these names in old within 2 slices")
+    nothing = clfeval("report", "now.csv", *READ, "--by", "site", "--reference", "old:*")
     assert (nothing.code, "old:*" in nothing.err) == (2, True)

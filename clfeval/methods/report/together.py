@@ -28,10 +28,10 @@ from clfeval.methods.clustered import class_sizes, fewest
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.hard import influence
 from clfeval.methods.report.classes import OVER_CLASSES, wider_by
+from clfeval.words import NAMESAKES
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
-NAMESAKES = ":*"  # behind what a file is called: each model with its own there
 _BLOCK = 2**16
 _BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from clfeval.inference.best import POWER
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
-from clfeval.methods.report.together import ALL_PAIRS, BEST, NAMESAKES
+from clfeval.methods.report.together import ALL_PAIRS, BEST
 from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.result import Answer, Row, estimate
-from clfeval.words import between, exact, many, named, number, quoted
+from clfeval.words import between, exact, many, named, number, quoted, reference_of
 
 LISTED = 6  # models by name
 
@@ -75,7 +75,7 @@ def compared_answer(
             f"{many(len(rows), 'test')} together, by Holm's rule."
         )
         return (Answer("compared", text, (), lead, float(told)),)
-    to, said = quoted(str(rows[0]["reference"])), list[str]()
+    to, said = reference_of(str(rows[0]["reference"]), reference), list[str]()
     within = "" if margin is None else exact(margin)
     for kind, words in (
         (BETTER, "better"), (WORSE, "worse"), (EQUIVALENT, f"equivalent within {within}"),
@@ -88,7 +88,5 @@ def compared_answer(
         who = named(names, most=LISTED) if len(names) < len(rows) else "no model"
         said.append(f"{who} {'can' if who == 'no model' else 'cannot'} be told from it")
     chosen = f"{to}, the best of these rows" if reference == BEST else to
-    if reference.endswith(NAMESAKES):
-        chosen = f"the models of these names in {quoted(reference.removesuffix(NAMESAKES))}"
     text = f"Against {chosen}, by {measure.title}: {'; '.join(said)}."
     return (Answer("compared", text, tuple(kinds.get(BETTER, [])), lead),)

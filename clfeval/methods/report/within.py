@@ -18,10 +18,16 @@ from clfeval.methods.measured.metrics import takes_scores
 from clfeval.methods.report.against import Tested, holm_known
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slices import LISTED, Size
-from clfeval.methods.report.together import ALL_PAIRS, BEST, Together, by_rows, by_votes
+from clfeval.methods.report.together import (
+    ALL_PAIRS,
+    BEST,
+    Together,
+    by_rows,
+    by_votes,
+)
 from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.result import Answer, Row
-from clfeval.words import many, named, quoted
+from clfeval.words import NAMESAKES, many, named, quoted, reference_of
 
 KINDS = (BETTER, WORSE, EQUIVALENT, NOT_WORSE, UNDECIDED)  # of verdicts
 Stood = Mapping[str, Mapping[str, Together]]  # by measure, then by slice
@@ -69,10 +75,11 @@ def in_slices(
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The comparisons in slices, and how many tests they are by each measure."""
+    """The comparisons in slices, how many tests they are by each measure, and what was asked."""
 
     rows: Sequence[Row] = ()
     tests: Mapping[str, int] = field(default_factory=dict)
+    given: str = ""
 
     def answer(self, lead: str) -> tuple[Answer, ...]:
         """Say in how many slices models are better than the reference, and in how many worse."""
@@ -80,7 +87,8 @@ class Within:
         if not mine:
             return ()
         models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
-        title, reference = CATALOG[lead].title, quoted(str(mine[0]["reference"]))
+        title = CATALOG[lead].title
+        reference = reference_of(str(mine[0]["reference"]), self.given)
         told: dict[str, list[Row]] = {}
         for row in mine:
             told.setdefault(str(row["verdict"]), []).append(row)
@@ -116,15 +124,18 @@ def compared_within(
     is chosen on all rows, over any two models. difference_adjusted: at 1 - (1 - level) / so many.
     """
     level, rows, tests = options.level, list[Row](), dict[str, int]()
+    given = str(options.reference)
     for metric, by_slice in stood.items():
-        reference = str(options.reference)
+        reference = given
         if reference == BEST:
             one = whole[metric]
             reference = one.models[int((one.sign * one.values).argmax())]
         tested = {
             label: Tested.of(one, patterns[label])
             for label, one in by_slice.items()
-            if sizes[label][0].enough and one.pairs and reference in one.models
+            if sizes[label][0].enough
+            and one.pairs
+            and (given.endswith(NAMESAKES) or reference in one.models)
         }
         every = [p for one in tested.values() for p in one.p]
         adjusted, tests[metric] = iter(holm_known(every)), len(every)
@@ -133,13 +144,16 @@ def compared_within(
             ends, _ = each.ends((level, 1 - (1 - level) / len(every)))
             mine = [next(adjusted) for _ in each.p]
             for q, (pair, holms) in enumerate(zip(each.one.pairs, mine, strict=True)):
-                if reference in (names := [models[i] for i in pair]):
+                names = [models[i] for i in pair]
+                other = pair[1] if given.endswith(NAMESAKES) else None
+                if reference in names:
+                    other = pair[names.index(reference)]
+                if other is not None:
                     found = each.row(
-                        q, pair[names.index(reference)], ends, holms, level, margins.get(metric),
-                        known={*names} <= known,
-                    )  # fmt: skip
+                        q, other, ends, holms, level, margins.get(metric), known={*names} <= known
+                    )
                     rows.append({"slice": label, "metric": metric, **found})
-    return Within(rows, tests)
+    return Within(rows, tests, given)
 
 
 def _of(rows: Sequence[Row], every: int) -> str:

@@ -10,7 +10,7 @@ from clfeval.pages.report.order import ranked
 from clfeval.pages.write import exact, heading
 from clfeval.result import Result, Row
 from clfeval.schema import Column, Shown, Source, Table, of
-from clfeval.words import many, quoted
+from clfeval.words import NAMESAKES, many, quoted, reference_of
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -167,8 +167,9 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
             models = int(result.summary["models"])
             tests = f"all {many(models * (models - 1) // 2, 'pair')} of models"
         note += f"; p and verdict for {tests} by each measure together"
-    if len(references) == 1:
-        title = f"Difference from {quoted(*references)}, on the same rows"
+    given = str(result.parameters["reference"])
+    if len(references) == 1 or given.endswith(NAMESAKES):
+        title = f"Difference from {reference_of(min(references), given)}, on the same rows"
     else:
         columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
     if len(pairs) == 1:
@@ -265,7 +266,8 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
                 rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
     if inside := result.tables.get("slice_comparisons", ()):
-        to, of = quoted(str(inside[0]["reference"])), {str(row["metric"]) for row in inside}
+        to = reference_of(str(inside[0]["reference"]), str(result.parameters["reference"]))
+        of = {str(row["metric"]) for row in inside}
         also: dict[str, Source] = {"measure": "metric"} if len(of) > 1 else {}
         by = "" if also else f", by {heading(*of)}"
         yield Shown("slice_comparisons", f"Differences from {to} in each slice{by}",
