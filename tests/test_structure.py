@@ -32,6 +32,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "words": (set(), set()),
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
+    "targets": (set(), set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
     "bounds": (set(), set()),
@@ -61,7 +62,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"errors", "history", "measures", "pages", "result", "schema", "words"},
         set(),
     ),
-    "history": ({"errors", "limits", "options", "result", "unnamed"}, set()),
+    "history": ({"errors", "limits", "options", "result", "targets", "unnamed"}, set()),
     "trend": (
         {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
         {"numpy"},
@@ -71,7 +72,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         set(),
     ),
     "views": (
-        {"baseline", "bounds", "errors", "pages", "result", "schema", "unnamed", "words"},
+        {"baseline", "bounds", "errors", "pages", "result", "schema", "targets", "unnamed"}
+        | {"words"},
         {"rich", "plotext"},
     ),
     "api": (
@@ -81,7 +83,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "suite": (
         {"api", "errors", "gates", "history", "limits", "options", "pages", "result", "tables"}
-        | {"views", "words", "yaml"},
+        | {"targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (

@@ -113,10 +113,11 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
             outcomes.append(replace(one, said=one.said[:KEPT], fault=None))
         return suite_result(plan, outcomes, dry=dry)
 
-    read = [path for one in plan.runs for path in one.files]
+    others = [path for one in plan.runs for path in (*one.reads, *one.save)]
+    others += [plan.history.file] if plan.history else []
     run(
         SUITE,
-        [*batch.config, *read],
+        [*batch.config, *others],
         output,
         Gates(),
         compute,

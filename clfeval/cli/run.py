@@ -66,7 +66,8 @@ def run(
 
         check_target(history.append, tables)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
-    with SavedFiles(output.save, inputs=tables, gates=limited or batch, said="--save ") as files:
+    read = [*tables, *(one for one in (gates.baseline, history.append) if one)]
+    with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
         watched = nullcontext() if batch else waiting(tables)
         with nullcontext() if output.verbose else engine_aside(), watched:
             import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it

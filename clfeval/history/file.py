@@ -17,6 +17,7 @@ from types import ModuleType
 from clfeval.errors import Problem, UsageError, bad_option, listing, suggestion
 from clfeval.history.line import Accepted, PastEntry, PastLine, as_result, parsed
 from clfeval.result import Result
+from clfeval.targets import Spared
 from clfeval.unnamed import Draft
 
 CODE = "history"
@@ -127,7 +128,7 @@ def baseline_of(
 
 def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
-    if os.path.realpath(name) in {os.path.realpath(one) for one in inputs}:
+    if name in Spared(inputs):
         raise bad_option(f"--append '{name}' is the table itself")
     _locks()
     path = os.path.realpath(name)

@@ -39,10 +39,10 @@ def planned(
     sheet = read_declared(names, given_in_shell(variables), wrong)
     runs = runs_of(sheet, output, wrong)
     check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
-    read = {path for run in runs for path in run.files} | {*names}
-    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
-    check_kept(saved, read, wrong)
     history = kept_in(sheet.history, label, wrong, accept=accept)
+    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
+    check_kept(saved, [*names, *(path for run in runs for path in run.reads)], wrong)
+    check_kept(saved, [history.file] if history else [], wrong)
     wrong.stop()
     chosen = ordered(runs, only)
     return Plan(tuple(chosen), as_inputs(sheet, len(chosen)), history)

@@ -178,8 +178,7 @@ def _computed(
         if hear is not None:
             hear(f"{run.name}: {read.described()}")
 
-    paths = [named(path)[1] for path in run.files]
-    with SavedFiles(run.save, inputs=paths, gates=limited, said="--save ") as files:
+    with SavedFiles(run.save, inputs=run.reads, gates=limited, said="--save ") as files:
         result = function.asked(
             table, given, listen, partial(_offered, run), truth=history is not None
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,21 @@ from clfeval.errors import suggestion
 from clfeval.options import COLUMNS, listed
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.inputs import Link, tables_of
-from clfeval.suite.keys import RUN, Keys, keys_of, known_anywhere, read_options, unknown_key
+from clfeval.suite.keys import (
+    RUN,
+    Keys,
+    keys_of,
+    known_anywhere,
+    names_a_file,
+    read_options,
+    unknown_key,
+)
 from clfeval.suite.matrix import MOST, combinations, too_many
 from clfeval.suite.reading import Declared
 from clfeval.suite.saving import placed
 from clfeval.tables.input import Input
+from clfeval.tables.source import named
+from clfeval.targets import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,14 @@ class Run:
     def files(self) -> tuple[str, ...]:
         """The files it reads as its table."""
         return self.input if isinstance(self.input, tuple) else ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every file it reads, by names and patterns: its table, others, a baseline."""
+        options = (*self.keys.command.options(), *self.keys.gates)
+        given = [self.options.get(one.name) for one in options if names_a_file(one)]
+        others = [one for value in given for one in listed(value) if isinstance(one, str)]
+        return (*(named(path)[1] for path in self.files), *others)
 
 
 def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
@@ -188,7 +205,9 @@ def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
     owners: dict[str, Run] = {}
     for run in runs:
         for path in run.save:
-            other = owners.setdefault(os.path.abspath(path), run)
+            other = owners.setdefault(place_of(path), run)
             if other is not run:
                 what = f"save: '{path}' is of run '{other.name}' and of run '{run.name}'"
                 wrong.say(run.given["save"], what, "{name} in it stands for the name of the run")
+        if len({*map(place_of, run.save)}) < len(run.save):
+            wrong.say(run.given["save"], "save: a file is named twice")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from clfeval.errors import UsageError
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.reading import beside
+from clfeval.targets import Spared
 from clfeval.views.files import form_of
 
 LONGEST = 120  # characters of a name in a file name
@@ -60,10 +62,13 @@ def stays_inside(given: Node, key: str, path: str, wrong: Wrong) -> None:
             wrong.say(given, what, "name the folder where it is")
 
 
-def check_kept(saved: dict[str, Node], read: set[str], wrong: Wrong) -> None:
-    """Say which files would be written in place of what is read. saved: where each is asked for."""
-    real = {os.path.realpath(path) for path in read}
+def check_kept(saved: Mapping[str, Node], read: Iterable[str], wrong: Wrong) -> None:
+    """Say which files would be written in place of what is read, or added to.
+
+    saved: where each is asked for.
+    """
+    spared = Spared(read)
     for path, given in saved.items():
-        if os.path.realpath(path) in real:
-            what = f"save: '{path}' would replace a file that the batch reads"
+        if path in spared:
+            what = f"save: '{path}' would replace a file that the batch reads, or adds to"
             wrong.say(given, what, "give the result another name")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clfeval.errors import UsageError, listing, suggestion
+from clfeval.targets import Spared, place_of
 from clfeval.unnamed import Draft
 
 if TYPE_CHECKING:
@@ -94,10 +95,11 @@ class SavedFiles:
     ) -> None:
         """Open a draft beside each target; said: the option of a shell that names them.
 
-        Raises UsageError for a bad name or folder, and for a target that is also an input.
+        inputs: names, or patterns, of what is read. Raises UsageError for a bad name or folder, for
+        a target that is also an input, and for one that is named twice.
         """
         self._said = said
-        self._inputs = {os.path.realpath(name) for name in inputs}
+        self._inputs, self._places = Spared(inputs), set[str]()
         self._stack = ExitStack()
         self._drafts: list[Draft] = []
         try:
@@ -121,9 +123,12 @@ class SavedFiles:
             what = f"{self._said}'{name}': a JUnit file lists gates, and there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
             raise UsageError.of(what, "no-gates", hint=hint)
-        if os.path.realpath(name) in self._inputs:
-            what = f"{self._said}'{name}' would replace the table it is made from"
+        if name in self._inputs:
+            what = f"{self._said}'{name}' would replace a file that is read, or added to"
             raise UsageError.of(what, "output", hint="give the result another name")
+        if place_of(name) in self._places:
+            raise UsageError.of(f"{self._said}'{name}' is named twice", "output")
+        self._places.add(place_of(name))
         try:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")

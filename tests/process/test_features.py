@@ -193,7 +193,7 @@ def test_a_result_does_not_replace_a_table_it_is_made_from(name: str) -> None:
     done = features("s.csv", "--truth-table", "c.csv", "--save", name)
     assert Path(name).read_bytes() == before
     assert (done.code, done.out) == (2, "")
-    assert f"--save '{name}' would replace the table it is made from" in done.err
+    assert f"--save '{name}' would replace a file that is read, or added to" in done.err
 
 
 def test_infinite_values_are_no_crash() -> None:

@@ -1,0 +1,35 @@
+"""Which files are read, and whether one that is written would take their place."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import PurePath
+
+
+def place_of(name: str) -> str:
+    """Return where a file is put: its folder is looked up, a link of its own name is replaced."""
+    folder, last = os.path.split(name)
+    return os.path.join(os.path.realpath(folder or os.curdir), last)
+
+
+class Spared:
+    """Files that nothing is written in place of, by their names and patterns."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Look up the files there are; of a pattern also what would be one of its files."""
+        self._patterns: list[str] = []
+        self._files: set[str] = set()
+        for name in names:
+            if glob.has_magic(name) and not os.path.exists(name):
+                self._patterns.append(place_of(name))
+                self._files |= {os.path.realpath(one) for one in glob.glob(name, recursive=True)}
+            else:
+                self._files.add(os.path.realpath(name))
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a file of this name would be one of them."""
+        place = PurePath(place_of(name))
+        known = os.path.realpath(name) in self._files
+        return known or any(place.match(pattern) for pattern in self._patterns)
