@@ -128,6 +128,11 @@ def _say(result: Result, written: Sequence[str], output: Output, screen: Screen)
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             note(f"note: {warning.message} [{warning.code}]")
+        if result.methods and (
+            output.format == "csv" or any(one.endswith(".csv") for one in written)
+        ):
+            what = f"a table of {result.command}, none of {', '.join(result.methods)}"
+            note(f"note: CSV has {what}: --format json has all")
         for name in written:
             note(f"wrote {name}")
     watched = in_table and screen.tty  # whoever watches has read them in the table

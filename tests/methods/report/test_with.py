@@ -17,6 +17,7 @@ from clfeval.methods.report.options import METHODS
 from clfeval.result import Result
 from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
+from tests.process.program import clfeval as run
 from tests.test_schema import SCHEMA
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -93,6 +94,27 @@ def test_the_first_screen_says_what_they_would_tell() -> None:
     assert line not in str(clfeval.report(CANCER, positive="malignant", model="svm"))
     assert line not in str(clfeval.report(CANCER, positive="malignant", methods="mars"))
     assert line not in str(clfeval.report(FIXTURES / "digits" / "labels.csv"))
+
+
+@pytest.mark.parametrize("words", [("-f", "csv"), ("--save", "r.csv")])
+def test_csv_says_what_it_has_no_room_for(
+    words: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = (
+        "report",
+        str(CANCER),
+        "--positive",
+        "malignant",
+        "--threshold",
+        "0.5",
+        "--with",
+        "mars",
+    )
+    line = "note: CSV has a table of report, none of mars: --format json has all"
+    assert line in run(*asked, *words).err.splitlines()
+    assert line not in run(*asked, "-f", "json").err
+    assert run(*asked, *words, "-q").err == ""
 
 
 def test_a_gate_is_of_the_report() -> None:
