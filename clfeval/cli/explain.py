@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from textwrap import TextWrapper
 
 import typer
@@ -18,14 +19,21 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
     """Print what a name means in the command at hand, and leave."""
     if name is None or ctx.resilient_parsing:
         return
-    from clfeval.pages import page_of
+    from clfeval.pages import HISTORY, SUITE, page_of
     from clfeval.pages.explain import ALL, everything, explained, known_names
 
     page = page_of(str(ctx.info_name))
+    others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
     if name.strip().casefold() == ALL:
         parts = list(everything(page))
     else:
         terms = explained(page, name)
+        terms += [
+            replace(term, tables=tuple(f"{table} of {whose}" for table in term.tables))
+            for whose, other in others.items()
+            for term in explained(other, name)
+            if term.tables and term.short and term not in terms
+        ]
         known = [term.measure in [one.measure for one in terms[:i]] for i, term in enumerate(terms)]
         parts = [
             (term.called, list(term.lines(known=said)))
@@ -36,7 +44,8 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
 
         refuse(name, "--explain")
         every = f"{ctx.command_path} --explain {ALL} has every name"
-        hint = suggestion(name, known_names(page)) or every
+        known_here = [one for here in (page, *others.values()) for one in known_names(here)]
+        hint = suggestion(name, known_here) or every
         raise UsageError.of(f"nothing to explain is called '{name}'", "bad-option", hint=hint)
     width = max(screen_for("never").width or WIDTH, NARROWEST)
     text = "\n".join(_laid_out(parts, width))

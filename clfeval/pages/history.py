@@ -40,6 +40,7 @@ GLOSSARY = {
     "changed": "rows: truth or ids are others; model: the rows are the same and values are others",
     "marks": "what changed since the line before: rows, model, settings; and what was decided",
     "accepted": "the line that later ones are held to", "met": "whether the gates on it were met",
+    "label": "what a run was called when its lines were added", "measure": "what was measured",
 }  # fmt: skip
 
 

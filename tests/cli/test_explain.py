@@ -13,7 +13,7 @@ from clfeval import COMMANDS
 from clfeval.codes import ANSWERS, ERRORS, WARNINGS
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measured.asked import REFUSED
-from clfeval.pages import page_of
+from clfeval.pages import HISTORY, page_of
 from clfeval.pages.columns import SHARED
 from clfeval.pages.explain import explained, known_names, one_line, terms
 from clfeval.pages.named import EVERYWHERE, NAMED, WORDS
@@ -183,6 +183,15 @@ def test_one_name_may_mean_several_things_each_in_its_tables() -> None:
     assert "rows of the target class that some model finds at this cut\n  in table sweep" in text
     assert "code of an error" in asked("mars", "fractional-weights")
     assert text.count("in table") == 3
+
+
+def test_what_stands_on_the_page_of_a_history_is_told_too() -> None:
+    for column in (one for table in page_of(HISTORY).tables for one in table.columns):
+        assert column.name in asked("report", column.name)
+    text = asked("report", "q")
+    assert "in table slices\n" in text
+    assert "that no gate\n    names\n  in table changes of a history\n" in text
+    assert clfeval("report", "--explain", "sinse").err.endswith("did you mean 'since'?\n")
 
 
 def test_an_unknown_name_is_refused_with_what_is_close() -> None:
