@@ -16,6 +16,7 @@ import pytest
 import clfeval
 from clfeval.baseline.beside import Baseline
 from clfeval.baseline.compare import difference
+from clfeval.baseline.read import CALLED
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Result
@@ -225,7 +226,7 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
 
 def test_other_settings_are_refused_also_without_limits() -> None:
     old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
-    with pytest.raises(clfeval.UsageError, match="pos 2 there, 1 here"):
+    with pytest.raises(clfeval.UsageError, match="--positive 2 there, 1 here"):
         result(a={"recall": LOW}).check(baseline=old)
 
 
@@ -269,3 +270,14 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     assert table.count("0.667") == 2  # recall 2 of 3, then and now
     assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", table)
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_settings_that_differ_are_called_as_users_write_them() -> None:
+    """What a signature calls otherwise than the command line stands in one table."""
+    commands = [getattr(clfeval, name.replace("-", "_")).command for name in clfeval.COMMANDS]
+    options = [option for command in commands for option in command.options()]
+    for option in options:
+        if option.opt.signed and option.opt.signed != "measures":  # which is no setting
+            assert CALLED.get(option.opt.signed, f"--{option.opt.signed}") == option.flag
+    flags = {option.flag for option in options}
+    assert {name for name in CALLED.values() if name.startswith("--")} <= flags

@@ -234,7 +234,7 @@ def test_another_seed_is_compared_and_said() -> None:
     judged = judge(here, [parse_limit("max-drop", "mcc=0")], there)
     assert judged.passed
     (note,) = [one for one in judged.warnings if one.code == "baseline-seed"]
-    assert note.message.startswith("seed 1 there, 2 here")
+    assert note.message.startswith("--seed 1 there, 2 here")
 
 
 def test_a_run_against_itself_saved_and_read_again() -> None:

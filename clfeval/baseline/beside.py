@@ -22,7 +22,7 @@ from clfeval.baseline.compare import (
 )
 from clfeval.baseline.read import check_comparable
 from clfeval.errors import listing
-from clfeval.measures.catalog import CATALOG
+from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.result import Answer, Cell, Estimate, Result, Row, Warn, estimate
 from clfeval.schema import BASELINE, CHANGES
 from clfeval.words import between, many, named, quoted
@@ -85,7 +85,8 @@ class Baseline:
         if (label, metric, part) in self.paired:
             return self.paired[label, metric, part]
         row = labelled(self.before, part).get(self.names.get(label, label), {})
-        return moved_between(row.get(metric), now)
+        there = next((name for name in same_measure(metric) if name in row), metric)
+        return moved_between(row.get(there), now)
 
     def of_summary(self, metric: str, now: float) -> Shift:
         """Return how far a number of the whole table moved."""
