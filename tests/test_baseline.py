@@ -145,8 +145,10 @@ def test_a_change_and_its_ends_can_be_limited() -> None:
     assert (gate.metric, gate.passed, gate.value) == ("recall.change", True, pytest.approx(0.3))
     (gate,) = gates(new, "fail-under", "a:recall.change.low=0.25", old)
     assert (gate.passed, gate.value) == (False, pytest.approx(low))
-    (gate,) = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
-    assert (gate.passed, gate.reason) == (False, "not_in_baseline")
+    new_and_gone = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
+    assert [(one.model, one.passed, one.reason) for one in new_and_gone] == [
+        ("b", False, "not_in_baseline"), ("a", False, "gone"),
+    ]  # fmt: skip
     with pytest.raises(clfeval.UsageError, match="compares with a baseline"):
         gates(new, "fail-under", "recall.change=0")
 
@@ -191,12 +193,16 @@ def test_what_only_the_whole_table_has_is_no_limit_of_a_model() -> None:
         ("fail-under", "recall=70", "70 % is 0.7"),
         ("fail-over", "recall=5", "5 % is 0.05"),
         ("fail-over", "recall=-0.1", None),
+        ("fail-under", "recall=-1", None),
         ("max-drop", "recall=2", "2 % is 0.02"),
     ],
 )
 def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, hint: Any) -> None:
     of = result(a={"recall": LOW})
-    with pytest.raises(clfeval.UsageError, match="is beyond 'recall', which lies in") as caught:
+    says = "'recall', which lies in 0..1"
+    if kind == "max-drop":
+        says = "a change of 'recall': it lies in -1..1"
+    with pytest.raises(clfeval.UsageError, match=f"is beyond {says}") as caught:
         gates(of, kind, text, of)
     assert caught.value.hint == hint
 

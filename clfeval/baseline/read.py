@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from glob import glob
 from typing import Literal
 
 from clfeval.errors import UsageError
@@ -32,6 +33,9 @@ def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
     """Say what a baseline is, by its name and its beginning; None where there is no such file."""
     path = os.fspath(name)
     if not os.path.exists(path):
+        if {*path} & {*"*?"} or glob(path):
+            what = f"'{os.path.basename(path)}' is a pattern, and a baseline is one file"
+            raise UsageError.of(what, "baseline", hint="name the file")
         return None
     if path.endswith(".json"):
         return "result"

@@ -79,7 +79,7 @@ def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
     assert (found["gates"][0]["reason"], found["gates"][0]["passed"]) == ("not_significant", True)
     assert change(found, "m", "accuracy")["paired"] is False
     (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
-    assert "as of other rows" in sentence
+    assert sentence.startswith("Beside then.json, unpaired (by each estimate's own interval)")
     assert "same" not in sentence
 
 
@@ -111,7 +111,9 @@ def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() 
     table("now.csv", {"m": answers(*range(20))}, ids=[*range(95), *range(200, 205)])
     found = document(clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv"))
     (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-rows"]
-    assert note == "paired changes are of the 95 rows of both: 5 of then.csv are gone, 5 are new"
+    assert note == (
+        "paired changes are of the 95 rows of both: 5 of then.csv and 5 of this table are left out"
+    )
     row = change(found, "m", "accuracy")
     # of the first 95 rows 10 are wrong then, 20 now
     assert row["old"]["value"] == pytest.approx(85 / 95)
