@@ -339,3 +339,30 @@ def test_a_gate_that_was_added_leaves_a_history_comparable() -> None:
     Path("h.jsonl").write_text(old)
     again = clfeval("report", "t.csv", *READ, "--baseline", "h.jsonl")
     assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("pattern", ["then*.csv", "the?.csv", "[st]hen.csv"])
+def test_a_pattern_is_no_baseline(pattern: str) -> None:
+    table("then.csv", {"m": answers(1)})
+    done = clfeval("report", "then.csv", *READ, "--baseline", pattern, "--baseline-missing", "skip",
+                   "--max-drop", "recall=0.1")  # fmt: skip
+    assert (done.code, done.out) == (2, "")
+    assert f"'{pattern}' is a pattern, and a baseline is one file" in done.err
+
+
+def test_a_name_in_brackets_that_is_missing_is_missing() -> None:
+    table("then.csv", {"m": answers(1)})
+    done = clfeval("report", "then.csv", *READ, "--baseline", "a[1].csv", "--baseline-missing",
+                   "skip", "--max-drop", "recall=0.1")  # fmt: skip
+    assert done.code == 0
+
+
+def test_rows_that_were_dropped_are_left_out_and_not_said_to_be_gone() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    text = Path("then.csv").read_text()
+    Path("now.csv").write_text(text.replace("\n99,0,0\n", "\n99,0,\n"))
+    done = clfeval("report", "now.csv", *READ, "--missing", "drop", "-f", "json", "--baseline",
+                   "then.csv")  # fmt: skip
+    (note,) = [one["message"] for one in document(done)["warnings"]
+               if one["code"] == "baseline-rows"]  # fmt: skip
+    assert note.endswith("1 of then.csv and 0 of this table are left out")
