@@ -30,10 +30,10 @@ def check_limit(limit: Limit, metric: str) -> None:
     if name not in CATALOG or limit.share:
         return
     low, high = CATALOG[name].low, CATALOG[name].high
-    where = f"'{metric}', which lies in"
+    where = f"'{limit.metric}', which lies in"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        where = f"a {'gap' if limit.apart else 'change'} of '{metric}': it lies in"
+        where = f"a {'gap' if limit.apart else 'change'} of '{limit.metric}': it lies in"
     if not low <= limit.limit <= high:
         hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
         what = f"--{limit.kind}: {limit.limit:g} is beyond {where} {low:g}..{high:g}"
