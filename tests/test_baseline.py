@@ -232,7 +232,7 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
 
 def test_other_settings_are_refused_also_without_limits() -> None:
     old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
-    with pytest.raises(clfeval.UsageError, match="positive=.2. there, 1 here"):
+    with pytest.raises(clfeval.UsageError, match=r"positive='2' there, 1 here"):
         result(a={"recall": LOW}).check(baseline=old)
 
 
