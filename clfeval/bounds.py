@@ -88,6 +88,8 @@ class Gate:
             which = f"{self.slice}: " if self.slice else ""
             many = "nobody knows how many" if value is None else f"{value:,.10g}"
             return f"{which}{many} {self.metric}, {self.kind} {self.limit:g}"
+        if value is None and self.reason == "gone":
+            return f"{is_} gone: only the baseline has this model, {self.bound}"
         if value is None and self.reason in ("infinite", "minus_infinite"):
             worse = " worse than the baseline by" if drop else ""
             return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"
@@ -99,7 +101,8 @@ class Gate:
         if value < 0:
             moved = f"better than the baseline by {_deciding(-value, 0.0)}"
         more = " (which may be chance)" if self.reason == "not_significant" else ""
-        return f"{is_} {moved if value else 'as in the baseline'}{more}, {self.bound}"
+        amounts = f" ({self.limit:.3g})" if self.said else ""
+        return f"{is_} {moved if value else 'as in the baseline'}{more}, {self.bound}{amounts}"
 
 
 def _deciding(value: float, limit: float) -> str:

@@ -206,6 +206,20 @@ WARNINGS: Mapping[str, str] = {
     "zero-weight": "Metrics of weight 0 were left out.",
 }  # fmt: skip
 
+# why a gate is not met, or is met though the number alone is not
+GATES: Mapping[str, str] = {
+    "baseline_missing": "There is no such baseline yet.",
+    "gone": "Only the baseline has this model.",
+    "infinite": "The value, or how much worse it is, is beyond every number.",
+    "minus_infinite": "The value, or how much worse it is, is below every number.",
+    "no_interval": "There is no interval, and the limit is on its end or needs it.",
+    "not_alike": "Nobody knows one number of rows for all models.",
+    "not_in_baseline": "The baseline lacks this model, or this measure of it.",
+    "not_significant": "The drop is too large, and the interval of the change holds 0.",
+    "undefined": "There is no number, and nobody says why.",
+    "undefined_in_baseline": "The baseline has this measure, and no value of it.",
+}  # fmt: skip
+
 ANSWERS: Mapping[str, str] = {
     "abstention": "What the answers are worth, where some rows have none.",
     "against-reference": "Which models discriminate more than the one asked for.",

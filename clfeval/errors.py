@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Self
 
@@ -150,6 +151,31 @@ class ClfevalError(Exception):
     def _offered(self) -> list[str]:
         when = "" if self.settled else "when the rest is mended, "
         return [f"{when}try: {self.offer}"] if self.offer else []
+
+
+@dataclass(slots=True)
+class Collected:
+    """Errors that are met one after the other, and raised as one."""
+
+    errors: list[ClfevalError] = field(default_factory=list)
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep an error of the command line, and go on."""
+        try:
+            yield
+        except UsageError as error:
+            if str(error) not in map(str, self.errors):
+                self.errors.append(error)
+
+    def stop(self) -> None:
+        """Raise what was met, if anything was."""
+        if len(self.errors) > 1:
+            made = UsageError.together(self.errors)
+            made.hint = next((one.hint for one in self.errors if one.hint), None)
+            raise made
+        if self.errors:
+            raise self.errors[0]
 
 
 class UsageError(ClfevalError):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from clfeval.bounds import PARTS as PARTS
 from clfeval.bounds import Bounds, Part, Severity
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import Collected, UsageError, bad_option
 from clfeval.options import Opt, listed
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
@@ -42,9 +42,9 @@ class Limit:
         return self.kind == "max-drop" or self.part.startswith("change")
 
     @property
-    def subject(self) -> tuple[object, ...]:
-        """What it is on, whatever its number."""
-        return self.kind, self.any, self.model, self.metric, self.slices, self.part
+    def apart(self) -> bool:
+        """True where it is on how far slices lie apart."""
+        return self.part.startswith(("gap", "extremes"))
 
 
 _LEFT = re.compile(
@@ -167,13 +167,18 @@ class Gates:
 
     @property
     def limits(self) -> list[Limit]:
-        """The limits, parsed; UsageError for what is none."""
+        """The limits, parsed; UsageError for all that are none."""
         given: tuple[tuple[LimitKind, tuple[str, ...]], ...] = (
             ("fail-under", self.fail_under), ("fail-over", self.fail_over),
             ("warn-under", self.warn_under), ("warn-over", self.warn_over),
             ("max-drop", self.max_drop),
         )  # fmt: skip
-        return [parse_limit(kind, text) for kind, texts in given for text in texts]
+        found, wrong = list[Limit](), Collected()
+        for kind, text in ((kind, text) for kind, texts in given for text in texts):
+            with wrong.going_on():
+                found.append(parse_limit(kind, text))
+        wrong.stop()
+        return found
 
     @property
     def least(self) -> Iterator[tuple[str, int]]:

@@ -19,6 +19,10 @@ SCHEMA_KIND = "clfeval.result"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 
+# parts of a signature that are no settings: what is counted, by which version, and which measures
+# are listed, which moves no number of another
+UNSIGNED = ("data", "stats", "clfeval", "measures")
+
 T = TypeVar("T")
 
 
@@ -70,12 +74,19 @@ class Warn:
     message: str
 
 
+def settings_of(signature: str) -> str:
+    """Return of a signature what it says of how numbers were made."""
+    parts = signature.split("|")
+    return "|".join(part for part in parts if part.partition(":")[0] not in UNSIGNED)
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """What a command computed: summary, tables, gates and warnings; views only render it.
 
     methods: results of other commands about the same rows, by command. truth: the digest of ids and
-    truth alone, where somebody asked for it: no model changes it.
+    truth alone, where somebody asked for it: no model changes it. again: shown without its data, of
+    which nothing more can be asked.
     """
 
     command: str
@@ -90,6 +101,7 @@ class Result:
     version: str = __version__
     methods: Mapping[str, Result] = field(default_factory=dict)
     truth: str | None = None
+    again: bool = field(default=False, compare=False)
 
     @property
     def passed(self) -> bool:

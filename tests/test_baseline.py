@@ -16,6 +16,7 @@ import pytest
 import clfeval
 from clfeval.baseline.beside import Baseline
 from clfeval.baseline.compare import difference
+from clfeval.baseline.read import CALLED
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Result
@@ -144,8 +145,10 @@ def test_a_change_and_its_ends_can_be_limited() -> None:
     assert (gate.metric, gate.passed, gate.value) == ("recall.change", True, pytest.approx(0.3))
     (gate,) = gates(new, "fail-under", "a:recall.change.low=0.25", old)
     assert (gate.passed, gate.value) == (False, pytest.approx(low))
-    (gate,) = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
-    assert (gate.passed, gate.reason) == (False, "not_in_baseline")
+    new_and_gone = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
+    assert [(one.model, one.passed, one.reason) for one in new_and_gone] == [
+        ("b", False, "not_in_baseline"), ("a", False, "gone"),
+    ]  # fmt: skip
     with pytest.raises(clfeval.UsageError, match="compares with a baseline"):
         gates(new, "fail-under", "recall.change=0")
 
@@ -190,12 +193,16 @@ def test_what_only_the_whole_table_has_is_no_limit_of_a_model() -> None:
         ("fail-under", "recall=70", "70 % is 0.7"),
         ("fail-over", "recall=5", "5 % is 0.05"),
         ("fail-over", "recall=-0.1", None),
+        ("fail-under", "recall=-1", None),
         ("max-drop", "recall=2", "2 % is 0.02"),
     ],
 )
 def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, hint: Any) -> None:
     of = result(a={"recall": LOW})
-    with pytest.raises(clfeval.UsageError, match="is beyond 'recall', which lies in") as caught:
+    says = "'recall', which lies in 0..1"
+    if kind == "max-drop":
+        says = "a change of 'recall': it lies in -1..1"
+    with pytest.raises(clfeval.UsageError, match=f"is beyond {says}") as caught:
         gates(of, kind, text, of)
     assert caught.value.hint == hint
 
@@ -225,7 +232,7 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
 
 def test_other_settings_are_refused_also_without_limits() -> None:
     old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
-    with pytest.raises(clfeval.UsageError, match="pos 2 there, 1 here"):
+    with pytest.raises(clfeval.UsageError, match=r"positive='2' there, 1 here"):
         result(a={"recall": LOW}).check(baseline=old)
 
 
@@ -269,3 +276,14 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     assert table.count("0.667") == 2  # recall 2 of 3, then and now
     assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", table)
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_settings_that_differ_are_called_as_users_write_them() -> None:
+    """What a signature calls otherwise than the command line stands in one table."""
+    commands = [getattr(clfeval, name.replace("-", "_")).command for name in clfeval.COMMANDS]
+    options = [option for command in commands for option in command.options()]
+    for option in options:
+        if option.opt.signed and option.opt.signed != "measures":  # which is no setting
+            assert CALLED.get(option.opt.signed, f"--{option.opt.signed}") == option.flag
+    flags = {option.flag for option in options}
+    assert {name for name in CALLED.values() if name.startswith("--")} <= flags

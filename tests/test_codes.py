@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from clfeval.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.baseline.compare import GONE
+from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
+from clfeval.gates import decide
+from clfeval.gates.judge import NO_BASELINE
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"
 TREES = [
@@ -90,11 +93,29 @@ def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     built = {f"unknown-{what}" for what in written}  # names.match_names
-    assert {*ERRORS, *WARNINGS, *ANSWERS} - written - built == set()
+    assert {*ERRORS, *WARNINGS, *GATES, *ANSWERS} - written - built == set()
+
+
+def test_every_reason_of_a_gate_has_its_sentence() -> None:
+    nodes = [
+        node
+        for path in (PACKAGE / "gates").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    given = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "reason"]
+    named = [decide.MISSING, decide.UNDEFINED_THEN, decide.NO_INTERVAL, NO_BASELINE, GONE]
+    found = {
+        part.value
+        for value in given
+        for part in ast.walk(value)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+    assert len(found) > 3  # the search itself works
+    assert {*found, *named} <= {*GATES}
 
 
 def test_sentences_are_sentences_and_stand_in_order() -> None:
-    for table in (ERRORS, WARNINGS, ANSWERS):
+    for table in (ERRORS, WARNINGS, GATES, ANSWERS):
         assert list(table) == sorted(table)
         for code, sentence in table.items():
             assert sentence[0].isupper(), code

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.gates.judge import judge
-from clfeval.limits import Limit, parse_limit
+from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.result import Estimate, Gate, Result
 from tests.thoroughness import examples
 
@@ -29,6 +29,10 @@ def result(*models: dict[str, Any], signature: str = SETTINGS, **summary: Any) -
 
 def rf(**cells: Any) -> dict[str, Any]:
     return {"model": "rf", **cells}
+
+
+def rf2(**cells: Any) -> dict[str, Any]:
+    return {"model": "rf2", **cells}
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Gate]:
@@ -96,7 +100,7 @@ def test_the_gate_says_what_it_judged() -> None:
 @pytest.mark.parametrize("kind", ["fail-under", "fail-over"])
 def test_an_undefined_value_fails_and_says_why(kind: str) -> None:
     given_ = result(rf(occlusion=Estimate(None, reason="nothing_found"), recall=Estimate(0.5)))
-    limit = "-9" if kind == "fail-under" else "1"  # the easiest there is
+    limit = "0" if kind == "fail-under" else "1"  # the easiest there is
     judged = gate(given_, kind, f"occlusion={limit}")
     assert (judged.value, judged.passed, judged.reason) == (None, False, "nothing_found")
     judged = gate(given_, kind, f"recall.low={limit}")
@@ -204,12 +208,44 @@ def test_max_drop_with_something_undefined_or_gone() -> None:
     assert (now.value, now.passed, now.reason) == (None, False, "nothing_found")
     then = gate(defined, "max-drop", "recall=1", undefined)
     assert (then.value, then.passed) == (None, False)
-    other = result({"model": "svm", "recall": Estimate(0.9)})
-    gone = judge(defined, [parse_limit("max-drop", "recall=1")], other)
-    assert gone.gates[0].reason == "not_in_baseline"
-    assert not gone.passed
-    assert [warning.code for warning in gone.warnings] == ["baseline-models"]
-    assert "'svm'" in gone.warnings[0].message
+    assert then.reason == "undefined_in_baseline"
+    assert gate(defined, "max-drop", "recall.low=1", defined).reason == "no_interval"
+
+
+def test_a_model_that_is_gone_fails_as_one_that_is_new_does() -> None:
+    here, there = (
+        result(*({"model": name, "recall": Estimate(0.9)} for name in names))
+        for names in (("rf", "new"), ("rf", "svm"))
+    )
+    changed = replace(
+        there, tables={"models": [*there.tables["models"], rf2(recall=Estimate(0.5))]}
+    )
+    judged = judge(here, [parse_limit("max-drop", "recall=1")], changed)
+    assert [(one.model, one.passed, one.reason) for one in judged.gates] == [
+        ("rf", True, None), ("new", False, "not_in_baseline"), ("rf2", False, "gone"),
+        ("svm", False, "gone"),
+    ]  # fmt: skip
+    assert str(judged.gates[3]) == (
+        "svm: recall is gone: only the baseline has this model, max-drop 1.0"
+    )
+    assert [warning.code for warning in judged.warnings] == ["baseline-models"]
+    assert "'svm'" in judged.warnings[0].message
+
+
+def test_of_models_that_are_gone_those_count_that_a_limit_is_on() -> None:
+    here = result(rf(recall=Estimate(0.9)))
+    there = result(rf(recall=Estimate(0.9)), rf2(recall=Estimate(0.5), fp=3))
+
+    def models(kind: str, text: str, old: Result = there) -> list[str | None]:
+        return [one.model for one in gates(here, kind, text, old)]
+
+    assert models("max-drop", "rf*:recall=0") == ["rf", "rf2"]
+    assert models("fail-under", "recall.change=0") == ["rf", "rf2"]
+    assert models("max-drop", "rf:recall=0") == ["rf"]
+    assert models("max-drop", "any:recall=0") == ["rf"], "one that keeps to it is enough"
+    renamed = result(rf2(recall=Estimate(0.9), precision=Estimate(0.8)))
+    now = result(rf(recall=Estimate(0.9), precision=Estimate(0.8)))
+    assert [one.model for one in gates(now, "max-drop", "recall=0", renamed)] == ["rf"]
 
 
 def test_max_drop_needs_a_baseline() -> None:
@@ -273,3 +309,60 @@ def test_a_limit_that_is_none_in_json_is_refused(limit: str) -> None:
 def test_a_result_without_models_is_refused_by_name() -> None:
     with pytest.raises(clfeval.UsageError, match="recall"):
         gates(result(), "fail-under", "recall=0.5")
+
+
+@pytest.mark.parametrize(
+    "text", ["detection_prevalence=0.1", "recall.gap=0.1", "recall.extremes=0.1", "recall.change=0"]
+)
+def test_a_drop_of_what_has_no_worse_side_is_refused(text: str) -> None:
+    of = result(rf(recall=Estimate(0.5), detection_prevalence=Estimate(0.5)))
+    with pytest.raises(clfeval.UsageError, match="bad-gate") as caught:
+        gates(of, "max-drop", text, of)
+    assert "--fail-under" in str(caught.value.hint)
+
+
+def test_the_drop_of_what_is_best_between_is_not_tested_by_its_change() -> None:
+    """From .75 to 1.5: the drop is .5 - .25, the change .75."""
+    then, now = (result(rf(calibration_slope=Estimate(x, x - 0.1, x + 0.1))) for x in (0.75, 1.5))
+    limits = Gates(max_drop=("calibration_slope=0.1",))
+    assert [one.value for one in judge(now, limits.limits, then, limits).gates] == [0.25]
+    with pytest.raises(clfeval.UsageError, match="--significant: 'calibration_slope' is best at 1"):
+        judge(now, limits.limits, then, replace(limits, significant=True))
+
+
+def test_all_wrong_limits_are_told_at_once() -> None:
+    of = result(rf(recall=Estimate(0.5), precision=Estimate(0.5)))
+    with pytest.raises(clfeval.UsageError) as caught:
+        judge(of, [parse_limit("fail-under", text) for text in (
+            "recal=0.1", "recall=70", "precision=0.1", "svm:recall=0.1", "recall=-1",
+        )])  # fmt: skip
+    assert [one.what for one in caught.value.problems] == [
+        "--fail-under: no metric 'recal'",
+        "--fail-under: 70 is beyond 'recall', which lies in 0..1",
+        "--fail-under: no model 'svm'",
+        "--fail-under: -1 is beyond 'recall', which lies in 0..1",
+    ]
+    assert "hint: did you mean 'recall'?" in str(caught.value)
+    with pytest.raises(clfeval.UsageError) as caught:
+        _ = Gates(fail_under=("recall", "precision=0.5"), max_drop=("recall=x",)).limits
+    assert len(caught.value.problems) == 2
+
+
+def test_every_name_of_a_measure_is_suggested() -> None:
+    of = clfeval.report(pl.DataFrame({"truth": [1, 0] * 4, "a": [1, 0, 0, 1] * 2}))
+    for typed, meant in [("recal", "recall"), ("f_bta", "f_beta"), ("sensitivty", "sensitivity")]:
+        with pytest.raises(clfeval.UsageError, match=f"did you mean '{meant}'"):
+            gates(of, "fail-under", f"{typed}=0.7")
+
+
+def test_two_names_of_one_measure_are_one_limit_and_both_must_be_exceeded() -> None:
+    """3 points and 10 % of 0.5, which is 0.05: 0.46 exceeds the first alone."""
+    then, now = result(rf(recall=Estimate(0.5))), result(rf(recall=Estimate(0.46)))
+    limits = [parse_limit("max-drop", t) for t in ("rf:sensitivity=0.03", "*:recall=10%")]
+    (only,) = judge(now, limits, then).gates
+    assert (only.passed, only.limit, only.said) == (True, 0.05, "0.03 and 10%")
+    lower = result(rf(recall=Estimate(0.44)))
+    (only,) = judge(lower, limits, then).gates
+    assert str(only) == (
+        "rf: recall is worse than the baseline by 0.06, max-drop 0.03 and 10% (0.05)"
+    )

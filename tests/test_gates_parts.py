@@ -83,7 +83,7 @@ def test_a_slice_is_judged_by_name_or_pattern() -> None:
 
 
 def test_an_undefined_slice_fails_whatever_the_limit() -> None:
-    found = gates(SLICED, "fail-under", "rf:recall[*]=-9")
+    found = gates(SLICED, "fail-under", "rf:recall[*]=0")
     assert [(g.slice, g.passed, g.reason) for g in found] == [
         ("site=a", True, None), ("site=b", True, None), ("sex=f", False, "no_positive_truth"),
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_any_takes_each_model_by_its_worst_slice() -> None:
 
 
 def test_any_of_undefined_values_never_passes() -> None:
-    (found,) = gates(SLICED, "fail-under", "any:recall[sex=f]=-1")
+    (found,) = gates(SLICED, "fail-under", "any:recall[sex=f]=0")
     assert (found.passed, found.reason) == (False, "no_positive_truth")
     one = result(row("a", recall=Estimate(None, reason="nothing_found")), row("b"))
     assert gates(one, "fail-under", "any:recall=0.8")[0].model == "b"
@@ -194,7 +194,7 @@ def test_a_drop_may_be_a_share_of_the_old_value() -> None:
     assert dropped(0.784, 0.8, "recall=2%").passed
     below = dropped(math.nextafter(0.784, 0), 0.8, "recall=2%")
     assert (below.passed, below.limit) == (False, 0.016)
-    assert str(below).endswith("max-drop 2%")
+    assert str(below).endswith("max-drop 2% (0.016)")
     assert not dropped(-0.01, 0.0, "recall=50%").passed  # a share of nothing
 
 

@@ -152,7 +152,7 @@ def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
     ("lr_pos", "no_positive_prediction"), ("mcc", "zero_margin"), ("dp", "zero_margin"),
 ])  # fmt: skip
 def test_an_undefined_value_fails_and_says_why(kind: str, measure: str, reason: str) -> None:
-    limit = "-9" if kind == "fail-under" else "1"  # the easiest there is
+    limit = "0" if kind == "fail-under" else "1"
     judged = gate(tuned(NO_ALARM_NO_HIT, odds="1:100"), kind, f"{measure}={limit}")
     assert (judged.value, judged.passed, judged.reason) == (None, False, reason)
     assert f"{measure} is undefined ({reason})" in str(judged)
@@ -234,7 +234,7 @@ def test_another_seed_is_compared_and_said() -> None:
     judged = judge(here, [parse_limit("max-drop", "mcc=0")], there)
     assert judged.passed
     (note,) = [one for one in judged.warnings if one.code == "baseline-seed"]
-    assert note.message.startswith("seed 1 there, 2 here")
+    assert note.message.startswith("--seed 1 there, 2 here")
 
 
 def test_a_run_against_itself_saved_and_read_again() -> None:

@@ -225,10 +225,10 @@ def _shifts(
 
 
 def _partly(rows: int, result: Result, before: Result, name: str) -> Warn:
-    """Say how many rows found no partner."""
-    left, gone = (sum(file.rows for file in one.inputs) - rows for one in (result, before))
-    text = f"paired changes are of the {rows:,} rows of both: {gone:,} of {name} are gone, "
-    return Warn("baseline-rows", f"{text}{left:,} are new")
+    """Say how many rows were left out: without a partner, or with a value missing in one table."""
+    here, there = (sum(file.rows for file in one.inputs) - rows for one in (result, before))
+    text = f"paired changes are of the {rows:,} rows of both: {there:,} of {name} and {here:,} of "
+    return Warn("baseline-rows", f"{text}this table are left out")
 
 
 def _piped(table: Any) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clfeval.gates.looked import LIMITED
 from clfeval.limits import Gates
-from clfeval.measures.catalog import find_measure
+from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.methods.measured.asked import DEFAULT
 from clfeval.options import Command, listed
-
-NEEDS = ("confusion", "scores", "probabilities")
 
 
 def with_gated(command: Command, given: Mapping[str, Any], gates: Gates) -> dict[str, Any]:
@@ -20,7 +19,8 @@ def with_gated(command: Command, given: Mapping[str, Any], gates: Gates) -> dict
     more = []
     for limit in gates.limits:
         measure = find_measure(limit.metric.partition(":")[0])
-        if measure is not None and measure.needs in NEEDS and measure.id not in DEFAULT:
+        there = not {*same_measure(limit.metric)}.isdisjoint(DEFAULT)  # maybe by another name
+        if measure is not None and measure.needs in LIMITED and not there:
             more.append(limit.metric)
     asked = tuple(dict.fromkeys((*listed(given.get("measure")), *more)))
     return {**given, "measure": asked} if more else dict(given)

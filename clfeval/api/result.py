@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from clfeval import COMMANDS
+from clfeval.api.commands import command_of
 from clfeval.api.entry import PYTHON, retell
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
@@ -22,12 +24,13 @@ OFFER = "result.show(NAME), result.show('all')"
 
 
 @contextmanager
-def _in_python() -> Iterator[None]:
-    """Tell errors about limits in the words of Python."""
+def _in_python(command: str | None = None) -> Iterator[None]:
+    """Tell errors about limits, and about options of a command, in the words of Python."""
     try:
         yield
     except ClfevalError as error:
-        retell(error, options_of(Gates), PYTHON)
+        options = command_of(command).options() if command in COMMANDS else []
+        retell(error, [*options_of(Gates), *options], PYTHON)
         raise
 
 
@@ -95,5 +98,5 @@ def checked(result: Result, **limits: Any) -> Result:
     """Return the result with its gates; an undefined value never passes."""
     from clfeval.gates.judge import judged
 
-    with _in_python():
+    with _in_python(result.command):
         return judged(result, taken(Gates, limits))

@@ -41,7 +41,7 @@ def saved_result(given: Any) -> Result:
         hint = f"name each of them: {twice[0]}=FILE other=FILE"
         raise bad_option(f"two results are called {listing(twice)}", hint)
     if len(results) == 1:
-        return replace(*results.values(), gates=())
+        return replace(*results.values(), gates=(), again=True)
     return _side_by_side(results)
 
 
@@ -63,7 +63,7 @@ def _side_by_side(results: Mapping[str, Result]) -> Result:
     """Join results of one command with the same settings: rows of models, one below the other."""
     (first, one), *others = results.items()
     for name, other in others:
-        differ = [what for what in differing(one, other) if what.partition(" ")[0] != SEED]
+        differ = [what for key, what in differing(one, other).items() if key != SEED]
         if differ:
             what = f"'{name}' was made with other settings than '{first}': {'; '.join(differ)}"
             hint = "join like with like: make both with the same options"
@@ -86,7 +86,7 @@ def _side_by_side(results: Mapping[str, Result]) -> Result:
                                          else {})},
         summary=_summary(list(results.values()), tables["models"], alone=len(inputs) == 1),
         tables=tables, gates=(), warnings=(*warnings.values(), Warn("side-by-side", text)),
-        answer=(), methods={},
+        answer=(), methods={}, again=True,
     )  # fmt: skip
     return replace(joined, answer=(_answer(joined, results),))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from clfeval.baseline.compare import (
@@ -18,11 +19,12 @@ from clfeval.baseline.compare import (
     best_of,
     labelled,
     moved_between,
+    name_of,
     verdict,
 )
 from clfeval.baseline.read import check_comparable
 from clfeval.errors import listing
-from clfeval.measures.catalog import CATALOG
+from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.result import Answer, Cell, Estimate, Result, Row, Warn, estimate
 from clfeval.schema import BASELINE, CHANGES
 from clfeval.words import between, many, named, quoted
@@ -37,7 +39,8 @@ class Baseline:
 
     name: what it is called. names: what models of today were called then. paired: changes on the
     same rows, by model, measure and slice. rows: how many rows those are. changes: the rows that
-    are newly wrong. counts: how many are newly right and newly wrong, by model.
+    are newly wrong. counts: how many are newly right and newly wrong, by model. gone: models
+    of then that are not there today.
     """
 
     before: Result
@@ -48,6 +51,7 @@ class Baseline:
     changes: Sequence[Row] = ()
     counts: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()
+    gone: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -78,14 +82,24 @@ class Baseline:
         if was and (said := [f"{what}: {listing(some)}" for what, some in sides.items() if some]):
             notes.append(Warn("baseline-models", "; ".join(said)))
         notes += more.pop("notes", ())
-        return cls(before, name, names, notes=tuple(notes), **more)
+        return cls(before, name, names, notes=tuple(notes), gone=tuple(gone), **more)
 
     def moved(self, label: str, metric: str, now: Cell, part: str | None = None) -> Shift:
         """Return how far a value moved; part: of a slice."""
         if (label, metric, part) in self.paired:
             return self.paired[label, metric, part]
         row = labelled(self.before, part).get(self.names.get(label, label), {})
-        return moved_between(row.get(metric), now)
+        there = next((name for name in same_measure(metric) if name in row), metric)
+        return moved_between(row.get(there), now)
+
+    def gone_of(self, metric: str, model: str | None, part: str | None) -> list[str]:
+        """Return the models that had a measure and are gone; model: those that a pattern fits."""
+        rows = labelled(self.before, part)
+        return [
+            one for one in self.gone
+            if not {*rows.get(one, ())}.isdisjoint(same_measure(metric))
+            and (model is None or fnmatchcase(name_of(rows[one]), model))
+        ]  # fmt: skip
 
     def of_summary(self, metric: str, now: float) -> Shift:
         """Return how far a number of the whole table moved."""
@@ -147,7 +161,7 @@ class Baseline:
                      if word not in (WORSE, BETTER, MOVED, OPEN, SAME))  # fmt: skip
         if others:
             parts.append(f"{many(others, 'model')} cannot be compared")
-        rows_of = "as of other rows"
+        rows_of = "unpaired (by each estimate's own interval)"
         if any(row["paired"] for row in mine):
             rows_of = "on the same rows" if self.rows is None else f"on the same {self.rows:,} rows"
         text = f"Beside {self.name}, {rows_of}, by {title}: {'; '.join(parts)}."

@@ -5,23 +5,37 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from glob import glob
 from typing import Literal
 
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
-from clfeval.result import Result, Warn
+from clfeval.result import Result, Warn, settings_of
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
 LONG = 2**20  # of a line of a history, at most
-_DATA = ("data", "stats", "clfeval")  # of a signature: what may differ, that is the point
 _DRAWN = ("seed",)  # what moves ends of intervals alone
+# what parts of a signature are called on a command line, where not as their key
+CALLED = {
+    "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
+    "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
+    "sampling": "--sampling-weights", "ci": "--interval", "ref": "--reference",
+    "best": "--best-threshold", "rule": "--occlusion", "train": "--train-fraction",
+    "only": "--feature", "range": "--prevalence-range", "prior": "--prevalence-beta",
+    "per": "--population", "by-measure": "--crossover", "metrics": "--metric",
+    "weights": "--weight", "zero": "--zero-weight", "less": "--direction", "scale": "--rescale",
+    "wish": "--desirability",
+}  # fmt: skip
 
 
 def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
     """Say what a baseline is, by its name and its beginning; None where there is no such file."""
     path = os.fspath(name)
     if not os.path.exists(path):
+        if {*path} & {*"*?"} or glob(path):
+            what = f"'{os.path.basename(path)}' is a pattern, and a baseline is one file"
+            raise UsageError.of(what, "baseline", hint="name the file")
         return None
     if path.endswith(".json"):
         return "result"
@@ -70,20 +84,18 @@ def _unread(name: str, error: OSError, what: str = "the baseline") -> UsageError
     return UsageError.of(f"cannot read {what}: {error.strerror}", "baseline", name)
 
 
-def settings(result: Result) -> dict[str, str]:
-    """Return what a signature says of how numbers were made."""
-    pairs = (part.partition(":") for part in result.signature.split("|"))
-    return {key: value for key, _, value in pairs if key not in _DATA}
-
-
-def differing(ours: Result, theirs: Result) -> list[str]:
-    """Return the settings in which two results differ, as `key VALUE there, VALUE here`."""
-    here, there = settings(ours), settings(theirs)
-    return [
-        f"{key} {there.get(key, 'not given')} there, {here.get(key, 'not given')} here"
+def differing(ours: Result, theirs: Result) -> dict[str, str]:
+    """Return the settings in which two results differ: `--option VALUE there, VALUE here`."""
+    here, there = (
+        {key: value for key, _, value in (part.partition(":") for part in text.split("|"))}
+        for text in (settings_of(one.signature) for one in (ours, theirs))
+    )
+    return {
+        key: f"{CALLED.get(key, f'--{key}')} {there.get(key, 'not given')} there, "
+        f"{here.get(key, 'not given')} here"
         for key in here | there
         if here.get(key) != there.get(key)
-    ]
+    }
 
 
 def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()) -> Iterator[Warn]:
@@ -91,12 +103,10 @@ def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()
 
     but: settings that do not matter.
     """
-    every = [one for one in differing(result, baseline) if one.partition(" ")[0] not in but]
-    drawn = [one for one in every if one.partition(" ")[0] in _DRAWN]
-    refused = [one for one in every if one not in drawn]
-    if refused:
+    every = {key: one for key, one in differing(result, baseline).items() if key not in but}
+    if refused := [one for key, one in every.items() if key not in _DRAWN]:
         what = f"the baseline was made with other settings: {'; '.join(refused)}"
         hint = "compare like with like: make the baseline with the same options"
         raise UsageError.of(what, "baseline", hint=hint)
-    for one in drawn:
+    for one in every.values():
         yield Warn("baseline-seed", f"{one}: intervals that are drawn differ for that alone")

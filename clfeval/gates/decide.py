@@ -14,6 +14,8 @@ from clfeval.measures.record import AIMS
 from clfeval.result import Cell, Estimate, Gate
 
 MISSING = "not_in_baseline"
+UNDEFINED_THEN = "undefined_in_baseline"
+NO_INTERVAL = "no_interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,11 @@ def dropped(asked: Judging, model: str | None, part: str | None, moved: Shift) -
     """
     gate, limit = asked.gate(model, part), asked.limit
     was, now = (part_of(cell, limit.part) for cell in (moved.old, moved.new))
-    if now[0] is None or was[0] is None:
-        return replace(gate, reason=MISSING if now[0] is not None else now[1] or "undefined")
+    if now[0] is None:
+        return replace(gate, reason=now[1] or "undefined")
+    if was[0] is None:
+        there = UNDEFINED_THEN if isinstance(moved.old, Estimate) else MISSING
+        return replace(gate, reason=was[1] if was[1] == NO_INTERVAL else there)
     before, after = Decimal(repr(was[0])), Decimal(repr(now[0]))
     allowed = [] if limit.share else [Decimal(repr(limit.limit))]
     if before.is_finite():
@@ -81,7 +86,7 @@ def dropped(asked: Judging, model: str | None, part: str | None, moved: Shift) -
     if asked.significant and not met:
         low, high = moved.change.low, moved.change.high
         if low is None or high is None:
-            return replace(gate, value=_finite(float(worse)), reason="no_interval")
+            return replace(gate, value=_finite(float(worse)), reason=NO_INTERVAL)
         if low <= 0 <= high:
             return replace(gate, value=_finite(float(worse)), passed=True, reason="not_significant")
     return _told(gate, float(worse), met)
@@ -100,7 +105,7 @@ def part_of(cell: Cell, part: str) -> tuple[float | None, str | None]:
         elif number is None and part == "high" and cell.low is not None:
             number = math.inf
         reason = cell.reason if part == "value" or endless is None else None
-        return number, reason or (None if number is not None else "no_interval")
+        return number, reason or (None if number is not None else NO_INTERVAL)
     if isinstance(cell, (int, float)):
         return cell, None
     return None, "undefined"

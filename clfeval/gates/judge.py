@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from os.path import basename
 
 from clfeval.baseline.beside import Baseline
-from clfeval.baseline.compare import best_of
+from clfeval.baseline.compare import GONE, best_of
 from clfeval.baseline.read import read_baseline
-from clfeval.errors import UsageError
+from clfeval.errors import Collected, UsageError
+from clfeval.gates.check import check_limit, check_tested
+from clfeval.gates.check import check_ranges as check_ranges
 from clfeval.gates.decide import Judging, dropped, held, slack
 from clfeval.gates.looked import (
     gaps,
@@ -23,7 +25,7 @@ from clfeval.gates.looked import (
 )
 from clfeval.gates.standing import enough_rows, still_best
 from clfeval.limits import Gates, Limit
-from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 
@@ -69,29 +71,51 @@ def judge(
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
     beside = Baseline.of(result, baseline) if isinstance(baseline, Result) else baseline
-    if beside is None and any(limit.kind == "max-drop" for limit in limits):
-        raise UsageError.of("--max-drop compares with a baseline", "bad-gate", hint=ADD)
-    looked, found = _Looked(result, beside), list[Gate]()
-    shares = {limit.subject for limit in limits if limit.share}
+    looked, found, wrong = _Looked(result, beside, gates), list[Gate](), Collected()
+    targets = list[_Target]()
     for limit in limits:
-        both = any(one.subject == limit.subject and not one.share for one in limits)
-        if limit.share and both:
+        with wrong.going_on():
+            targets.append(looked.target(limit))
+    for target in targets:
+        same = [one for one in targets if one.subject == target.subject]
+        first = next((one for one in same if not one.limit.share), same[0])
+        if target.limit.share and target is not first:
             continue  # judged with the other
-        mine = [one.limit for one in limits if one.share and one.subject == limit.subject]
-        found += looked.judged(limit, mine if limit.subject in shares else (), gates)
+        shares = [one.limit.limit for one in same if one.limit.share]
+        with wrong.going_on():
+            found += looked.judged(target, shares)
     parts = dict.fromkeys(gate.slice for gate in found if gate.slice in looked.slices)
-    found += enough_rows(result, gates, [str(part) for part in parts])
-    found += still_best(result, gates.still_best)
-    warnings = (*result.warnings, *_turned(looked, limits))
+    with wrong.going_on():
+        found += enough_rows(result, gates, [str(part) for part in parts])
+    with wrong.going_on():
+        found += still_best(result, gates.still_best)
+    wrong.stop()
+    warnings = (*result.warnings, *_turned(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     return result if beside is None else beside.shown(result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a limit is on in a result: the measure, the models and the slices that it names."""
+
+    limit: Limit
+    metric: str
+    models: tuple[str, ...] = ()
+    slices: tuple[str, ...] | None = None
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What it is on, whatever its number."""
+        one = self.limit
+        return one.kind, one.any, one.part, self.metric, self.models, self.slices
 
 
 class _Looked:
     """The rows of a result that limits look at, slices made when one is asked for."""
 
-    def __init__(self, result: Result, beside: Baseline | None) -> None:
-        self.result, self.beside = result, beside
+    def __init__(self, result: Result, beside: Baseline | None, gates: Gates) -> None:
+        self.result, self.beside, self.gates = result, beside, gates
         self.whole = whole_rows(result)
         self.slices: dict[str, Mapping[str, Row]] = {}
 
@@ -101,21 +125,39 @@ class _Looked:
         rows = {name: cell for row in self.whole.values() for name, cell in row.items()}
         return {**rows, **self.result.summary}
 
-    def judged(self, limit: Limit, shares: Sequence[float], gates: Gates) -> list[Gate]:
-        """Return the gates of one limit: of each model, or the best of them."""
-        apart = limit.part.startswith(("gap", "extremes"))
+    def target(self, limit: Limit) -> _Target:
+        """Return what a limit is on; UsageError for what is not there or cannot be judged."""
         metric = named_metric(limit, self.cells, self.result)
-        best, severity = best_of(self.result, metric), gates.severity(limit.kind)
-        asked = Judging(limit, metric, best, severity, shares, gates.significant)
-        if apart:
+        check_limit(limit, metric)
+        if limit.compares and self.beside is None:
+            subject = "" if limit.kind == "max-drop" else f": '{limit.metric}.change'"
+            raise UsageError.of(
+                f"--{limit.kind}{subject} compares with a baseline", "bad-gate", hint=ADD
+            )
+        if limit.kind == "max-drop" and self.gates.significant:
+            check_tested(metric, best_of(self.result, metric))
+        slices = None
+        if limit.slices is not None and not limit.apart:
+            slices = tuple(named_slices(self.result, limit))
+        models = tuple(self.whole)
+        if limit.model is not None:
+            models = tuple(named_models(self.whole, limit.model, limit.kind))
+        return _Target(limit, metric, models, slices)
+
+    def judged(self, target: _Target, shares: Sequence[float]) -> list[Gate]:
+        """Return the gates of one limit: of each model, or the best of them."""
+        limit, metric = target.limit, target.metric
+        best, severity = best_of(self.result, metric), self.gates.severity(limit.kind)
+        asked = Judging(limit, metric, best, severity, shares, self.gates.significant)
+        if limit.apart:
             found = self._gaps(asked)
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
             found = [self._summary(asked)]
-        elif limit.slices is None:
+        elif target.slices is None:
             found = self._rows(asked, self.whole, None)
         else:
             found = []
-            for part in named_slices(self.result, limit):
+            for part in target.slices:
                 if part not in self.slices:
                     self.slices[part] = slice_rows(self.result, part)
                 found += self._rows(asked, self.slices[part], part)
@@ -143,12 +185,9 @@ class _Looked:
             what = f"--{limit.kind}: '{metric}' is nothing that {whose} has"
             raise UsageError.of(what, "bad-gate", hint="leave it out, or name another")
         cells = [row[metric] for row in rows.values()]
-        _check_limit(limit, metric, next(filter(is_number, cells), cells[0]))
-        if not limit.compares:
+        _check_cell(limit, metric, next(filter(is_number, cells), cells[0]))
+        if self.beside is None or not limit.compares:
             return [held(asked, model, part, row[metric]) for model, row in rows.items()]
-        if self.beside is None:
-            what = f"--{limit.kind}: '{limit.metric}.change' compares with a baseline"
-            raise UsageError.of(what, "bad-gate", hint=ADD)
         found = []
         for model, row in rows.items():
             moved = self.beside.moved(model, metric, row[metric], part)
@@ -156,7 +195,8 @@ class _Looked:
                 found.append(dropped(asked, model, part, moved))
             else:
                 found.append(held(asked, model, part, moved.change))
-        return found
+        gone = () if limit.any else self.beside.gone_of(metric, limit.model, part)
+        return [*found, *(replace(asked.gate(model, part), reason=GONE) for model in gone)]
 
     def _gaps(self, asked: Judging) -> list[Gate]:
         limit = asked.limit
@@ -180,49 +220,26 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
     return replace(best, among=len(worst))
 
 
-def _check_limit(limit: Limit, metric: str, cell: Cell) -> None:
-    """Refuse a part that a count does not have, and a limit beyond what the measure may be."""
+def _check_cell(limit: Limit, metric: str, cell: Cell) -> None:
+    """Refuse a part that a count does not have, and what is no number."""
     if limit.part != "value" and is_number(cell) and not isinstance(cell, Estimate):
         raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
     if not is_number(cell):
         raise UsageError.of(f"--{limit.kind}: '{metric}' is no number", "bad-gate")
-    _check_range(limit, metric)
 
 
-def check_ranges(limits: Iterable[Limit]) -> None:
-    """Refuse limits beyond what their measures may be, before anything is computed."""
-    for limit in limits:
-        known = (name for name in same_measure(limit.metric) if name in CATALOG)
-        _check_range(limit, next(known, limit.metric))
-
-
-def _check_range(limit: Limit, metric: str) -> None:
-    name = metric.partition(":")[0]
-    if name not in CATALOG or limit.share:
-        return
-    low, high = CATALOG[name].low, CATALOG[name].high
-    if limit.compares or limit.part not in ("value", "low", "high"):
-        low, high = low - high, high - low
-    if limit.limit > high or (limit.limit < low and not limit.kind.endswith("-under")):
-        hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
-        what = (
-            f"--{limit.kind}: {limit.limit:g} is beyond '{metric}', which lies in {low:g}..{high:g}"
-        )
-        raise UsageError.of(what, "bad-gate", hint=hint)
-
-
-def _turned(looked: _Looked, limits: Sequence[Limit]) -> Iterator[Warn]:
+def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
     """Yield a note for each limit that fails what is better, and is no end of a range."""
-    for limit in limits:
+    for target in targets:
+        limit, metric = target.limit, target.metric
         word, _, side = limit.kind.partition("-")
         other = {"under": f"{word}-over", "over": f"{word}-under"}.get(side)
-        if other is None or limit.part.startswith(("gap", "extremes")):
+        if other is None or limit.apart:
             continue
-        metric = named_metric(limit, looked.cells, looked.result)
         column = page_of(looked.result.command).column(metric)
         sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
         wrong = {"under": "min", "over": "max"}[side]
-        ends = [one.kind for one in limits if one.metric == limit.metric]
+        ends = [one.limit.kind for one in targets if one.metric == metric]
         if sure and best_of(looked.result, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
             what = "less" if wrong == "min" else "more"

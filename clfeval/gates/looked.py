@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
@@ -10,11 +10,13 @@ from clfeval.baseline.compare import labelled, name_of
 from clfeval.bounds import PARTS
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
-from clfeval.measures.catalog import at_cut, find_measure, same_measure
+from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure, spellings
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import gated
 
+LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
+REPORT = "report"
 APART = "_difference"  # behind a measure: the model's value less the reference's
 Labelled = Mapping[str, Row]
 
@@ -78,7 +80,8 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
     close = close or (_no_reference(stem, known) if end else None)
     close = close or at_cut(limit.metric) or _elsewhere(result.command, limit.metric)
-    close = close or suggestion(limit.metric, known) or f"metrics: {listing(known)}"
+    close = close or suggestion(limit.metric, _callable(result, known))
+    close = close or f"metrics: {listing(known)}"
     raise UsageError.of(what, "unknown-metric", hint=close)
 
 
@@ -142,9 +145,15 @@ def _elsewhere(command: str, metric: str) -> str | None:
     return f"{command} has none; {named} can limit it" if others else None
 
 
+def _callable(result: Result, known: Sequence[str]) -> list[str]:
+    """Return every name that a limit may use: of cells, and of what a report computes for it."""
+    more = [one.id for one in CATALOG.values() if one.needs in LIMITED and result.command == REPORT]
+    return list(dict.fromkeys([*known, *spellings([*filter(CATALOG.get, known), *more])]))
+
+
 def _left_out(result: Result, metric: str) -> str | None:
     """Say how to get a measure that this result has not, where it can be asked for."""
-    needs = {"measures": ("confusion",), "measure": ("confusion", "scores", "probabilities")}
+    needs = {"measures": ("confusion",), "measure": LIMITED}
     measure = None if at_cut(metric) else find_measure(metric.partition(":")[0])
     if measure is None or not any(
         option in result.parameters and measure.needs in known for option, known in needs.items()

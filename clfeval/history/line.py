@@ -9,13 +9,12 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from clfeval.limits import PARTS
-from clfeval.result import Estimate, Result, Row
+from clfeval.result import Estimate, Result, Row, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
 LINE_VERSION = 1
 LINE = f"{LINE_KIND}/{LINE_VERSION}"
-UNSIGNED = ("data", "stats", "clfeval")  # parts of a signature that are no settings
 
 V = TypeVar("V")
 
@@ -101,12 +100,6 @@ def _dumped(said: Mapping[str, Any]) -> str:
     return f"{text}\n"
 
 
-def settings_of(signature: str) -> str:
-    """Return a signature without what it says of the data."""
-    parts = signature.split("|")
-    return "|".join(part for part in parts if part.partition(":")[0] not in UNSIGNED)
-
-
 def lines_of(
     result: Result, label: str, rows: Mapping[str, Row], run: str | None = None
 ) -> Iterator[PastLine]:
@@ -172,7 +165,7 @@ def parsed(text: str) -> PastEntry:
         command=_given(said, "command", _text),
         label=_given(said, "label", _text),
         model=_given(said, "model", _text),
-        settings=_given(said, "settings", _text, ""),
+        settings=settings_of(_given(said, "settings", _text, "")),
         version=_given(said, "version", _text, ""),
         run=_given(said, "run", _maybe(_text), None),
         data=tuple(_given(said, "data", _list_of(_maybe(_text)), [])),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import inf
 
-from clfeval.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.measures.catalog import CATALOG, find_measure, one_of, same_measure
 from clfeval.measures.record import Measure
 from clfeval.pages.columns import SHARED
@@ -20,7 +20,8 @@ ALL = "all"
 RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
 CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS,
-         "a reason why something is undefined": REASONS}  # fmt: skip
+         "a reason why something is undefined": REASONS,
+         "a reason of a gate": GATES}  # fmt: skip
 BETTER = {
     "max": "more is better", "min": "less is better",
     "zero": "nearer to 0 is better", "one": "nearer to 1 is better",

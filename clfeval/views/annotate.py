@@ -57,8 +57,9 @@ def of_gates(
     for gate in gates:
         if not gate.passed:
             level: Weight = "error" if gate.failed else "warning"
-            of = () if gate.run is None else (gate.run,)
-            same = (gate.kind, gate.metric, str(gate.model), repr(gate.limit), *of)
+            of = filter(None, (gate.slice, gate.run))
+            model = "any" if gate.among else str(gate.model)
+            same = (gate.kind, gate.metric, model, gate.said or repr(gate.limit), *of)
             severity = "major" if level == "error" else "minor"
             found.append(Finding(level, gate.kind, plain(str(gate)), file, None, severity, same))
     return found

@@ -102,7 +102,8 @@ def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _Case:
     name = f"{replace(gate, run=None).subject} {gate.bound}"
     tag, text = TAGS.get(gate.state), str(gate)
     beside = [f"warning: {gate}"] if gate.state == "warned" else []
-    if move := moved.get((str(gate.model), gate.measure)):
+    move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
+    if move:  # which is of the whole table
         beside.append(move)
     return _Case(name, tag, gate.kind, text if tag else "", tuple(beside))
 

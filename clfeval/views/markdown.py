@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from itertools import zip_longest
 
-from clfeval.result import Result
+from clfeval.result import Result, settings_of
 from clfeval.schema import Shown
 from clfeval.views.render import (
     BEST,
@@ -25,7 +25,6 @@ ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
 CUT = "\n*Cut here: a comment holds no more. All of it: `--format json` or `--save FILE.html`*\n"
 OPENED, CLOSED = "\n<details><summary>More tables</summary>\n", "\n</details>\n"
-OF_DATA = ("data:", "stats:", "clfeval:")  # parts of a signature that change with the data
 GAP = "\u200b"  # as wide as nothing: what GitHub takes for a name or link is none with it inside
 # @mentions, #1 and GH-1, links, :emoji: - which GitHub makes whatever a backslash says
 _MEANT = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)|:(?=[\w+-]+:)", re.IGNORECASE)
@@ -36,9 +35,9 @@ def marker(result: Result) -> str:
     """Return the first line: by it a bot finds the comment it wrote about the same before.
 
     It tells the command, and a key of the names of the inputs and the settings: the same table
-    with new content, or read by a newer version, has the same marker.
+    with new content, held to other gates, or read by a newer version, has the same marker.
     """
-    settings = [p for p in result.signature.split("|") if not p.startswith(OF_DATA)]
+    settings = settings_of(result.signature).split("|")
     told = "\n".join([result.command, *settings, *(item.name for item in result.inputs)])
     return f"<!-- clfeval:{result.command} {sha256(told.encode()).hexdigest()[:8]} -->\n"
 

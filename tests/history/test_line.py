@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.history.line import Accepted, as_result, lines_of, parsed, settings_of
-from clfeval.result import Estimate, Gate, InputFile, Result
+from clfeval.history.line import Accepted, as_result, lines_of, parsed
+from clfeval.result import Estimate, Gate, InputFile, Result, settings_of
 from tests.history.lines import line, measured
 
 LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=measured(0.8, 0.02))

@@ -79,7 +79,7 @@ def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
     assert (found["gates"][0]["reason"], found["gates"][0]["passed"]) == ("not_significant", True)
     assert change(found, "m", "accuracy")["paired"] is False
     (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
-    assert "as of other rows" in sentence
+    assert sentence.startswith("Beside then.json, unpaired (by each estimate's own interval)")
     assert "same" not in sentence
 
 
@@ -111,7 +111,9 @@ def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() 
     table("now.csv", {"m": answers(*range(20))}, ids=[*range(95), *range(200, 205)])
     found = document(clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv"))
     (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-rows"]
-    assert note == "paired changes are of the 95 rows of both: 5 of then.csv are gone, 5 are new"
+    assert note == (
+        "paired changes are of the 95 rows of both: 5 of then.csv and 5 of this table are left out"
+    )
     row = change(found, "m", "accuracy")
     # of the first 95 rows 10 are wrong then, 20 now
     assert row["old"]["value"] == pytest.approx(85 / 95)
@@ -154,9 +156,9 @@ def test_a_truth_that_changed_is_refused_with_its_row() -> None:
 
 
 OTHERS = [
-    (("--positive", "0"), "pos 0 there, 1 here"),
-    (("--level", "0.9"), "level 0.9 there, 0.95 here"),
-    (("--threshold", "0.3"), "cut"),
+    (("--positive", "0"), "--positive 0 there, 1 here"),
+    (("--level", "0.9"), "--level 0.9 there, 0.95 here"),
+    (("--threshold", "0.3"), "--threshold 0.3 there, 0.5 here"),
 ]
 
 
@@ -178,7 +180,7 @@ def test_another_seed_and_another_version_are_compared_and_a_newer_schema_is_not
     done = clfeval("report", "then.csv", *READ, "-f", "json", "--baseline", "then.json",
                    "--max-drop", "accuracy=0")  # fmt: skip
     assert done.code == 0
-    assert "seed 5 there, 0 here" in done.out
+    assert "--seed 5 there, 0 here" in done.out
     text = Path("then.json").read_text()
     older = json.loads(text.replace("clfeval.result/1", "clfeval.result/0"))
     del older["answer"], older["gates"][:]
@@ -297,3 +299,70 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     assert text.startswith("Of 4 differences from the models of these names in old within 2 slices")
     nothing = clfeval("report", "now.csv", *READ, "--by", "site", "--reference", "old:*")
     assert (nothing.code, "old:*" in nothing.err) == (2, True)
+
+
+def test_measures_that_are_listed_are_no_setting() -> None:
+    """A gate adds its measure, which moves no number of another; an alias adds no second row."""
+    table("then.csv", {"m": answers(*range(10))})
+    table("now.csv", {"m": answers(*range(17))})
+    assert clfeval("report", "then.csv", *READ, "--save", "plain.json").code == 0
+    more = ("--measure", "recall", "--measure", "f_beta:beta=2")
+    assert clfeval("report", "then.csv", *READ, *more, "--save", "more.json").code == 0
+    # the first 50 rows are positive: 10 of them are missed then, 17 now
+    for name in ("plain.json", "more.json"):
+        done = clfeval("report", "now.csv", *READ, "--baseline", name, "--max-drop",
+                       "recall=0.139", "-f", "json")  # fmt: skip
+        assert done.code == 1, done.err
+        found = document(done)
+        (gate,) = found["gates"]
+        assert (gate["metric"], gate["value"]) == ("sensitivity", pytest.approx(40 / 50 - 33 / 50))
+        assert not {"recall"} & {row["metric"] for row in found["tables"]["metrics"]}
+    fine = clfeval("report", "now.csv", *READ, *more, "--baseline", "plain.json", "--max-drop",
+                   "recall=0.141")  # fmt: skip
+    assert (fine.code, fine.err) == (0, "")
+    lacks = clfeval("report", "now.csv", *READ, "--baseline", "plain.json", "--max-drop",
+                    "f_beta:beta=2=0.5")  # fmt: skip
+    assert (lacks.code, "undefined (not_in_baseline)" in lacks.err) == (1, True)
+
+
+def test_a_gate_that_was_added_leaves_a_history_comparable() -> None:
+    table("t.csv", {"m": answers(1)})
+    kept = ("--append", "h.jsonl", "--label")
+    assert clfeval("report", "t.csv", *READ, *kept, "w1").code == 0
+    limit = ("--fail-under", "f_beta:beta=2=0.5")
+    assert clfeval("report", "t.csv", *READ, *kept, "w2", *limit).code == 0
+    lines = [json.loads(line) for line in Path("h.jsonl").read_text().splitlines()]
+    assert lines[0]["settings"] == lines[1]["settings"]
+    done = clfeval("report", "t.csv", *READ, *limit, "--baseline", "h.jsonl")
+    assert done.code == 0, done.err
+    old = Path("h.jsonl").read_text().replace("|level:", "|measures:f1|level:")  # as it was once
+    Path("h.jsonl").write_text(old)
+    again = clfeval("report", "t.csv", *READ, "--baseline", "h.jsonl")
+    assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("pattern", ["then*.csv", "the?.csv", "[st]hen.csv"])
+def test_a_pattern_is_no_baseline(pattern: str) -> None:
+    table("then.csv", {"m": answers(1)})
+    done = clfeval("report", "then.csv", *READ, "--baseline", pattern, "--baseline-missing", "skip",
+                   "--max-drop", "recall=0.1")  # fmt: skip
+    assert (done.code, done.out) == (2, "")
+    assert f"'{pattern}' is a pattern, and a baseline is one file" in done.err
+
+
+def test_a_name_in_brackets_that_is_missing_is_missing() -> None:
+    table("then.csv", {"m": answers(1)})
+    done = clfeval("report", "then.csv", *READ, "--baseline", "a[1].csv", "--baseline-missing",
+                   "skip", "--max-drop", "recall=0.1")  # fmt: skip
+    assert done.code == 0
+
+
+def test_rows_that_were_dropped_are_left_out_and_not_said_to_be_gone() -> None:
+    table("then.csv", {"m": answers(*range(10))})
+    text = Path("then.csv").read_text()
+    Path("now.csv").write_text(text.replace("\n99,0,0\n", "\n99,0,\n"))
+    done = clfeval("report", "now.csv", *READ, "--missing", "drop", "-f", "json", "--baseline",
+                   "then.csv")  # fmt: skip
+    (note,) = [one["message"] for one in document(done)["warnings"]
+               if one["code"] == "baseline-rows"]  # fmt: skip
+    assert note.endswith("1 of then.csv and 0 of this table are left out")

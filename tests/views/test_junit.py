@@ -13,6 +13,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
 from clfeval.result import Gate, Warn
+from clfeval.views.annotate import of_gates
 from clfeval.views.junit import as_junit
 from clfeval.words import plain
 
@@ -121,3 +122,27 @@ def test_every_name_is_read_back(name: str) -> None:
 def test_without_gates_it_is_an_empty_document() -> None:
     document = JUnitXml.fromstring(as_junit(result_of()).encode())
     assert (document.tests, suites(document)) == (0, [])
+
+
+def test_a_slice_is_told_apart_and_has_no_change_of_the_whole_table(tmp_path: Path) -> None:
+    result = clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], "rf": [1, 0, 1], "svm": [1, 0, 0]}))
+    whole = Gate("max-drop", "recall", "rf", 0.1, 0.0, True)
+    judged = replace(result.check(baseline=result), gates=(whole, replace(whole, slice="site=a")))
+    first, second = cases(read(judged, tmp_path))
+    assert "change 0.000" in str(first.system_out)
+    assert second.system_out is None
+
+
+def test_a_finding_of_gitlab_is_the_same_while_the_gate_is() -> None:
+    """By model, measure, slice and limit as written; not by what a share amounts to."""
+    one = Gate("max-drop", "recall", "rf", 0.02, 0.3, False, said="5%")
+    others = [
+        replace(one, slice="site=a"), replace(one, said="6%"), replace(one, run="night"),
+        replace(one, model="svm"), replace(one, among=2),
+    ]  # fmt: skip
+    gates = [one, replace(one, limit=0.04, value=0.4), *others]
+    same, again, *more = (finding.same for finding in of_gates(gates, (), ()))
+    assert same == again
+    assert len({same, *more}) == 1 + len(others)
+    (best,) = of_gates([replace(one, among=2, model="svm")], (), ())
+    assert best.same == more[-1], "whichever comes nearest"

@@ -75,7 +75,7 @@ def headline(result: Result) -> list[str]:
 def beyond(result: Result) -> str:
     """Name what other commands would tell of several models, where predictions are cut."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
-    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2
+    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2 or result.again
     return "" if told else BEYOND
 
 

@@ -84,8 +84,9 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         note=note,
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
+        other = OTHER if at == at_cut(rows) and not result.again else ""
         yield Shown(
-            "models", f"Errors{at}{OTHER if at == at_cut(rows) else ''}", errors, rows[:LISTED],
+            "models", f"Errors{at}{other}", errors, rows[:LISTED],
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
             places=[""] * len(rows[:LISTED]),
         )  # fmt: skip

@@ -1,0 +1,61 @@
+"""Limits that say nothing of a measure: refused before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clfeval.errors import Collected, UsageError
+from clfeval.limits import Limit
+from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.record import AIMS
+
+VALUES = ("value", "low", "high")  # parts that lie where the measure does
+
+
+def check_ranges(limits: Iterable[Limit]) -> None:
+    """Refuse limits that say nothing of their measures, before anything is computed."""
+    wrong = Collected()
+    for limit in limits:
+        known = (name for name in same_measure(limit.metric) if name in CATALOG)
+        with wrong.going_on():
+            check_limit(limit, next(known, limit.metric))
+    wrong.stop()
+
+
+def check_limit(limit: Limit, metric: str) -> None:
+    """Refuse a drop of what has no direction, and a limit beyond what the measure may be."""
+    name = metric.partition(":")[0]
+    if limit.kind == "max-drop":
+        _check_drop(limit, name)
+    if name not in CATALOG or limit.share:
+        return
+    low, high = CATALOG[name].low, CATALOG[name].high
+    where = f"'{limit.metric}', which lies in"
+    if limit.compares or limit.part not in VALUES:
+        low, high = low - high, high - low
+        where = f"a {'gap' if limit.apart else 'change'} of '{limit.metric}': it lies in"
+    if not low <= limit.limit <= high:
+        hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
+        what = f"--{limit.kind}: {limit.limit:g} is beyond {where} {low:g}..{high:g}"
+        raise UsageError.of(what, "bad-gate", hint=hint)
+
+
+def _check_drop(limit: Limit, name: str) -> None:
+    """Refuse drops of which nobody can say what is worse."""
+    flag, metric, part = f"--{limit.kind}", limit.metric, limit.part
+    if part not in VALUES:
+        what = f"{flag}: '{metric}.{part}' says by itself which way it may not go"
+        hint = f"limit it: --fail-under '{metric}.{part}=VALUE', or --fail-over"
+        raise UsageError.of(what, "bad-gate", hint=hint)
+    if name in CATALOG and CATALOG[name].best == "none":
+        what = f"{flag}: of '{metric}' neither more nor less is worse"
+        hint = f"limit its change: --fail-under {metric}.change=VALUE, or --fail-over"
+        raise UsageError.of(what, "bad-gate", hint=hint)
+
+
+def check_tested(metric: str, best: str) -> None:
+    """Refuse the test of a drop that is no change: of how far from the best value it is."""
+    if best in AIMS:
+        what = f"--significant: '{metric}' is best at {AIMS[best]:g}, and its change no drop"
+        hint = f"leave --significant out, or limit {metric}.change.low and .change.high"
+        raise UsageError.of(what, "bad-gate", hint=hint)
