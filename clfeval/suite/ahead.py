@@ -62,10 +62,9 @@ def check_ahead(run: Run, wrong: Wrong) -> None:
     if gates.still_best and run.command != "report":
         models = partial(still_best, _empty(run), gates.still_best)
         _try(lambda: [*models()], run, run.given["still_best"], wrong)
-    for key in ("show", "table"):
+    for key, check in (("show", check_names), ("table", _check_table)):
         if names := listed(run.options.get(key)):
-            check = check_names if key == "show" else _check_table
-            _try(partial(check, run.command, names), run, run.given[key], wrong)
+            _try(partial(check, run.command, names, f"--{key} "), run, run.given[key], wrong)
 
 
 def check_read(run: Run, reading: Sequence[Row]) -> None:
@@ -77,11 +76,17 @@ def check_read(run: Run, reading: Sequence[Row]) -> None:
     names |= {*SUMMED, *listed(run.options.get("measure")), *listed(run.options.get("measures"))}
     names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
     cells: dict[str, Cell] = {name + end: 0.0 for name in names for end in ("", APART)}
+    wrong: list[UsageError] = []
     for limit in gates.limits:
-        if limit.model is not None and models:
-            named_models(models, limit.model, limit.kind)
-        if run.command != "mlcps" and ":" not in limit.metric:
-            named_metric(limit, cells, _empty(run))
+        try:
+            if limit.model is not None and models:
+                named_models(models, limit.model, limit.kind)
+            if run.command != "mlcps" and ":" not in limit.metric:
+                named_metric(limit, cells, _empty(run))
+        except UsageError as error:
+            wrong.append(error)
+    if wrong:
+        raise wrong[0] if len(wrong) == 1 else UsageError.together(wrong)
 
 
 def _empty(run: Run) -> Result:
@@ -100,12 +105,13 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
         named_slices(_empty(run), limit)
 
 
-def _check_table(command: str, names: Sequence[str]) -> None:
+def _check_table(command: str, names: Sequence[str], said: str) -> None:
     known = [table.name for table in (*page_of(command).tables, *COMMON)]
     for name in names:
         if name not in known:
             hint = suggestion(name, known) or f"tables: {listing(known, 40)}"
-            raise UsageError.of(f"{command} has no table '{name}'", "unknown-table", hint=hint)
+            what = f"{said}'{name}': {command} has no such table"
+            raise UsageError.of(what, "unknown-table", hint=hint)
 
 
 def _try(check: Callable[[], object], run: Run, given: Node, wrong: Wrong) -> None:

@@ -186,12 +186,10 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
 
 
 def _check_shape(option: Option, given: Node, wrong: Wrong) -> None:
-    """Say what no option takes of this kind: a mapping for a list, no limits."""
-    value, several = given.value, takes(option, Mapping)
-    if option.field in LIMITS and value is None:
-        wrong.say(given, f"{option.key}: no limit stands here", f"for none write {option.key}: []")
-    for inside, one in [(False, given), *((True, one) for _, one in given.inside())]:
-        if isinstance(one.value, dict) and not (takes(option, Any) if inside else several):
+    """Say where a mapping stands, and an option takes one value or a list."""
+    every = [(Mapping, given), *((Any, one) for _, one in given.inside())]
+    for kind, one in every:
+        if isinstance(one.value, dict) and not takes(option, kind):
             wrong.say(one, f"{option.key}: a mapping stands here, and none is taken")
 
 
