@@ -15,7 +15,6 @@ from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.options import Command, Opt, options_of, taken
 from clfeval.pages import SUITE
-from clfeval.pages.suite import DOUBTFUL, FAILED, WAITS
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
@@ -152,6 +151,8 @@ def _lines(one: Ended) -> list[str]:
 
 def _say(head: str, one: Ended, output: Output) -> None:
     """Say how a run ended: one line, and below it what is wrong with it."""
+    from clfeval.pages.suite import DOUBTFUL, FAILED, WAITS
+
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
     said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:SAID]
     if not (fine and output.quiet):

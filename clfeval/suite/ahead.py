@@ -71,15 +71,18 @@ def check_read(run: Run, reading: Sequence[Row]) -> None:
     """Refuse limits on models and measures that a table, as it is read, has not; UsageError."""
     page, gates = page_of(run.command), taken(Gates, run.options)
     found = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
-    models: dict[str, Row] = {one[1]: {"model": one[1]} for one in found if one}
+    known = [one[1] for one in found if one]
+    models: dict[str, Row] = {
+        name: {"model": name} for name in (*known, *run.options.get("group", ())) if known
+    }
     names = {column.name for table in page.tables for column in table.columns}
-    names |= {*SUMMED, *listed(run.options.get("measure")), *listed(run.options.get("measures"))}
+    names |= {*SUMMED, *listed(run.options.get("measure"))}
     names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
     cells: dict[str, Cell] = {name + end: 0.0 for name in names for end in ("", APART)}
     wrong: list[UsageError] = []
     for limit in gates.limits:
         try:
-            if limit.model is not None and models:
+            if models and limit.model is not None and " at " not in limit.model:  # a population's
                 named_models(models, limit.model, limit.kind)
             if run.command != "mlcps" and ":" not in limit.metric:
                 named_metric(limit, cells, _empty(run))

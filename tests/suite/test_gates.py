@@ -130,9 +130,10 @@ def test_a_dry_run_tells_limits_that_cannot_be(
             'measure: [g_mean], fail-under: {g_mean: 0.1, "any:b:brier.low": 0, positives: 3}',
         ),
         ("report", "reference: a, fail-under: {recall_difference: -1}, fail-over: {rows: 9}"),
+        ("mars", 'group: {g: [a, b]}, fail-under: {"g:recall": 0}'),
         ("mars", "fail-under: {recall: 0.5, shine_through: 0, found: 0}"),
         ("phidelta", "fail-under: {delta: 0, positives: 3}"),
-        ("tune-jpt", "prevalence: 0.1, fail-under: {ppv: 0}"),
+        ("tune-jpt", 'prevalence: 0.1, fail-under: {ppv: 0, "a at 1:9:ppv": 0}'),
     ],
 )
 def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
