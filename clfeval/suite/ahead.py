@@ -73,7 +73,7 @@ def check_read(run: Run, reading: Sequence[Row]) -> None:
     found = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
     known = [one[1] for one in found if one]
     models: dict[str, Row] = {
-        name: {"model": name} for name in (*known, *run.options.get("group", ())) if known
+        name: {"model": name} for name in (*known, *(run.options.get("group") or ())) if known
     }
     names = {column.name for table in page.tables for column in table.columns}
     names |= {*SUMMED, *listed(run.options.get("measure"))}
