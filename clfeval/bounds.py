@@ -78,16 +78,17 @@ class Gate:
     def __str__(self) -> str:
         """Say what was measured and against what, with as many digits as decide."""
         drop, value, is_ = self.kind == "max-drop", self.value, f"{self.subject} is"
+        of = f"{self.run}: " if self.run else ""
         if self.kind == "still-best":
             may = "" if self.passed else "not " if value is not None else f"not ({self.reason}) "
             return f"{self.subject}: {may}among those that may be the best, {self.kind}"
         if self.kind == "baseline":
             more = "skipped" if self.passed else "--baseline-missing skip: go on"
-            return f"{self.metric}: there is no such baseline ({more})"
+            return f"{of}{self.metric}: there is no such baseline ({more})"
         if self.kind.startswith("min-"):
             which = f"{self.slice}: " if self.slice else ""
             many = "nobody knows how many" if value is None else f"{value:,.10g}"
-            return f"{which}{many} {self.metric}, {self.kind} {self.limit:g}"
+            return f"{of}{which}{many} {self.metric}, {self.kind} {self.limit:g}"
         if value is None and self.reason == "gone":
             return f"{is_} gone: only the baseline has this model, {self.bound}"
         if value is None and self.reason in ("infinite", "minus_infinite"):

@@ -89,7 +89,12 @@ def _limits(flag: str, given: Any) -> tuple[str, ...]:
 
     One name may have several: `{"recall": [0.01, "2%"]}`.
     """
+    if given is None:
+        raise bad_option(f"{flag}: no limit is given", "for none leave it out, or give []")
     if isinstance(given, Mapping):
+        for name, limits in given.items():
+            if not listed(limits):
+                raise bad_option(f"{flag}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
         given = [
             f"{name}={one if isinstance(one, str) else repr(one)}"
             for name, limits in given.items()

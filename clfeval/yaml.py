@@ -187,6 +187,8 @@ _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
     (r"mapping values are", "a ':' where no key can stand", "check the indent, or quote the text"),
     (r"found character '\\t'", "a tab where a key or value starts", "indent with spaces"),
     (r"found character", "no text can start with this character", "put the text in 'quotes'"),
+    (r"expected alphabetic or numeric", "an alias without a name",
+     "a text that starts with * or & needs quotes"),
     (r"sequence entries are", "a '-' where no item can stand", "start the list on its own line"),
     (r"expected the node content", "no value can start like this", "put the text in 'quotes'"),
     (r"found unknown escape", "an unknown escape in double quotes", "use single quotes"),
@@ -195,7 +197,8 @@ _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
     (r"expected <block end>", "this does not fit the lines above",
      "keys of one mapping start in one column, and so do items of one list"),
     (r"found unexpected end of", "a quote is opened here and not closed", None),
-    (r"expected ',' or", "a bracket is opened here; a ',' or the closing one is missing", None),
+    (r"expected ',' or", "a bracket is opened here; a ',' or the closing one is missing",
+     "within brackets a text that has some itself, or a comma, needs quotes"),
     (r"expected '<document start>'", "something follows the end of the value", None),
     (r"special characters", "a control character", "inside double quotes write it as \\x07"),
 )  # fmt: skip

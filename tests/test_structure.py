@@ -57,7 +57,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy", "scipy"},
     ),
     "schema": ({"result"}, set()),
-    "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
+    "pages": ({"bounds", "codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": (
         {"errors", "history", "measures", "pages", "result", "schema", "words"},
         set(),
@@ -82,8 +82,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"polars"},
     ),
     "suite": (
-        {"api", "errors", "gates", "history", "limits", "options", "pages", "result", "tables"}
-        | {"targets", "views", "words", "yaml"},
+        {"api", "errors", "gates", "history", "limits", "measures", "options", "pages", "result"}
+        | {"schema", "tables", "targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (

@@ -14,6 +14,7 @@ from clfeval.errors import ExitCode, bad_option
 from clfeval.history.options import History
 from clfeval.limits import Gates
 from clfeval.options import Command, Opt, options_of, taken
+from clfeval.pages import SUITE
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
@@ -85,9 +86,8 @@ def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) 
 
 def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None:
     """Run the batch as a command is run: files opened first, the result printed once."""
-    from clfeval.pages import SUITE
     from clfeval.suite.plan import planned
-    from clfeval.suite.result import suite_result
+    from clfeval.suite.result import KEPT, suite_result
     from clfeval.suite.running import carried_out
 
     dry = bool(given["dry_run"])
@@ -127,9 +127,6 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
     )
 
 
-KEPT = 100  # lines of one run that its row, or the table of problems, may show
-
-
 def _findings(one: Ended, config: str) -> list[Finding]:
     """Return what a CI server is to hear of a run; what has no table stands in the YAML file."""
     from clfeval.views.annotate import of_bug, of_error, of_gates
@@ -155,17 +152,21 @@ def _lines(one: Ended) -> list[str]:
 
 def _say(head: str, one: Ended, output: Output) -> None:
     """Say how a run ended: one line, and below it what is wrong with it."""
-    name, fine = one.run.name, not one.code
+    from clfeval.pages.suite import DOUBTFUL, FAILED, WAITS
+
+    name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
     said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:SAID]
     if not (fine and output.quiet):
-        words = f" {one.said[0]}" if fine and one.said else ""
-        if one.code == ExitCode.GATE_MISSED and not as_json():
-            left = len(one.said) - len(said)
-            words = f": {'; '.join(said)}{f'; {left:,} more' if left else ''}"
+        words = f" ({one.run.place})" if failed else ""
+        if said and not failed and (fine or not as_json()):
+            shown = said[:1] if fine and not output.verbose else said
+            left = len(one.said) - len(shown)
+            words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
+            words += f"; {left:,} more" if left else ""
         note(f"{head}{name}: {one.state}{words}")
     if as_json():
         note(*_lines(one))
-    elif not fine and one.code != ExitCode.GATE_MISSED:
+    elif failed:
         note(*(f"{name}: {line}" for line in said))
     if output.verbose:
         note(*(f"{name}: wrote {path}" for path in one.wrote))

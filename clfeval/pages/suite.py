@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
+from clfeval.bounds import GateState, Severity
 from clfeval.result import Result
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import many
@@ -22,8 +24,11 @@ TABLES = (
     ), when=""),
     Table("answers", (RUN, *of("text", "code text"))),
     Table("gates", (
-        RUN, *of("text", "kind metric"), *of("text?", "model"), *of("number", "limit"),
-        *of("number?", "value"), *of("flag?", "passed"), *of("text?", "reason"),
+        RUN, *of("text", "kind metric"), *of("text?", "model slice"), *of("number", "limit"),
+        *of("text?", "said"), *of("number?", "value"), *of("count?", "among"),
+        Column("severity", "text", among=get_args(Severity)),
+        Column("state", "text?", among=get_args(GateState)), *of("flag?", "passed"),
+        *of("text?", "reason"), *of("text", "text"),
     ), when=""),
     Table("problems", (RUN, *of("text", "text")), when=""),
     Table("reading", (RUN, *of("text", "column taken why"))),
@@ -48,7 +53,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         yield Shown("reading", "How tables are read", "run column taken why", rank="asked")
         yield Shown("files", "Files", "run use file", rank="asked")
         if tables["gates"]:
-            yield Shown("gates", "Gates", "run kind metric model? limit", rank="asked")
+            yield Shown("gates", "Gates", "run text", rank="asked")
     else:
         first = {row["run"]: row for row in reversed(tables["answers"])}
         rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
@@ -56,12 +61,8 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
             yield Shown("answers", "What each run says first", "run text", rows, name="first",
                         rank="asked")  # fmt: skip
         yield Shown("answers", "What each run says", "run text")
-        columns = "run metric model? kind limit value passed reason?"
-        missed = [row for row in tables["gates"] if not row["passed"]]
-        if missed:
-            yield Shown("gates", "Gates missed", columns, missed, rank="asked", name="missed")
         if tables["gates"]:
-            yield Shown("gates", "Gates", columns)
+            yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
         "run": "run", "state": "state", "gates": "gates", "missed": "missed", "rows": "rows",
         "command": "command", "input": "input",
@@ -72,4 +73,4 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
 
 
-PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first", "missed"))
+PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first",))

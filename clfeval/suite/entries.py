@@ -51,10 +51,14 @@ class Node:
             yield key, replace(self, value=value, path=(*self.path, key))
 
     def pairs(self) -> Iterator[tuple[str, Node]]:
-        """Yield the entries of a mapping, but those whose key begins with `x-`."""
+        """Yield the entries of a mapping."""
         for key, one in self.inside():
-            if isinstance(key, str) and not key.startswith("x-"):
+            if isinstance(key, str):
                 yield key, one
+
+    def meant(self) -> Iterator[tuple[str, Node]]:
+        """Yield the entries of a mapping, but for keys that hold anchors: they begin with `x-`."""
+        return ((key, one) for key, one in self.pairs() if not key.startswith("x-"))
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -11,6 +12,8 @@ from pathlib import Path
 from clfeval.errors import suggestion
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.keys import Keys, located
+
+_OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
             whole = located(one, one.value)
             if equals and not os.path.exists(whole) and not os.path.dirname(name):
                 whole = f"{name}={located(one, path)}"
+            shell = _OF_SHELL.search(one.value)
+            if shell and not os.path.exists(whole):
+                low = shell[1].lower()
+                hint = f"write ${{{low}}}, and --set {low}=${shell[1]} in the shell"
+                what = f"{given.path[-1]}: ${shell[1]} is of the environment, which is never read"
+                wrong.say(one, what, hint)
             found.append(whole)
     if not several:
         wrong.say(given, f"{given.path[-1]}: an empty list names no table")

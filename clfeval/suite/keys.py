@@ -8,22 +8,25 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from glob import escape, has_magic
 from pathlib import Path
-from typing import Any, get_args
+from types import NoneType
+from typing import Any, get_args, get_origin
 
 from clfeval import COMMANDS
 from clfeval.api.commands import command_of
 from clfeval.api.entry import retell, yaml
 from clfeval.errors import ClfevalError, UsageError, suggestion
-from clfeval.limits import Gates
+from clfeval.limits import Gates, LimitKind
+from clfeval.measures.catalog import find_measure
 from clfeval.options import Command, Option, options_of, taken, value_of
 from clfeval.suite.entries import Filled, Node, Wrong
-from clfeval.suite.reading import beside
+from clfeval.suite.reading import TOP, beside
 from clfeval.tables.cells import as_text
 from clfeval.yaml import Value, plain
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside the options
 SAVED = ("save", "show", "table", "digits")  # of what the shell says of its output
 ASKED = ("dry_run",)  # of the whole batch, and of no run
+LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class Keys:
         by_name = {name: one for one in self.options for name in one.names}
         return {name: one for name, one in {**by_flag, **by_name}.items() if name != "baseline"}
 
+    def option(self, name: str) -> Option:
+        """Return an option by its name; the baseline, which is a key of its own, too."""
+        return self.known.get(name) or next(one for one in self.gates if one.name == name)
+
 
 @cache
 def keys_of(command: str, output: type) -> Keys:
@@ -73,7 +80,20 @@ def unknown_key(given: Node, key: str, known: Iterator[str] | list[str], wrong: 
     """Say that a key means nothing, and which one may be meant."""
     names = [name.replace("_", "-") for name in (*RUN, *known)]
     what = f"unknown key '{given.path[-1]}'"
-    wrong.say(given, what, suggestion(key.replace("_", "-"), names))
+    hint = f"{key} stands at the top of the file" if key in TOP else None
+    empty = [name for name, one in _around(given).items() if one is None and name in LIMITS]
+    measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
+    if empty and find_measure(measure):
+        hint = f"limits stand below {empty[0]}, indented"
+    wrong.say(given, what, hint or suggestion(key.replace("_", "-"), names))
+
+
+def _around(given: Node) -> dict[str, Value]:
+    """Return the mapping that a key stands in."""
+    value = given.file.value
+    for step in given.path[:-1]:
+        value = value[step]  # type: ignore[index]
+    return value if isinstance(value, dict) else {}
 
 
 def takes(option: Option, *kinds: type) -> bool:
@@ -83,7 +103,7 @@ def takes(option: Option, *kinds: type) -> bool:
 
 
 def _within(kind: Any) -> Iterator[Any]:
-    yield kind
+    yield get_origin(kind) or kind
     for one in get_args(kind):
         yield from _within(one)
 
@@ -109,7 +129,7 @@ def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[st
     """
     found, fine = {}, True
     for name, one in given.items():
-        read = _read(keys.known.get(name) or _baseline(keys), one, wrong)
+        read = _read(keys.option(name), one, wrong)
         if read is None:
             fine = False
         else:
@@ -128,10 +148,6 @@ def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[st
     return found
 
 
-def _baseline(keys: Keys) -> Option:
-    return next(one for one in keys.gates if one.field == "baseline")
-
-
 def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
     """Put an error into the words of a batch, with the place of the option it is about."""
     places = {
@@ -144,11 +160,15 @@ def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
 def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     """Return the value an option takes; None where it takes none of this kind."""
     before = wrong.times
+    _check_shape(option, given, wrong)
     value = _typed(option, given, given.value, wrong)
+    if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
+        what = f"{option.key} is true or false, not {given.written or repr(value):.60}"
+        wrong.say(given, what, _unquoted(option, given))
     if wrong.times > before:
         return None
     if isinstance(value, str) and names_a_file(option):
-        if "\0" in value:
+        if "\0" in value or not value.strip():
             wrong.say(given, f"{option.key}: {value!r:.60} is no path")
             return None
         value = located(given, value)
@@ -159,9 +179,30 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     except ClfevalError as error:
         where = _culprit(option, given, value) or given
         retell(error, [option], yaml(lambda _: where.place))
+        error.hint = error.hint or _unquoted(option, where)
         wrong.take(error, where)
         return None
     return (value,)
+
+
+def _check_shape(option: Option, given: Node, wrong: Wrong) -> None:
+    """Say where a mapping stands, and an option takes one value or a list."""
+    every = [(Mapping, given), *((Any, one) for _, one in given.inside())]
+    for kind, one in every:
+        if isinstance(one.value, dict) and not takes(option, kind):
+            wrong.say(one, f"{option.key}: a mapping stands here, and none is taken")
+
+
+def _unquoted(option: Option, given: Node) -> str | None:
+    """Say how a number or a yes is written, where a text in quotes would be one."""
+    if not isinstance(given.value, str) or isinstance(plain(given.value), (str, NoneType)):
+        return None
+    try:
+        _check(option, plain(given.value))
+    except ClfevalError:
+        return None
+    key = given.path[-1]
+    return f"without quotes: {f'{key}: ' if isinstance(key, str) else ''}{given.value}"
 
 
 def _check(option: Option, value: Any) -> None:
@@ -196,6 +237,8 @@ def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
     if isinstance(value, dict):
         return {key: _typed(option, _at(given, key), one, wrong) for key, one in value.items()}
     if isinstance(value, Filled) and takes(option, int, float, bool):
+        if plain(value) is None:
+            wrong.say(given, f"{option.key}: '{value}' is filled in, which is no value")
         return plain(value)
     if isinstance(value, (bool, int, float)) and not takes(option, int, float, bool, Any):
         written = given.written or str(value)

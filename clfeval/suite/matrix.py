@@ -9,7 +9,7 @@ from math import prod
 
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.keys import Keys, unknown_key
+from clfeval.suite.keys import RUN, Keys, unknown_key
 
 MOST = 10_000  # runs of a batch
 
@@ -34,12 +34,16 @@ def combinations(
         return []
     for key, one in matrix.pairs():
         name = key.replace("-", "_")
-        if name not in keys.known and name != "input":
+        name = keys.known[name].name if name in keys.known else name
+        if name in RUN and name != "input":
+            wrong.say(one, f"'{key}' is no option that a matrix can vary")
+        elif name not in keys.known and name != "input":
             unknown_key(one, name, [*keys.known], wrong)
+        elif name in axes:
+            wrong.say(one, f"{key}: an option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:
             wrong.say(one, f"{key}: a matrix takes a list of values", f"{key}: [..., ...]")
         else:
-            name = keys.known[name].name if name in keys.known else name
             axes[name] = [value for _, value in one.inside()]
     if prod(map(len, axes.values())) > room:
         raise too_many(matrix.place)

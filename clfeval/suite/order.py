@@ -31,7 +31,9 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> N
         if other is None and run.input.run.partition("[")[0] in broken:
             continue
         if other is None:
-            hint = suggestion(run.input.run, known) or f"runs: {listing(known)}"
+            inside = [name for name, one in known.items() if one.group == run.input.run]
+            hint = f"it is several: {listing(inside)}" if inside else None
+            hint = hint or suggestion(run.input.run, known) or f"runs: {listing(known)}"
             wrong.say(run.input.given, f"input: no run '{run.input.run}'", hint)
         elif run.input.table is not None:
             tables = [table.name for table in page_of(other.command).tables]
@@ -39,13 +41,19 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> N
                 hint = suggestion(run.input.table, tables) or f"tables: {listing(tables, 40)}"
                 what = f"input: {other.command} has no table '{run.input.table}'"
                 wrong.say(run.input.given, what, hint)
+    while names := _circle(known):
+        link = known.pop(names[0]).input
+        assert isinstance(link, Link)
+        wrong.say(link.given, f"input: a circle of runs: {' -> '.join(names)}")
+
+
+def _circle(known: Mapping[str, Run]) -> list[str]:
+    """Return runs that wait for each other, the first at the end again; none where none do."""
     try:
-        _sorter(runs, known).prepare()
+        _sorter([*known.values()], known).prepare()
     except CycleError as error:
-        names = [str(name) for name in error.args[1]][::-1]
-        link = known[names[0]].input
-        if isinstance(link, Link):
-            wrong.say(link.given, f"input: a circle of runs: {' -> '.join(names)}")
+        return [str(name) for name in error.args[1]][::-1]
+    return []
 
 
 def ordered(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:

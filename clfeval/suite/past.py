@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clfeval.errors import ClfevalError, suggestion
+from clfeval.errors import ClfevalError, bad_option, suggestion
 from clfeval.history.file import check_target
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.reading import beside
@@ -23,12 +24,24 @@ class KeptIn:
     accept: bool
 
 
+def made_later(path: str) -> bool:
+    """Tell whether the folder of a file is missing, and can be made where others are."""
+    folder = missing = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return folder != missing and os.path.isdir(folder) and os.access(folder, os.W_OK)
+
+
 def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool) -> KeptIn | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; None without one.
 
     label, accept: of the shell, which win over those of the file.
     """
     if given is None:
+        for flag, asked in (("--label", label is not None), ("--accept", accept)):
+            if asked:
+                hint = "history: FILE, at the top of the YAML file"
+                wrong.take(bad_option(f"{flag} is about a history, and the batch has none", hint))
         return None
     parts: Mapping[str, Node] = {"file": given}
     if isinstance(given.value, dict):
@@ -55,7 +68,8 @@ def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool
     stays_inside(file or given, "history", name, wrong)
     path = beside(file or given, name)
     try:
-        check_target(path, ())
+        if not made_later(path):
+            check_target(path, ())
     except ClfevalError as error:
         wrong.take(error, file or given)
     return KeptIn(path, label, accept or bool(accepts and accepts.value))

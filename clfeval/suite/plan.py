@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clfeval.result import InputFile
+from clfeval.suite.ahead import check_ahead
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.order import check_links, ordered
 from clfeval.suite.past import KeptIn, kept_in
@@ -38,8 +39,12 @@ def planned(
     wrong = Wrong()
     sheet = read_declared(names, given_in_shell(variables), wrong)
     runs = runs_of(sheet, output, wrong)
+    for run in runs:
+        check_ahead(run, wrong)
     check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
-    history = kept_in(sheet.history, label, wrong, accept=accept)
+    history = None
+    if sheet.history or len(sheet.files) == len(names):  # a file that is not read may have one
+        history = kept_in(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     check_kept(saved, [*names, *(path for run in runs for path in run.reads)], wrong)
     check_kept(saved, [history.file] if history else [], wrong)

@@ -11,7 +11,7 @@ from pathlib import Path
 from clfeval.errors import UsageError, suggestion
 from clfeval.result import InputFile
 from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.variables import Filler, given_in_file
+from clfeval.suite.variables import Filler, check_used, given_in_file
 from clfeval.yaml import YamlFile, read_yaml
 
 VERSION = 1
@@ -60,9 +60,11 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
         name: {key: filler.fill(one) for key, one in run.items()}
         for name, run in layers.runs.items()
     }
-    if layers.files and len(layers.files) == len(names) and not runs:
-        wrong.say(layers.files[-1].place("runs"), "no run in any file", "runs: {NAME: {...}}")
     history = filler.fill(layers.history) if layers.history else None
+    if len(layers.files) == len(names):  # else nobody knows what the others say
+        check_used(variables, {*layers.variables} | filler.used, wrong)
+        if layers.files and not runs:
+            wrong.say(layers.files[-1].place("runs"), "no run in any file", "runs: {NAME: {...}}")
     return Declared(defaults, runs, tuple(layers.files), history)
 
 
@@ -70,7 +72,7 @@ def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
     """Lay a file over those before it."""
     if not _is_mapping(top, "the file", wrong):
         return
-    given = dict(top.pairs())
+    given = dict(top.meant())
     for key, one in given.items():
         if key not in TOP:
             hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
@@ -114,7 +116,7 @@ def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
 def _named(mapping: Node, wrong: Wrong) -> dict[str, Node]:
     """Return the entries of a mapping by their names in Python: `-` is `_`."""
     found: dict[str, Node] = {}
-    for key, one in mapping.pairs():
+    for key, one in mapping.meant():
         name = key.replace("-", "_")
         if name in found:
             first = found[name]

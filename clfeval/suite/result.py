@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
+from itertools import zip_longest
 
 from clfeval import __version__
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
-from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MISSED, WAITS
+from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED
 from clfeval.result import Answer, Result, Row
 from clfeval.suite.inputs import Link
+from clfeval.suite.keys import names_a_file
 from clfeval.suite.plan import Plan
-from clfeval.suite.running import Ended, input_of
-from clfeval.tables.source import display_of, named
+from clfeval.suite.running import Ended, input_of, shown_path
+from clfeval.tables.source import named
 from clfeval.words import many
 
 KEPT = 100  # lines of what is wrong with one run
@@ -22,30 +25,24 @@ KEPT = 100  # lines of what is wrong with one run
 def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
     """Return the result of a batch.
 
-    Tables: `answers` (run code text), `gates` (run kind metric model limit value passed reason),
+    Tables: `answers` (run code text), `gates` (run and what a gate holds, and it in words),
     `problems` (run text), `runs` (run command input state code rows gates missed says); of a dry
     run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
     how many of them missed a gate or were not computed, and the worst exit code.
     """
-    gates = [gate for one in outcomes for gate in one.gates]
     tables: dict[str, list[Row]] = {"runs": [_row(one) for one in outcomes]}
     if dry:
         tables["reading"] = [row for one in outcomes for row in one.reading]
-        tables["files"] = [row for one in outcomes for row in _files(one)]
+        tables["files"] = [row for one in outcomes for row in _files(one, plan)]
     else:
         tables["answers"] = [
             {"run": one.run.name, "code": said.code, "text": said.text}
             for one in outcomes for said in one.answer
         ]  # fmt: skip
-    tables["gates"] = [
-        {"run": gate.run, "kind": gate.kind, "metric": gate.metric, "model": gate.model,
-         "limit": gate.limit, "value": gate.value, "passed": None if dry else gate.passed,
-         "reason": gate.reason}
-        for gate in gates
-    ]  # fmt: skip
+    tables["gates"] = [row for one in outcomes for row in _gates(one)]
     tables["problems"] = [
         {"run": one.run.name, "text": line}
-        for one in outcomes if one.state not in (MISSED, WAITS) for line in one.said[:KEPT]
+        for one in outcomes if one.state in (FAILED, LEFT_OUT, DOUBTFUL) for line in one.said[:KEPT]
     ]  # fmt: skip
     signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
     failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
@@ -63,7 +60,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
             "code": int(max((one.code for one in outcomes), default=ExitCode.OK)),
         },
         tables=tables,
-        gates=() if dry else tuple(gates),
+        gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
     )
 
@@ -77,12 +74,31 @@ def _row(one: Ended) -> Row:
     }  # fmt: skip
 
 
-def _files(one: Ended) -> list[Row]:
+def _gates(one: Ended) -> list[Row]:
+    """List the gates of a run; of a dry run as they are asked for."""
+    rows: list[Row] = []
+    for gate, text in zip_longest(one.gates, one.written):
+        told = {"state": None, "passed": None} if text else {
+            "state": gate.state, "passed": gate.passed}  # fmt: skip
+        rows.append({
+            "run": one.run.name, "kind": gate.kind, "metric": gate.metric, "model": gate.model,
+            "slice": gate.slice, "limit": gate.limit, "said": gate.said, "value": gate.value,
+            "among": gate.among, "severity": gate.severity, **told, "reason": gate.reason,
+            "text": text or str(replace(gate, run=None)),
+        })  # fmt: skip
+    return rows
+
+
+def _files(one: Ended, plan: Plan) -> list[Row]:
     """List what a run would read and write."""
-    run = one.run
+    run, history = one.run, plan.history
     reads = [input_of(run)] if isinstance(run.input, Link) else []
-    reads += [display_of(named(path)[1]) for path in run.files]
-    pairs = [*(("read", path) for path in reads), *(("write", display_of(p)) for p in run.save)]
+    reads += [shown_path(run, named(path)[1]) for path in run.files]
+    beside = [v for k, v in run.options.items() if names_a_file(run.keys.option(k))]
+    reads += [shown_path(run, path) for path in beside if isinstance(path, str)]
+    pairs = [("read", path) for path in reads]
+    pairs += [("write", shown_path(run, path)) for path in run.save]
+    pairs += [("append", shown_path(run, history.file))] if history else []
     return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
 
 
@@ -96,12 +112,14 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
     elif not outcomes:
         said = [Answer("none", "No run was asked for.")]
     elif not wrong:
-        held = [one for one in outcomes if one.gates]
-        gates = f", and {len(held)} met all their gates" if held else ""
+        held = [one for one in outcomes if one.state == MET]
+        their = "its" if len(held) == 1 else "their"
+        gates = f", and {len(held)} met all {their} gates" if held else ""
         said = [Answer("fine", f"{total} computed{gates}.")]
     else:
         fine = sum(one.code == ExitCode.OK and one.state != LEFT_OUT for one in outcomes)
-        said = [Answer("wrong", f"{fine} of {total} are as they should be.")]
+        are = "is as it" if len(outcomes) == 1 else "are as they"
+        said = [Answer("wrong", f"{fine} of {total} {are} should be.")]
     for code, words, states in (
         ("gates-missed", "A gate was missed by", (MISSED,)),
         ("not-computed", "Not computed:", (FAILED,)),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
+from json import dumps
+from pathlib import Path
 from typing import Any
 
 from clfeval.api.gated import with_gated
@@ -26,15 +28,17 @@ from clfeval.pages.suite import (
     WAITS,
 )
 from clfeval.result import Answer, Gate, Result, Row
+from clfeval.suite.ahead import asked_of, check_read
 from clfeval.suite.entries import with_place
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import SAVED, in_yaml
 from clfeval.suite.order import needs
 from clfeval.suite.past import KeptIn
 from clfeval.suite.runs import Run
+from clfeval.tables.cells import FRAME
 from clfeval.tables.source import display_of, named
 from clfeval.tables.taken import Read
-from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
+from clfeval.views.files import SavedFiles, Wanted, known_table
 
 Hear = Callable[[str], None]  # how a table was read
 
@@ -43,7 +47,8 @@ Hear = Callable[[str], None]  # how a table was read
 class Ended:
     """What became of a run. said: why it was not computed, or the gates it missed, line by line.
 
-    fault: what `said` is told of where the run was at fault, by which a program hears of it.
+    written: of a dry run, its gates as they are asked for. fault: what `said` is told of where the
+    run was at fault, by which a program hears of it.
     """
 
     run: Run
@@ -51,6 +56,7 @@ class Ended:
     code: ExitCode
     said: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
+    written: tuple[str, ...] = ()
     answer: tuple[Answer, ...] = ()
     rows: int | None = None
     signature: str = ""
@@ -75,6 +81,7 @@ def carried_out(
     run that is computed adds its lines.
     """
     waiting = Counter(name for run in runs for name in needs(run))
+    saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
     kept: dict[str, Result] = {}
     failed: dict[str, ExitCode] = {}
     stopped = False
@@ -85,9 +92,11 @@ def carried_out(
         elif lost is not None:
             done = Ended(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, Link):
-            done = Ended(run, WAITS, ExitCode.OK, (f"for run '{run.input.run}'",))
+            gates, texts = _asked(run)
+            said = (f"for run '{run.input.run}'",)
+            done = Ended(run, WAITS, ExitCode.OK, said, gates, texts)
         else:
-            done, result = _one(run, kept, dry=dry, hear=hear, history=history)
+            done, result = _one(run, kept, saves, dry=dry, hear=hear, history=history)
             if result is not None and waiting[run.name]:
                 kept[run.name] = result
         if done.state in (FAILED, LEFT_OUT):
@@ -101,12 +110,13 @@ def carried_out(
 
 
 def _one(
-    run: Run, kept: Mapping[str, Result], *, dry: bool, hear: Hear | None, history: KeptIn | None
-) -> tuple[Ended, Result | None]:
-    """Carry one run out; whatever happens in it is its outcome."""
+    run: Run, kept: Mapping[str, Result], saves: Collection[str], *, dry: bool,
+    hear: Hear | None, history: KeptIn | None,
+) -> tuple[Ended, Result | None]:  # fmt: skip
+    """Carry one run out; whatever happens in it is its outcome. saves: files of all runs."""
     try:
         if dry:
-            return _opened(run), None
+            return _opened(run, saves), None
         result, wrote = _computed(run, kept, hear, history)
     except ClfevalError as error:
         in_yaml(error, run.keys, run.given)
@@ -120,19 +130,31 @@ def _one(
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
     warned = (replace(gate, run=None) for gate in gates if gate.state == "warned")
-    said = (*missed, *(f"warning: {gate}" for gate in warned))
-    state = MISSED if missed else MET if gates else COMPUTED
+    skipped = (gate.metric for gate in gates if gate.state == "skipped")
+    said = (*missed, *(f"warning: {gate}" for gate in warned), *map(_skipped, skipped))
+    judged = any(gate.state != "skipped" for gate in gates)
+    state = MISSED if missed else MET if judged else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return Ended(
-        run, state, code, said, gates, result.answer, rows, result.signature, tuple(wrote)
+        run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote)
     ), result
 
 
+def _skipped(name: str) -> str:
+    return f"baseline '{name}' is missing: skipped"
+
+
 def _place(error: ClfevalError, run: Run) -> None:
-    """Name the run's line where a message about its settings tells no place."""
+    """Name the table of another run, and the run's line where no place is told of its settings."""
+    for part in error.parts:
+        _place(part, run)
+    problems = (
+        replace(one, file=input_of(run)) if one.file == FRAME else one for one in error.problems
+    )
     if isinstance(error, UsageError):
-        error.problems = tuple(with_place(one, run.place) for one in error.problems)
+        problems = (with_place(one, run.place) for one in problems)
+    error.problems = tuple(problems)
 
 
 def _function(run: Run) -> tuple[Any, dict[str, Any]]:
@@ -144,10 +166,9 @@ def _function(run: Run) -> tuple[Any, dict[str, Any]]:
 
 
 def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
-    """Write what a run needs beside what it says."""
-    plain = ((name, [*one] if isinstance(one, tuple) else one) for name, one in fixes.items())
-    pairs = ", ".join(f"{name.replace('_', '-')}: {value!r}" for name, value in plain)
-    return f"at {run.place}, {pairs}"
+    """Write what a run needs beside what it says: JSON, which YAML reads."""
+    pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
+    return f"at {run.place}, {', '.join(pairs)}"
 
 
 def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
@@ -161,7 +182,6 @@ def _computed(
     """Compute, judge and save a run; its files are whole, or are not there."""
     gates = _group(run, Gates)
     output = _group(run, run.keys.output, SAVED)
-    check_names(run.command, output.show)
     table: Any = list(run.files) or None
     if isinstance(run.input, Link):
         before = kept[run.input.run]
@@ -176,12 +196,16 @@ def _computed(
     def listen(read: Read) -> None:
         heard.append(read)
         if hear is not None:
-            hear(f"{run.name}: {read.described()}")
+            hear(f"{run.name}: {read.described().replace(FRAME, input_of(run))}")
 
     with SavedFiles(run.save, inputs=run.reads, gates=limited, said="--save ") as files:
         result = function.asked(
             table, given, listen, partial(_offered, run), truth=history is not None
         )
+        inputs = (
+            replace(one, name=input_of(run)) if one.name == FRAME else one for one in result.inputs
+        )
+        result = replace(result, inputs=tuple(inputs))
         if limited or gates.baseline is not None:
             from clfeval.api.baseline import table_baseline
             from clfeval.gates.judge import judged
@@ -194,6 +218,7 @@ def _computed(
         if history is not None:
             from clfeval.api.history import added
 
+            _make_folder(history.file)
             added(history.file, result, history.label, accept=history.accept, run=run.name)
         return result, wrote
 
@@ -206,37 +231,44 @@ def _make_folder(path: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def _opened(run: Run) -> Ended:
-    """Read a run's table as it would, and compute nothing."""
-    from clfeval.gates.judge import check_ranges
-
-    limits = _group(run, Gates).limits
-    check_ranges(limits)
+def _opened(run: Run, saves: Collection[str]) -> Ended:
+    """Read a run's table as it would, and compute nothing. saves: files that there will be."""
     function, given = _function(run)
     result = function.asked(
         list(run.files) or None, {**given, "dry_run": True}, lambda _: None, partial(_offered, run)
     )
-    gates = tuple(
-        Gate(
-            one.kind,
-            one.metric if one.part == "value" else f"{one.metric}.{one.part}",
-            one.model,
-            one.limit,
-            None,
-            True,
-            run=run.name,
-        )
-        for one in limits
-    )
     doubts = tuple(str(row["text"]) for row in result.tables["doubts"])
-    state, code = (DOUBTFUL, ExitCode.DATA) if doubts else (READY, ExitCode.OK)
+    if not doubts:
+        check_read(run, result.tables["reading"])
+    gates, texts = _asked(run)
+    baseline, skips = run.options.get("baseline"), run.options.get("baseline_missing") == "skip"
+    said: tuple[str, ...] = ()
+    if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
+        name = os.path.basename(baseline)
+        said = (_skipped(name) if skips else f"baseline '{name}' is missing: it would be missed",)
+    fine = not doubts and (skips or not said)
+    state, code = (READY, ExitCode.OK) if fine else (DOUBTFUL, ExitCode.DATA)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
-    return Ended(run, state, code, doubts, gates, reading=reading)
+    return Ended(run, state, code, (*doubts, *said), gates, texts, reading=reading)
+
+
+def _asked(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
+    """Return the gates a run is going to have, and how they are written."""
+    found = asked_of(run)
+    return tuple(replace(one, run=run.name) for one, _ in found), tuple(text for _, text in found)
 
 
 def input_of(run: Run) -> str:
-    """Say what a run reads, without folders."""
+    """Say what a run reads: files below the folder of its YAML file from there, others by name."""
     if isinstance(run.input, Link):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
-    shown = [display_of(named(path)[1]) for path in run.files]
+    shown = [shown_path(run, named(path)[1]) for path in run.files]
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+
+
+def shown_path(run: Run, path: str) -> str:
+    """Return a path below the folder of the YAML file from there on, the name alone of others."""
+    whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
+    if not whole.is_relative_to(home):
+        return display_of(path)
+    return whole.relative_to(home).as_posix().encode(errors="replace").decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from clfeval.suite.keys import (
 )
 from clfeval.suite.matrix import MOST, combinations, too_many
 from clfeval.suite.reading import Declared
-from clfeval.suite.saving import placed
+from clfeval.suite.saving import placed, safe
 from clfeval.tables.input import Input
 from clfeval.tables.source import named
 from clfeval.targets import place_of
@@ -31,7 +32,10 @@ from clfeval.targets import place_of
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. group: its key in the file; given: what it says, for the places of messages."""
+    """One run. group: its key in the file; given: what it says, for the places of messages.
+
+    home: the folder of the file that names its table.
+    """
 
     name: str
     group: str
@@ -40,6 +44,7 @@ class Run:
     options: Mapping[str, Any]
     given: Mapping[str, Node]
     place: str
+    home: str = ""
     save: tuple[str, ...] = ()
 
     @property
@@ -153,6 +158,8 @@ def _expanded(
     fixed = {k: v for k, v in given.items() if k not in ("command", "matrix", "exclude")}
     anywhere = next(iter(given.values()))
     place = anywhere.file.place("runs", group)
+    source = given.get("inputs") or given.get("input") or anywhere
+    home = os.path.dirname(source.file.name)
     for label, chosen in combinations(given, keys, wrong, room):
         mine = {**fixed, **chosen}
         tables = [*tables_of(mine, keys, group, place, wrong)]
@@ -169,7 +176,15 @@ def _expanded(
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
             save = placed(mine["save"], written, name, wrong) if written else ()
-            yield Run(name, group, keys, table, options, mine, place, save)
+            yield Run(name, group, keys, table, _own(options, name), mine, place, home, save)
+
+
+def _own(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return options in whose baseline `{name}` stands for the name of the run."""
+    baseline = options.get("baseline")
+    if baseline is None:
+        return options
+    return {**options, "baseline": baseline.replace("{name}", safe(name))}
 
 
 def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -> dict[str, Node]:
@@ -181,8 +196,10 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
     for key, one in given.pairs():
         name = key.replace("-", "_")
         name = name if name in names else f"baseline_{name}"
-        if key == "input":
+        if key == "input" and one.value is not None:
             found["baseline"] = one
+        elif key == "input":
+            wrong.say(one, "baseline: input names a table or result", "baseline: {input: FILE}")
         elif name not in names:
             known = ["input", *(other.replace("_", "-") for other in sorted(names))]
             hint = suggestion(key, known) or f"keys: {', '.join(known)}"
@@ -191,7 +208,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
             wrong.say(one, f"baseline: {key} is given twice", "keep one of the two")
         else:
             found[name] = one
-    if "baseline" not in found:
+    if "input" not in given.value:
         wrong.say(given, "baseline: a mapping names a table or result", "baseline: {input: FILE}")
     return found
 

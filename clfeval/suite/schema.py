@@ -63,7 +63,6 @@ def suite_schema(output: type) -> dict[str, Any]:
             "runs": {
                 "description": "Runs by their names.",
                 "type": "object",
-                "patternProperties": OWN,
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
         },

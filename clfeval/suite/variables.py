@@ -6,8 +6,8 @@ Nothing else is looked at: no variable of the environment, no key, no text that 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.suite.entries import Filled, Keypath, Node, Wrong
@@ -55,13 +55,23 @@ def _fault(value: str) -> str | None:
     return f"longer than {LONGEST:,} characters" if len(value) > LONGEST else None
 
 
+def check_used(given: Iterable[str], known: Collection[str], wrong: Wrong) -> None:
+    """Say which variables of the shell nothing in the files has."""
+    for name in given:
+        if name not in known:
+            what = f"--set {name}: no variable of this name is in the files"
+            there = f"variables: {listing(sorted(known))}" if known else f"${{{name}}} in a text"
+            wrong.take(UsageError.of(what, "bad-option", hint=suggestion(name, known) or there))
+
+
 @dataclass(slots=True)
 class Filler:
-    """Fills variables in; `left` is how many characters more it may write."""
+    """Fills variables in; `left` is how many characters more it may write, `used` which it has."""
 
     variables: Mapping[str, str]
     wrong: Wrong
     left: int = MOST
+    used: set[str] = field(default_factory=set)
 
     def fill(self, given: Node) -> Node:
         """Return a value with its variables filled in, in every text and in no key."""
@@ -99,6 +109,7 @@ class Filler:
         elif name is None:
             return "$"
         elif name in self.variables:
+            self.used.add(name)
             return self.variables[name]
         else:
             there = f"variables: {listing(self.variables)}" if self.variables else None

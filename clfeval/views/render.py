@@ -300,12 +300,12 @@ def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result
 def gate_lines(result: Result) -> tuple[list[Gate], str]:
     """Return the gates to show, all if they are few, else the first missed; and what was left.
 
-    A batch shows them in a table, each with its run.
+    A batch shows those that are not met, each with its run.
     """
-    if result.command == SUITE:
-        return [], ""
-    if len(result.gates) <= GATES:
-        return list(result.gates), ""
+    of_runs = result.command == SUITE
+    gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
+    if len(gates) <= GATES:
+        return gates, ""
     missed = [gate for gate in result.gates if not gate.passed]
     shown = missed[:GATES]
     left = len(missed) - len(shown)

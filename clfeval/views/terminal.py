@@ -209,15 +209,20 @@ def _needed(strips: Sequence[Strip], *, folded: int = UNBOUNDED) -> int:
 
 
 def _widths(part: Section, strips: Sequence[Strip], width: int | None) -> list[int]:
-    """Share the screen among columns: text that must be folded gets what the others leave."""
+    """Share the screen among columns: text that must be folded gets what the others leave.
+
+    First so much that no word is split, then whatever there is.
+    """
     full, wide = ([_least(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH))
     if width is None or part.main:
         return full
     room = width - _needed(strips, folded=TEXT_WIDTH)
     texts = [i for i, strip in enumerate(strips) if not strip.numeric]
-    while room > 0 and (some := [i for i in texts if wide[i] < full[i]]):
-        wide[min(some, key=lambda i: wide[i])] += 1
-        room -= 1
+    whole = [_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
+    for most in (whole, full):
+        while room > 0 and (some := [i for i in texts if wide[i] < most[i]]):
+            wide[min(some, key=lambda i: wide[i])] += 1
+            room -= 1
     while room < 0 and (some := [i for i in texts if wide[i] > 1]):
         wide[max(some, key=lambda i: wide[i])] -= 1
         room += 1

@@ -25,9 +25,20 @@ KEYS = (
 )  # fmt: skip
 
 
+MORE = """\
+  compared:
+    command: mars
+    input: ../breast-cancer/labels.csv
+    fail-under: {"any:recall": 0.5}
+    baseline: {input: "{name}.json", missing: skip, max-drop: {recall: [0.01, "2%"]}}
+history: {file: past.jsonl, label: W47, accept: true}
+"""
+
+
 def text() -> str:
-    """The example, its tables named absolutely."""
-    return SUITE.read_text(encoding="utf-8").replace("../", f"{ROOT / 'fixtures'}/")
+    """The example with a baseline and a history, its tables named absolutely."""
+    every = SUITE.read_text(encoding="utf-8") + MORE
+    return every.replace("../", f"{ROOT / 'fixtures'}/")
 
 
 def mutated(number: int) -> str:

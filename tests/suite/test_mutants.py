@@ -35,7 +35,7 @@ def read(path: Path, numbers: Sequence[int]) -> list[int]:
 def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(text(), encoding="utf-8")
-    assert len(planned([str(path)], Output).runs) == 7
+    assert len(planned([str(path)], Output).runs) == 8
     fine = read(path, range(SOME))
     assert 0 < len(fine) < SOME / 2
     lines = len(text().splitlines())

@@ -56,7 +56,7 @@ def test_everything_wrong_is_told_in_one_pass_in_the_order_of_the_file(tmp_path:
         ("threshold: '0.5'", 5, "threshold '0.5' is not a number"),
         ("threshold: {a: 0.5, b: high}", 25, "threshold 'high' is not a number"),
         ("best: 2.5", 5, "best '2.5' is not a whole number from 1 up"),
-        ("fold-labels: 1", 5, "fold-labels is True or False, not 1"),
+        ("fold-labels: 1", 5, "fold-labels is true or false, not 1"),
         ("fail-under: {recall: high}", 5, "fail-under 'recall=high' is not"),
         ("fail-under: {recall: 0.5, f1: .inf}", 31, "fail-under 'f1=inf' is not"),
         ("digits: 99", 5, "digits 99 is not a whole number from 0 to"),

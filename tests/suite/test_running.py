@@ -197,7 +197,7 @@ def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path
     strict = clfeval("report", "--config", name, "--only", "strict").err.splitlines()
     assert strict[0].startswith("[1/1] strict: gate missed: b: roc_auc is 0.")
     gone = clfeval("report", "--config", name, "--only", "gone").err.splitlines()
-    assert gone[0] == "[1/1] gone: not computed"
+    assert gone[0] == f"[1/1] gone: not computed ({name}:4:3)"
     assert gone[1].startswith("gone: ")
     quiet = clfeval("report", "--config", name, "-q", "--only", "fine")
     assert (quiet.code, quiet.err) == (0, "")
@@ -215,7 +215,9 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     for text in (shown.out, *(Path(path).read_text() for path in files[:4])):
         assert all(one in text for one in names)
     assert shown.out.index("What was not computed") < shown.out.rindex("\nRuns\n")
-    assert shown.out.rstrip().splitlines()[-2].startswith("after")
+    last = shown.out.rstrip().splitlines()
+    assert last[-3].startswith("after")
+    assert last[-2] == "gate MISSED: strict: b: roc_auc is 0.778, fail-under 0.9"  # 7 of 9 pairs
     assert "strict: b: roc_auc" in Path(files[4]).read_text()
     csv = clfeval("report", "--config", name, "-q", "-f", "csv").out.splitlines()
     assert csv[0] == "run,command,input,state,code,rows,gates,missed,says"
@@ -241,7 +243,7 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     assert {"run": "first", "column": "truth", "taken": "truth", "why": "its name"} in document[
         "tables"
     ]["reading"]
-    assert {"run": "last", "use": "write", "file": "last.json"} in document["tables"]["files"]
+    assert {"run": "last", "use": "write", "file": "out/last.json"} in document["tables"]["files"]
     assert not (tmp_path / "out").exists()
     asked = clfeval("report", "--config", written(
         tmp_path, "version: 1\nruns: {a: {command: mars, input: t.csv}}"), "--dry-run")  # fmt: skip

@@ -1,0 +1,206 @@
+"""Gates of a batch: whole in every form, warnings and skips apart, what cannot be is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from clfeval.suite.ahead import limits_of
+from clfeval.suite.running import Ended, carried_out
+from tests.process.program import clfeval
+from tests.suite.door import ROWS, plan_of, refused, written
+from tests.test_schema import wrong_with
+
+HEAD = "version: 1\nruns:\n"
+# of b at .5 the positive rows 1, 2 and 5 have .2, .7 and .9: of site n it finds one of two
+SITES = ["site", *"nsnsns"]
+HELD = """\
+version: 1
+defaults: {id: id, by: site}
+runs:
+  held:
+    command: report
+    input: sites.csv
+    fail-under: {"b:recall[site=n]": 0.6, "any:recall": 0.8}
+    warn-under: {"b:f1": 0.9, "b:roc_auc": 0.9}
+    baseline: {input: then.csv, max-drop: {"b:recall": "2%"}}
+  fine: {command: report, input: sites.csv, warn-under: {"b:f1": 0.9, "b:roc_auc": 0.9}}
+  skips: {command: report, input: sites.csv, baseline: {input: no.json, missing: skip}}
+"""
+
+
+def sites(folder: Path, text: str) -> str:
+    rows = zip(ROWS.splitlines(), SITES, strict=True)
+    for name in ("sites.csv", "then.csv"):
+        (folder / name).write_text("".join(f"{row},{site}\n" for row, site in rows))
+        rows = zip(ROWS.splitlines(), SITES, strict=True)
+    return written(folder, text)
+
+
+def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path: Path) -> None:
+    name = sites(tmp_path, HELD)
+    done = clfeval("report", "--config", name, "-q", "-f", "json")
+    document = json.loads(done.out)
+    assert wrong_with(document) == []
+    rows = [row for row in document["tables"]["gates"] if row["run"] == "held"]
+    told = {row["text"]: row for row in rows}
+    assert [*told] == [
+        "b: sensitivity[site=n] is 0.5, fail-under 0.6",  # 1 of 2
+        "any of 2: a: recall is 1.0, fail-under 0.8",  # 3 of 3
+        "b: f1 is 0.667, warn-under 0.9",  # 2 * 2 / (2 * 2 + 1 + 1)
+        "b: roc_auc is 0.778, warn-under 0.9",  # 7 of 9 pairs
+        "b: recall is as in the baseline, max-drop 2%",
+    ]
+    sliced, any_, warned, _, drop = told.values()
+    assert (sliced["slice"], sliced["severity"], sliced["state"]) == ("site=n", "fail", "missed")
+    assert (any_["among"], any_["slice"], any_["state"]) == (2, None, "met")
+    assert (warned["severity"], warned["state"], warned["passed"]) == ("warn", "warned", False)
+    assert drop["said"] == "2%"
+    words = ["--save", str(tmp_path / "all.csv"), "--table", "gates"]
+    clfeval("report", "--config", name, "-q", *words)
+    with (tmp_path / "all.csv").open() as stream:
+        lines = [*csv.DictReader(stream)]
+    assert [line["text"] for line in lines if line["run"] == "held"] == [*told]
+    assert lines[0]["slice"] == "site=n"
+
+
+def test_pages_say_what_is_not_met_and_warnings_are_no_failure_to_compute(tmp_path: Path) -> None:
+    name, page = sites(tmp_path, HELD), tmp_path / "all.md"
+    done = clfeval("report", "--config", name, "--save", str(page), "--color", "always")
+    assert done.code == 1
+    assert "What was not computed" not in done.out
+    marked = page.read_text().replace("\\", "")
+    for word, sign, gate in (
+        ("gate MISSED", "❌", "held: b: sensitivity[site=n] is 0.5, fail-under 0.6"),
+        ("warning", "⚠️", "fine: b: f1 is 0.667, warn-under 0.9"),
+        ("gate skipped", "", "skips: no.json: there is no such baseline (skipped)"),
+    ):
+        assert f"{word}: {gate}" in done.out
+        assert f"{sign} {gate}" in marked
+    assert "\x1b[1;31mgate MISSED: held" in done.out
+    lines = done.err.splitlines()
+    assert "[2/3] fine: gates met: warning: b: f1 is 0.667, warn-under 0.9; 1 more" in lines
+    assert "[3/3] skips: computed: baseline 'no.json' is missing: skipped" in lines
+
+
+def one(folder: Path, line: str) -> Ended:
+    text = f"version: 1\nruns:\n  r: {{command: report, input: t.csv, {line}}}\n"
+    (found,) = carried_out(plan_of(folder, text).runs, dry=True)
+    return found
+
+
+def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
+    done = one(
+        tmp_path,
+        'by: id, fail-under: {"any:recall[id=1].low": 0.8}, min-rows: 3, min-positives: 2, '
+        "still-best: a, baseline: {input: t.csv, max-drop: {f1: [2%, 0.01]}}",
+    )
+    assert done.written == (
+        "fail-under any:recall[id=1].low=0.8", "max-drop f1=2%", "max-drop f1=0.01",
+        "min-rows 3", "min-positives 2", "still-best a",
+    )  # fmt: skip
+    assert (done.state, done.code) == ("ready", 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "state", "what"),
+    [
+        ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "fail-under: no model 'c'"),
+        ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "no metric 'recal'"),
+        ("baseline: no.json", "doubtful", "baseline 'no.json' is missing: it would be missed"),
+        ("baseline: {input: no.json, missing: skip}", "ready", "is missing: skipped"),
+    ],
+)
+def test_a_dry_run_tells_limits_that_cannot_be(
+    line: str, state: str, what: str, tmp_path: Path
+) -> None:
+    done = one(tmp_path, line)
+    assert done.state == state
+    assert any(what in text for text in done.said), done.said
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (
+            "report",
+            'measure: [g_mean], fail-under: {g_mean: 0.1, "any:b:brier.low": 0, positives: 3}',
+        ),
+        ("report", "reference: a, fail-under: {recall_difference: -1}, fail-over: {rows: 9}"),
+        ("mars", 'group: {g: [a, b]}, fail-under: {"g:recall": 0}'),
+        ("mars", "fail-under: {recall: 0.5, shine_through: 0, found: 0}"),
+        ("phidelta", "fail-under: {delta: 0, positives: 3}"),
+        ("tune-jpt", 'prevalence: 0.1, fail-under: {ppv: 0, "a at 1:9:ppv": 0}'),
+    ],
+)
+def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
+    command: str, line: str, tmp_path: Path
+) -> None:
+    text = f"{HEAD}  r: {{command: {command}, input: t.csv, id: id, {line}}}\n"
+    runs = plan_of(tmp_path, text).runs
+    for dry in (True, False):
+        (done,) = carried_out(runs, dry=dry)
+        assert done.code in (0, 1), done.said
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "what"),
+    [
+        ("max-drop: {recall: 0.1}", 16, "max-drop compares with a baseline"),
+        ("fail-under: {recall.change: -0.1}", 18, "'recall.change' compares with a baseline"),
+        ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
+        ("fail-under: {f1: 3}", 18, "3 is beyond 'f1'"),
+        ("still-best: a", 5, "nobody knows who may be the best here"),
+        ("show: [rocc]", 5, "show 'rocc': nothing is called so"),
+        ("table: metrix", 5, "table 'metrix': mars has no such table"),
+    ],
+)
+def test_what_needs_no_table_is_told_before_anything_runs(
+    line: str, column: int, what: str, tmp_path: Path
+) -> None:
+    text = f"{HEAD}  r:\n    command: mars\n    input: t.csv\n    {line}\n  s: {{}}\n"
+    said = refused(tmp_path, text)
+    assert said[0].startswith(f"suite.yaml:6:{column}: "), said
+    assert what in said[0]
+    assert any("run 's' names no command" in one for one in said)
+
+
+def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    text = """\
+    version: 1
+    history: {file: past/h.jsonl, label: W1}
+    runs:
+      m:
+        command: report
+        input: t.csv
+        matrix: {threshold: [0.1, 0.5]}
+        baseline: {input: "base/{name}.json", missing: skip}
+        save: out/{name}.json
+    """
+    name = written(tmp_path, text)
+    dry = clfeval("report", "--config", name, "--dry-run", "-f", "json", "-q")
+    files = [(row["use"], row["file"]) for row in json.loads(dry.out)["tables"]["files"]]
+    assert files[:4] == [
+        ("read", "t.csv"), ("read", "base/m-threshold=0.1.json"),
+        ("write", "out/m-threshold=0.1.json"), ("append", "past/h.jsonl"),
+    ]  # fmt: skip
+    assert not (tmp_path / "past").exists()
+    assert clfeval("report", "--config", name, "-q").code == 0
+    assert (tmp_path / "past" / "h.jsonl").is_file()
+    (tmp_path / "out").rename(tmp_path / "base2")
+    (tmp_path / "base").rmdir()
+    (tmp_path / "base2").rename(tmp_path / "base")
+    again = json.loads(clfeval("report", "--config", name, "-f", "json", "-q").out)
+    assert [row["gates"] for row in again["tables"]["runs"]] == [0, 0]  # each has its own now
+
+
+def test_limits_are_written_as_they_were_given(tmp_path: Path) -> None:
+    from clfeval.limits import Gates
+
+    texts = ("any:rf:recall[site=a].low=0.8", "f_beta:beta=2=0.5")
+    found = [text for _, text in limits_of(Gates(fail_under=texts))]
+    assert found == [*texts]

@@ -1,0 +1,185 @@
+"""Values of a shape nobody takes, names that begin with x-, and what messages say to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import clfeval
+from clfeval.errors import UsageError
+from clfeval.suite.running import carried_out, input_of
+from tests.process.program import clfeval as program
+from tests.suite.door import plan_of, refused, written
+
+HEAD = "version: 1\nruns:\n  r:\n    command: report\n    input: t.csv\n"
+
+
+def test_names_of_runs_and_variables_may_begin_with_x(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    x-held: &held {recall: 0.1}
+    set: {x-t: 0.5}
+    defaults: {x-more: 1}
+    runs:
+      x-ray: {command: report, input: t.csv, x-why: 1, threshold: "${x-t}", fail-under: *held}
+    """
+    (run,) = plan_of(tmp_path, text).runs
+    assert (run.name, run.options["threshold"]) == ("x-ray", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "hint"),
+    [
+        ("by: {a: b}", "6:5: by: a mapping stands here", None),
+        ("group: {g: {a: b}}", "6:13: group: a mapping stands here", None),
+        *(
+            (f"baseline: {shape}", "baseline", None)
+            for shape in ("5", "true", "[]", "''", "{input: 5}", "{input: [a.csv]}", "{input: ''}",
+                          "{input: {run: b}}", "{input: }", "{}", "[a.json]")
+        ),
+        ("fail-under:", "6:5: fail-under: no limit is given", "for none leave it out, or give []"),
+        ("fail-under: {recall: }", "6:5: fail-under: 'recall' has no limit", None),
+        ("fail-under: {recall: null}", "'recall' has no limit", None),
+        ("fail-under: {f1: 0.5, recall: []}", "6:27: fail-under: 'recall' has no limit", None),
+        ("fail-under:\n    recall: 0.5", "7:5: unknown key 'recall'",
+         "limits stand below fail-under, indented"),
+        ("threshold: '0.5'", "6:5: threshold '0.5' is not", "without quotes: threshold: 0.5"),
+        ("threshold: {a: '0.5'}", "6:5: threshold '0.5' is not", None),
+        ("fold-labels: 'true'", "fold-labels is true or false",
+         "without quotes: fold-labels: true"),
+        ("matrix: {fail-under: [[]], fail_under: [[]]}", "6:32: fail_under: an option is given",
+         "keep one list of its values"),
+        ("matrix: {baseline: [a, b]}", "6:14: 'baseline' is no option that a matrix can", None),
+        ("matrix: {command: [mars]}", "6:14: 'command' is no option that a matrix can", None),
+        ("matrix: {x-ray: [1]}", "6:14: unknown key 'x-ray'", None),
+        ("history: h.jsonl", "6:5: unknown key 'history'",
+         "history stands at the top of the file"),
+        ("ignore: *.csv", "an alias without a name",
+         "a text that starts with * or & needs quotes"),
+        ("fail-under: {recall[site=a]: 0.3}", "a bracket is opened here",
+         "within brackets a text that has some itself, or a comma, needs quotes"),
+        ("baseline: {input: base/{name}.json}", "a bracket is opened here",
+         "within brackets a text that has some itself, or a comma, needs quotes"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_shape_is_refused(
+    line: str, what: str, hint: str | None, tmp_path: Path
+) -> None:
+    said = refused(tmp_path, f"{HEAD}    {line}\n")
+    if "group" in line:
+        said = refused(tmp_path, f"{HEAD}    {line}\n".replace("report", "mars"))
+    assert any(one.startswith("suite.yaml:6:") or ":7:5: unknown" in one for one in said), said
+    assert any(what in one for one in said), said
+    assert hint is None or f"hint: {hint}" in said
+
+
+def test_limits_that_are_none_are_refused_in_python_too(tmp_path: Path) -> None:
+    result = clfeval.mars(written(tmp_path, "").replace("suite.yaml", "t.csv"), id="id")
+    assert result.check(fail_under=[]).gates == ()
+    for none in (None, {"recall": None}, {"recall": []}):
+        with pytest.raises(UsageError):
+            result.check(fail_under=none)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["", "null", "~"])
+def test_a_variable_that_holds_nothing_is_no_number(value: str, tmp_path: Path) -> None:
+    text = f'{HEAD}    threshold: "${{t}}"\n    id: "${{t}}"\n'
+    said = refused(tmp_path, text, variables=(f"t={value}",))
+    what = f"suite.yaml:6:5: threshold: '{value}' is filled in, which is no value [configuration]"
+    assert said == [what]
+
+
+def test_a_variable_of_the_shell_that_nothing_has_is_refused(tmp_path: Path) -> None:
+    text = f'set: {{seed: 3}}\n{HEAD}    level: "${{level}}"\n'
+    plan_of(tmp_path, text, variables=("level=0.9", "seed=4"))  # used, and declared
+    said = refused(tmp_path, text, variables=("level=0.9", "sed=4"))
+    assert said[0] == "--set sed: no variable of this name is in the files [bad-option]"
+    assert said[1] == "hint: did you mean 'seed'?"
+
+
+@pytest.mark.parametrize("words", [["--label", "W1"], ["--accept"]])
+def test_what_is_of_a_history_needs_one(words: list[str], tmp_path: Path) -> None:
+    done = program("report", "--config", written(tmp_path, HEAD), *words)
+    assert done.code == 2
+    assert f"{words[0]} is about a history, and the batch has none [bad-option]" in done.err
+
+
+def test_a_table_named_by_the_environment_is_refused(tmp_path: Path) -> None:
+    said = refused(tmp_path, HEAD.replace("t.csv", "$HOME/x.csv"))
+    assert said == [
+        "suite.yaml:5:5: input: $HOME is of the environment, which is never read [configuration]",
+        "hint: write ${home}, and --set home=$HOME in the shell",
+    ]
+    (tmp_path / "a$b.csv").write_text("")
+    assert plan_of(tmp_path, HEAD.replace("t.csv", "a$$b.csv"))
+
+
+def test_every_circle_is_told_and_runs_of_a_matrix_are_named(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    runs:
+      a: {command: mlcps, input: {run: b}}
+      b: {command: mlcps, input: {run: a}}
+      c: {command: mlcps, input: {run: d}}
+      d: {command: mlcps, input: {run: c}}
+      m: {command: report, input: t.csv, matrix: {threshold: [0.1, 0.5]}}
+      n: {command: mlcps, input: {run: m}}
+    """
+    assert refused(tmp_path, text) == [
+        "suite.yaml:3:23: input: a circle of runs: a -> b -> a [configuration]",
+        "suite.yaml:5:23: input: a circle of runs: c -> d -> c [configuration]",
+        "suite.yaml:8:23: input: no run 'm' [configuration]",
+        "hint: it is several: 'm[threshold=0.1]', 'm[threshold=0.5]'",
+    ]
+
+
+def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
+    text = """\
+    version: 1
+    defaults: {id: id}
+    runs:
+      m: {command: report, input: t.csv, matrix: {threshold: [0.5]}}
+      fine: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}, save: fine.json}
+      bad:
+        command: mlcps
+        input: {run: "m[threshold=0.5]", table: metrics}
+        metric: nobody
+    """
+    fine, bad = [*carried_out(plan_of(tmp_path, text).runs)][1:]
+    called = "m[threshold=0.5]: metrics"
+    assert f'"name": "{called}"' in (tmp_path / "fine.json").read_text()
+    assert fine.code == 0
+    assert bad.said[0].startswith(f"{tmp_path}/suite.yaml:6:3: {called}: ")
+
+
+def test_tables_are_shown_from_the_folder_of_the_file(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for folder in ("w1", "w2"):
+        (home / folder).mkdir(parents=True)
+        (home / folder / "labels.csv").write_text("")
+    (tmp_path / "above.csv").write_text("")
+    text = f"""\
+    version: 1
+    runs:
+      weeks: {{command: mars, inputs: "w*/labels.csv"}}
+      whole: {{command: mars, input: {home}/w1/labels.csv}}
+      above: {{command: mars, input: ../above.csv}}
+    """
+    shown = [input_of(run) for run in plan_of(home, text).runs]
+    assert shown == ["w1/labels.csv", "w2/labels.csv", "w1/labels.csv", "above.csv"]
+
+
+def test_what_is_offered_can_be_pasted_into_the_file(tmp_path: Path) -> None:
+    from clfeval.yaml import read_yaml
+
+    (tmp_path / "c.csv").write_text("model,acc,f1,loss\na,0.5,0.4,3\nb,0.4,0.3,2.5\nc,0.1,0.2,1\n")
+    text = "version: 1\nruns: {r: {command: mlcps, input: c.csv}}"
+    (done,) = carried_out(plan_of(tmp_path, text).runs)
+    (offer,) = [line for line in done.said if "try: " in line]
+    pairs = offer.partition("suite.yaml:2:8, ")[2]
+    (tmp_path / "offer.yaml").write_text(f"{{{pairs}}}")
+    offered = read_yaml(tmp_path / "offer.yaml").value
+    assert isinstance(offered, dict)
+    assert offered["direction"] == {"loss": "min"}
+    assert offered["rescale"] == {"loss": [0.0, 5.0]}
