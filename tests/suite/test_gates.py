@@ -49,10 +49,10 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
     told = {row["text"]: row for row in rows}
     assert [*told] == [
         "b: sensitivity[site=n] is 0.5, fail-under 0.6",  # 1 of 2
-        "any of 2: a: recall is 1.0, fail-under 0.8",  # 3 of 3
+        "any of 2: a: sensitivity is 1.0, fail-under 0.8",  # 3 of 3
         "b: f1 is 0.667, warn-under 0.9",  # 2 * 2 / (2 * 2 + 1 + 1)
         "b: roc_auc is 0.778, warn-under 0.9",  # 7 of 9 pairs
-        "b: recall is as in the baseline, max-drop 2%",
+        "b: sensitivity is as in the baseline, max-drop 2% (0.0133)",  # .02 * 2 / 3
     ]
     sliced, any_, warned, _, drop = told.values()
     assert (sliced["slice"], sliced["severity"], sliced["state"]) == ("site=n", "fail", "missed")
