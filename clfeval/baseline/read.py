@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
 from typing import Literal
 
+from clfeval.baseline.compare import labelled
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
+from clfeval.history.line import PastLine, as_result
 from clfeval.result import Result, Warn
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
-LONG = 2**20  # of a line of a history, at most
+LONG = 2**20  # characters in which a line of a history is found
 _DATA = ("data", "stats", "clfeval")  # of a signature: what may differ, that is the point
 _DRAWN = ("seed",)  # what moves ends of intervals alone
 
 
-def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
-    """Say what a baseline is, by its name and its beginning; None where there is no such file."""
-    path = os.fspath(name)
+@dataclass(frozen=True, slots=True)
+class Lines(PathLike[str]):
+    """A baseline that may be a history, and which of its lines count.
+
+    run: of a batch: those of the run of that name. but: those of other labels than this one.
+    """
+
+    path: str
+    run: str | None = None
+    but: str | None = None
+
+    def __fspath__(self) -> str:
+        """Return where it lies."""
+        return self.path
+
+
+def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
+    """Say what a baseline is, by its name and its beginning; None where there is no such file.
+
+    A history that is still empty, or that a merge left its marks in, is one.
+    """
+    path = fspath(name)
     if not os.path.exists(path):
         return None
     if path.endswith(".json"):
@@ -28,30 +51,50 @@ def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
     if path.endswith((".jsonl", ".ndjson")):
         try:
             with open(path, encoding="utf-8", errors="replace") as stream:
-                return "history" if _HISTORY.search(stream.readline(LONG)) else "table"
+                start = stream.read(LONG)
         except OSError as error:
             raise _unread(path, error) from error
+        return "history" if _HISTORY.search(start) or not start.strip() else "table"
     return "table"
 
 
-def read_baseline(baseline: str | os.PathLike[str] | Result, result: Result) -> Result | None:
-    """Return a saved result, or the line of a history; None where there is no such file.
+def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Result | None:
+    """Return a saved result, or lines of a history; None where there is no file, or no such line.
 
     Raises UsageError when it is none of ours or too new, and for a table, which has to be read as
     the other was.
     """
     if isinstance(baseline, Result):
         return baseline
-    name, kind = os.fspath(baseline), kind_of(baseline)
+    name, kind = fspath(baseline), kind_of(baseline)
     if kind is None:
         return None
     if kind == "history":
-        return baseline_of(name, result.command)
+        asked = baseline if isinstance(baseline, Lines) else Lines(name)
+        lines = baseline_of(name, result.command, run=asked.run, but=asked.but)
+        return _of_lines(name, lines, result)
     if kind == "table":
         hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"
         what = "a table is no baseline here: how it is to be read is not known"
         raise UsageError.of(what, "baseline", name, hint=hint)
     return read_result(name, "a baseline is a result saved as .json", "the baseline")
+
+
+def _of_lines(name: str, lines: Mapping[str, PastLine], result: Result) -> Result | None:
+    """Return the lines that may be compared with a result, as a saved one; None where none is left.
+
+    A line of other settings is refused where the result has its model, and left out else.
+    """
+    here, kept = labelled(result), dict[str, PastLine]()
+    for model, line in lines.items():
+        others = _undrawn(differing(result, replace(result, signature=line.settings)))
+        if not others:
+            kept[model] = line
+        elif model in here:
+            what = f"the line of '{model}' at '{line.label}' was made with other settings: "
+            hint = "compare like with like: use those options, or accept a line made with these"
+            raise UsageError.of(what + "; ".join(others), "baseline", name, hint=hint)
+    return as_result(kept) if kept else None
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Result:
@@ -86,17 +129,20 @@ def differing(ours: Result, theirs: Result) -> list[str]:
     ]
 
 
+def _undrawn(differing: Iterable[str]) -> list[str]:
+    """Return those of which not only drawn ends of intervals depend."""
+    return [one for one in differing if one.partition(" ")[0] not in _DRAWN]
+
+
 def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()) -> Iterator[Warn]:
     """Refuse a baseline made with other settings; yield notes of what only draws otherwise.
 
     but: settings that do not matter.
     """
     every = [one for one in differing(result, baseline) if one.partition(" ")[0] not in but]
-    drawn = [one for one in every if one.partition(" ")[0] in _DRAWN]
-    refused = [one for one in every if one not in drawn]
-    if refused:
+    if refused := _undrawn(every):
         what = f"the baseline was made with other settings: {'; '.join(refused)}"
         hint = "compare like with like: make the baseline with the same options"
         raise UsageError.of(what, "baseline", hint=hint)
-    for one in drawn:
+    for one in every:
         yield Warn("baseline-seed", f"{one}: intervals that are drawn differ for that alone")
