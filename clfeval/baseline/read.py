@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from typing import Literal
 
 from clfeval.baseline.compare import labelled
+from clfeval.baseline.whole import check_whole
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
 from clfeval.history.line import PastLine, as_result
@@ -101,7 +102,9 @@ def read_result(name: str, hint: str, what: str = "the result") -> Result:
     """Return a saved result; raises UsageError when it is none of ours or too new."""
     try:
         with open(name, encoding="utf-8") as stream:
-            return Result.from_json(stream.read())
+            found = Result.from_json(stream.read())
+        check_whole(found)
+        return found
     except OSError as error:
         raise _unread(name, error, what) from error
     except (ValueError, RecursionError) as error:

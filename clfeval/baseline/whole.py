@@ -1,0 +1,88 @@
+"""Whether a saved result is one of ours: each cell of the kind that its page declares."""
+
+from __future__ import annotations
+
+from sys import float_info
+from typing import Any
+
+from clfeval import __version__
+from clfeval.pages import page_of
+from clfeval.result import Estimate, Result
+from clfeval.schema import Column, header, is_wide
+from clfeval.words import DIGITS
+
+TEXTS = ("text", "slice", "odds", "measure")
+WHOLE = ("count", "rank", "whole")
+NULL = ("slice", "rank", "any")  # kinds that may be null though they do not say so
+
+
+def check_whole(result: Result) -> None:
+    """Raise ValueError, in words, for the first part of a result that is not as its page has it."""
+    if not page_of(result.command).command:
+        raise ValueError(f"'{result.command}' is no command")
+    if not result.tables:
+        raise ValueError("it has no tables")
+    for name in result.tables:
+        _check_rows(result, name)
+    try:
+        _check_page(result)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__} {error}"
+        raise ValueError(f"its parts do not fit together: {what:.80}") from error
+    for one in result.methods.values():
+        check_whole(one)
+
+
+def _check_rows(result: Result, name: str) -> None:
+    """Check the cells of a table; one that another version wrote may lack columns of this one."""
+    table, rows = page_of(result.command).table(name), result.tables[name]
+    columns = {column.name: column for column in table.columns}
+    least = {column.name for column in header(table, result)}
+    least = least if result.version == __version__ else set()
+    for number, row in enumerate(rows, start=1):
+        if row.keys() != rows[0].keys() or not least <= row.keys():
+            raise ValueError(f"table '{name}', row {number} has other columns")
+        for key, cell in row.items():
+            if not _fits(cell, columns.get(key)):
+                raise ValueError(f"table '{name}', row {number}: '{key}' is {cell!r:.40}")
+
+
+def _check_page(result: Result) -> None:
+    """Make all that people see of a result; raises whatever comes of parts that are not of one."""
+    page = page_of(result.command)
+    page.headline(result)
+    for shown in page.shown(result, DIGITS):
+        columns = {} if isinstance(shown.columns, str) else shown.columns
+        made = [one for one in columns.values() if not isinstance(one, str)]
+        for row in shown.rows or ():
+            for source in made:
+                source(row)
+    for chart in page.charts(result):
+        if len({len(one.values) for one in chart.series}) > 1:
+            raise ValueError(f"{chart.title} has other values of some than of others")
+
+
+def _fits(cell: Any, column: Column | None) -> bool:
+    """Tell whether a cell is of the kind of its column; one nobody declared is any cell."""
+    if column is None:
+        return cell is None or isinstance(cell, (Estimate, str, int, float)) or _texts(cell)
+    kind = column.kind.rstrip("?*+")
+    if cell is None:
+        return "?" in column.kind or kind in NULL or None in column.among
+    if "*" in column.kind or "+" in column.kind:
+        return isinstance(cell, list) and all(_plain(one, kind) for one in cell)
+    return isinstance(cell, Estimate) if is_wide(column) else _plain(cell, kind)
+
+
+def _plain(cell: Any, kind: str) -> bool:
+    if kind == "any":
+        return _fits(cell, None)
+    if kind in TEXTS:
+        return isinstance(cell, str)
+    if kind == "flag" or isinstance(cell, bool):
+        return kind == "flag" and isinstance(cell, bool)
+    return isinstance(cell, int if kind in WHOLE else (int, float)) and abs(cell) <= float_info.max
+
+
+def _texts(cell: Any) -> bool:
+    return isinstance(cell, list) and all(isinstance(one, str) for one in cell)
