@@ -14,6 +14,7 @@ from clfeval.words import DIGITS
 TEXTS = ("text", "slice", "odds", "measure")
 WHOLE = ("count", "rank", "whole")
 NULL = ("slice", "rank", "any")  # kinds that may be null though they do not say so
+FAR = 100  # lengths of an axis
 
 
 def check_whole(result: Result) -> None:
@@ -60,6 +61,11 @@ def _check_page(result: Result) -> None:
     for chart in page.charts(result):
         if len({len(one.values) for one in chart.series}) > 1:
             raise ValueError(f"{chart.title} has other values of some than of others")
+        points = [at for one in chart.series for part in one.parts for at in part]
+        for axis, along in zip((chart.x, chart.y), zip(*points, strict=True), strict=False):
+            low, high = axis.ends or (min(along), max(along))
+            if max(abs(one - low) for one in along) > FAR * abs(high - low):
+                raise ValueError(f"{chart.title} has points far beyond its ends")
 
 
 def _fits(cell: Any, column: Column | None) -> bool:
