@@ -14,6 +14,9 @@ from clfeval.words import DIGITS
 TEXTS = ("text", "slice", "odds", "measure")
 WHOLE = ("count", "rank", "whole")
 NULL = ("slice", "rank", "any")  # kinds that may be null though they do not say so
+# at most, either side of 0, of kinds that have an end there
+MOST = {"p": 1, "part": 1, "level": 1, "prevalence": 1, "correlation": 1, "share": 1, "signed": 1,
+        "doubled": 2}  # fmt: skip
 FAR = 100  # lengths of an axis
 
 
@@ -51,6 +54,8 @@ def _check_rows(result: Result, name: str) -> None:
 def _check_page(result: Result) -> None:
     """Make all that people see of a result; raises whatever comes of parts that are not of one."""
     page = page_of(result.command)
+    if not _number(result.parameters.get("level") or 0, "level"):
+        raise ValueError(f"'level' is {result.parameters['level']!r:.40}")
     page.headline(result)
     for shown in page.shown(result, DIGITS):
         columns = {} if isinstance(shown.columns, str) else shown.columns
@@ -77,7 +82,10 @@ def _fits(cell: Any, column: Column | None) -> bool:
         return "?" in column.kind or kind in NULL or None in column.among
     if "*" in column.kind or "+" in column.kind:
         return isinstance(cell, list) and all(_plain(one, kind) for one in cell)
-    return isinstance(cell, Estimate) if is_wide(column) else _plain(cell, kind)
+    if not is_wide(column):
+        return _plain(cell, kind)
+    ends = (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else ("",)
+    return all(one is None or _number(one, kind) for one in ends)
 
 
 def _plain(cell: Any, kind: str) -> bool:
@@ -85,9 +93,14 @@ def _plain(cell: Any, kind: str) -> bool:
         return _fits(cell, None)
     if kind in TEXTS:
         return isinstance(cell, str)
-    if kind == "flag" or isinstance(cell, bool):
-        return kind == "flag" and isinstance(cell, bool)
-    return isinstance(cell, int if kind in WHOLE else (int, float)) and abs(cell) <= float_info.max
+    if kind == "flag":
+        return isinstance(cell, bool)
+    return _number(cell, kind) and (kind not in WHOLE or isinstance(cell, int))
+
+
+def _number(cell: Any, kind: str) -> bool:
+    number = isinstance(cell, (int, float)) and not isinstance(cell, bool)
+    return number and abs(cell) <= MOST.get(kind, float_info.max)
 
 
 def _texts(cell: Any) -> bool:
