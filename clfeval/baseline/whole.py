@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import float_info
 from typing import Any
 
 from clfeval import __version__
@@ -18,6 +17,7 @@ NULL = ("slice", "rank", "any")  # kinds that may be null though they do not say
 MOST = {"p": 1, "part": 1, "level": 1, "prevalence": 1, "correlation": 1, "share": 1, "signed": 1,
         "doubled": 2}  # fmt: skip
 FAR = 100  # lengths of an axis
+LARGE = 1e100  # numbers beyond are none of ours
 
 
 def check_whole(result: Result) -> None:
@@ -54,8 +54,9 @@ def _check_rows(result: Result, name: str) -> None:
 def _check_page(result: Result) -> None:
     """Make all that people see of a result; raises whatever comes of parts that are not of one."""
     page = page_of(result.command)
-    if not _number(result.parameters.get("level") or 0, "level"):
-        raise ValueError(f"'level' is {result.parameters['level']!r:.40}")
+    level = result.parameters.get("level")
+    if not _number(level, "level") and (level is not None or _bounded(result)):
+        raise ValueError(f"'level' is {level!r:.40}")
     page.headline(result)
     for shown in page.shown(result, DIGITS):
         columns = {} if isinstance(shown.columns, str) else shown.columns
@@ -71,6 +72,13 @@ def _check_page(result: Result) -> None:
             low, high = axis.ends or (min(along), max(along))
             if max(abs(one - low) for one in along) > FAR * abs(high - low):
                 raise ValueError(f"{chart.title} has points far beyond its ends")
+
+
+def _bounded(result: Result) -> bool:
+    """Tell whether an estimate has an interval."""
+    cells = (cell for rows in result.tables.values() for row in rows for cell in row.values())
+    ends = ((one.low, one.high) for one in cells if isinstance(one, Estimate))
+    return any(pair != (None, None) for pair in ends)
 
 
 def _fits(cell: Any, column: Column | None) -> bool:
@@ -100,7 +108,7 @@ def _plain(cell: Any, kind: str) -> bool:
 
 def _number(cell: Any, kind: str) -> bool:
     number = isinstance(cell, (int, float)) and not isinstance(cell, bool)
-    return number and abs(cell) <= MOST.get(kind, float_info.max)
+    return number and abs(cell) <= MOST.get(kind, LARGE)
 
 
 def _texts(cell: Any) -> bool:
