@@ -65,7 +65,8 @@ def _check_page(result: Result) -> None:
             for source in made:
                 source(row)
     for chart in page.charts(result):
-        if len({len(one.values) for one in chart.series}) > 1:
+        lengths = [len(one.values) for one in chart.series]
+        if len({*lengths, *([len(chart.weights)] if chart.weights else [])}) > 1:
             raise ValueError(f"{chart.title} has other values of some than of others")
         points = [at for one in chart.series for part in one.parts for at in part]
         for axis, along in zip((chart.x, chart.y), zip(*points, strict=True), strict=False):
