@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from math import inf
 from os import PathLike, fspath
+from sys import float_info
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
@@ -172,35 +175,30 @@ class Result:
         if int(number) > SCHEMA_VERSION:
             raise ValueError(f"schema {kind}/{number} is newer than this program's {SCHEMA}")
         try:
-            return cls(
-                command=document["command"],
-                signature=document["signature"],
-                inputs=tuple(_known(InputFile, item) for item in document["inputs"]),
-                parameters=document["parameters"],
-                summary=document["summary"],
-                tables={
+            parts = {
+                "inputs": tuple(_known(InputFile, item) for item in document["inputs"]),
+                "tables": {
                     name: [{key: _revived(cell) for key, cell in row.items()} for row in rows]
                     for name, rows in document["tables"].items()
                 },
-                gates=tuple(_known(Gate, gate) for gate in document["gates"]),
-                warnings=tuple(_known(Warn, warning) for warning in document["warnings"]),
-                answer=tuple(
-                    _known(Answer, {**sentence, "models": tuple(sentence["models"])})
+                "gates": tuple(_known(Gate, gate) for gate in document["gates"]),
+                "warnings": tuple(_known(Warn, warning) for warning in document["warnings"]),
+                "answer": tuple(
+                    _known(Answer, {**sentence, "models": _texts(sentence["models"])})
                     for sentence in document.get("answer", ())
                 ),
-                version=document["version"],
-                truth=document.get("truth"),
-                methods={
+                "methods": {
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
-            )
+            }
+            return _known(cls, {"version": document["version"], **document, **parts})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
     @classmethod
     def from_json(cls, text: str) -> Result:
         """Rebuild a Result from its JSON text; ValueError when it is not one."""
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_no_number)
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is no object")
         return cls.from_dict(document)
@@ -336,14 +334,53 @@ def dumps(value: object) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def _known(kind: type[T], item: Mapping[str, Any]) -> T:
-    """Build a record from the keys this version knows: later versions may add some."""
-    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in item.items() if name in names})
+KINDS: Mapping[str, Any] = {
+    "str": str, "bool": bool, "int": int, "float": (int, float), "tuple": tuple,
+    "Mapping": Mapping, "Severity": str,
+}  # fmt: skip
+
+
+@cache
+def _kinds(record: type) -> Mapping[str, tuple[Any, bool]]:
+    """Return of each field of a record what its value is an instance of, and whether it may lack.
+
+    The first word of the type tells.
+    """
+    types = {one.name: str(one.type) for one in fields(record)}
+    return {name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
+            for name, text in types.items()}  # fmt: skip
+
+
+def _known(record: type[T], item: Mapping[str, Any]) -> T:
+    """Build a record from the keys this version knows: later versions may add some.
+
+    Raises TypeError for a value that is not of the type its field declares.
+    """
+    kinds = _kinds(record)  # type: ignore[arg-type]
+    found = {name: value for name, value in item.items() if name in kinds}
+    for name, value in found.items():
+        kind, none = kinds[name]
+        if value is None and none:
+            continue
+        flag = isinstance(value, bool) and kind is not bool
+        large = isinstance(value, (int, float)) and not abs(value) <= float_info.max
+        if flag or large or not isinstance(value, kind):
+            raise TypeError(f"'{name}' is {value!r:.40}")
+    return record(**found)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise TypeError(f"'models' is {given!r:.40}, no texts")
+    return tuple(given)
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"holds {word}, which is no number of JSON")
 
 
 def _revived(cell: Any) -> Cell:
     """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
     if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
-        return Estimate(**cell)
+        return _known(Estimate, cell)
     return cell  # type: ignore[no-any-return]

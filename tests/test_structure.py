@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"errors", "history", "measures", "pages", "result", "schema", "words"},
         set(),
     ),
-    "history": ({"errors", "limits", "options", "result", "targets", "unnamed"}, set()),
+    "history": ({"errors", "options", "result", "targets", "unnamed"}, set()),
     "trend": (
         {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
         {"numpy"},

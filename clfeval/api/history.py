@@ -2,48 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from os import PathLike, fspath
+
 from clfeval.baseline.compare import labelled
+from clfeval.baseline.read import Lines
 from clfeval.errors import UsageError, listing, suggestion
-from clfeval.history.file import CODE, append, read_past
+from clfeval.history.file import CODE, append, key_of, read_past
 from clfeval.history.line import Accepted, PastEntry, lines_of
+from clfeval.limits import Gates
 from clfeval.result import Result
 from clfeval.trend.result import trend_result
 
 
-def added(
-    name: str, result: Result, label: str, *, accept: bool = False, run: str | None = None
-) -> str:
-    """Add a line for each model of a result to a history; return the name of the file.
+def added(name: str, result: Result, label: str, *, accept: bool = False) -> bool:
+    """Add a line for each model of a result to a history; return whether they are accepted.
 
-    accept: what is added is what later lines are held to. run: of a batch. Raises UsageError.
+    accept: what is added is what later lines are held to, if it missed no gate. Raises UsageError.
     """
-    append(name, entries_of(result, label, accept=accept, run=run))
-    return name
+    accept = accept and result.passed
+    entries: list[PastEntry] = entries_of(result, label)
+    append(name, [*entries, Accepted(result.command, label)] if accept else entries)
+    return accept
 
 
-def entries_of(
-    result: Result, label: str, *, accept: bool = False, run: str | None = None
-) -> list[PastEntry]:
-    """Return what `added` adds: of several results to be added at once."""
+def entries_of(result: Result, label: str, run: str | None = None) -> list[PastEntry]:
+    """Return a line for each model of a result; run: of a batch. Raises UsageError for none."""
     entries: list[PastEntry] = [*lines_of(result, label, labelled(result), run)]
     if not entries:
         raise UsageError.of("the result has no model to keep", CODE)
-    return [*entries, Accepted(result.command, label)] if accept else entries
+    return entries
 
 
 def trend(name: str, command: str, *, accept: bool = False, label: str | None = None) -> Result:
     """Return how measures of a command moved over the lines of a history.
 
-    accept: first mark this label, or else the last, as what later lines are held to. Raises
-    UsageError.
+    label: the one to look at as the last. accept: first mark this label, or else the last, as what
+    later lines are held to, and look at all. Raises UsageError.
     """
     past = read_past(name)
-    labels = list(dict.fromkeys(line.label for line in past.of(command)))
+    labels = past.labels(command)
+    if label is not None and label not in labels:
+        hint = suggestion(label, labels) or f"labels: {listing(labels)}"
+        raise UsageError.of(f"--label: no label '{label}'", CODE, name, hint=hint)
     if accept:
-        chosen = labels[-1] if label is None else label
-        if chosen not in labels:
-            hint = suggestion(chosen, labels) or f"labels: {listing(labels)}"
-            raise UsageError.of(f"--label: no label '{chosen}'", CODE, name, hint=hint)
-        append(name, [Accepted(command, chosen)])
-        past = read_past(name)
+        chosen = label or labels[-1]
+        now = [one for one in past.lines if (one.command, one.label) == (command, chosen)]
+        if not all(past.accepted.get(key_of(one)) == one for one in now):
+            append(name, [Accepted(command, chosen)])
+            past = read_past(name)
+    elif label is not None:
+        past = past.upto(command, label)
     return trend_result(past, command)
+
+
+def held_against(gates: Gates, run: str | None = None, but: str | None = None) -> Gates:
+    """Return the gates, with what a baseline needs to know where it is a history.
+
+    run: of a batch, whose lines count. but: the label that is being added, whose lines do not.
+    """
+    if not isinstance(gates.baseline, (str, PathLike)):
+        return gates
+    return replace(gates, baseline=Lines(fspath(gates.baseline), run, but))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from glob import glob
+from os import PathLike, fspath
 from typing import Literal
 
+from clfeval.baseline.compare import labelled
+from clfeval.baseline.whole import check_whole
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
+from clfeval.history.line import PastLine, as_result
 from clfeval.result import Result, Warn, settings_of
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
-LONG = 2**20  # of a line of a history, at most
+LONG = 2**20  # characters in which a line of a history is found
 _DRAWN = ("seed",)  # what moves ends of intervals alone
 # what parts of a signature are called on a command line, where not as their key
 CALLED = {
@@ -29,9 +34,28 @@ CALLED = {
 }  # fmt: skip
 
 
-def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
-    """Say what a baseline is, by its name and its beginning; None where there is no such file."""
-    path = os.fspath(name)
+@dataclass(frozen=True, slots=True)
+class Lines(PathLike[str]):
+    """A baseline that may be a history, and which of its lines count.
+
+    run: of a batch: those of the run of that name. but: those of other labels than this one.
+    """
+
+    path: str
+    run: str | None = None
+    but: str | None = None
+
+    def __fspath__(self) -> str:
+        """Return where it lies."""
+        return self.path
+
+
+def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
+    """Say what a baseline is, by its name and its beginning; None where there is no such file.
+
+    A history that is still empty, or that a merge left its marks in, is one.
+    """
+    path = fspath(name)
     if not os.path.exists(path):
         if {*path} & {*"*?"} or glob(path):
             what = f"'{os.path.basename(path)}' is a pattern, and a baseline is one file"
@@ -42,25 +66,28 @@ def kind_of(name: str | os.PathLike[str]) -> BaselineKind | None:
     if path.endswith((".jsonl", ".ndjson")):
         try:
             with open(path, encoding="utf-8", errors="replace") as stream:
-                return "history" if _HISTORY.search(stream.readline(LONG)) else "table"
+                start = stream.read(LONG)
         except OSError as error:
             raise _unread(path, error) from error
+        return "history" if _HISTORY.search(start) or not start.strip() else "table"
     return "table"
 
 
-def read_baseline(baseline: str | os.PathLike[str] | Result, result: Result) -> Result | None:
-    """Return a saved result, or the line of a history; None where there is no such file.
+def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Result | None:
+    """Return a saved result, or lines of a history; None where there is no file, or no such line.
 
     Raises UsageError when it is none of ours or too new, and for a table, which has to be read as
     the other was.
     """
     if isinstance(baseline, Result):
         return baseline
-    name, kind = os.fspath(baseline), kind_of(baseline)
+    name, kind = fspath(baseline), kind_of(baseline)
     if kind is None:
         return None
     if kind == "history":
-        return baseline_of(name, result.command)
+        asked = baseline if isinstance(baseline, Lines) else Lines(name)
+        lines = baseline_of(name, result.command, run=asked.run, but=asked.but)
+        return _of_lines(name, lines, result)
     if kind == "table":
         hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"
         what = "a table is no baseline here: how it is to be read is not known"
@@ -68,11 +95,31 @@ def read_baseline(baseline: str | os.PathLike[str] | Result, result: Result) -> 
     return read_result(name, "a baseline is a result saved as .json", "the baseline")
 
 
+def _of_lines(name: str, lines: Mapping[str, PastLine], result: Result) -> Result | None:
+    """Return the lines that may be compared with a result, as a saved one; None where none is left.
+
+    A line of other settings is refused where the result has its model, and left out else.
+    """
+    here, kept = labelled(result), dict[str, PastLine]()
+    for model, line in lines.items():
+        settings = differing(result, replace(result, signature=line.settings))
+        others = [one for key, one in settings.items() if key not in _DRAWN]
+        if not others:
+            kept[model] = line
+        elif model in here:
+            what = f"the line of '{model}' at '{line.label}' was made with other settings: "
+            hint = "compare like with like: use those options, or accept a line made with these"
+            raise UsageError.of(what + "; ".join(others), "baseline", name, hint=hint)
+    return as_result(kept) if kept else None
+
+
 def read_result(name: str, hint: str, what: str = "the result") -> Result:
     """Return a saved result; raises UsageError when it is none of ours or too new."""
     try:
         with open(name, encoding="utf-8") as stream:
-            return Result.from_json(stream.read())
+            found = Result.from_json(stream.read())
+        check_whole(found)
+        return found
     except OSError as error:
         raise _unread(name, error, what) from error
     except (ValueError, RecursionError) as error:

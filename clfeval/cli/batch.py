@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from clfeval.cli.faults import as_json, bug_line, error_lines, gate_lines
 from clfeval.cli.output import Output, note, print_result
 from clfeval.cli.run import run, unsaid
+from clfeval.cli.trend import accepting
 from clfeval.errors import ExitCode, bad_option
 from clfeval.history.options import History
 from clfeval.limits import Gates
@@ -111,6 +112,9 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
                 found.extend(_findings(one, batch.config[-1]))
             # what is big is not kept: the result has its first lines
             outcomes.append(replace(one, said=one.said[:KEPT], fault=None))
+        if plan.history is not None and plan.history.accept and not (dry or output.quiet):
+            fine = not any(one.code for one in outcomes)
+            note(accepting(plan.history.file, plan.history.label, accepted=fine))
         return suite_result(plan, outcomes, dry=dry)
 
     others = [path for one in plan.runs for path in (*one.reads, *one.save)]

@@ -80,7 +80,10 @@ def run(
             if dry:
                 check_ranges(gates.limits)
             else:
-                result = judged(result, gates, beside(result))
+                from clfeval.api.history import held_against
+
+                but = history.label if history.append is not None else None
+                result = judged(result, held_against(gates, but=but), beside(result))
         if dry:  # the rest of the line is about the result
             table = output.table if output.table in result.tables else None
             output = replace(output, show=(), table=table)
@@ -90,15 +93,14 @@ def run(
             from clfeval.views.render import check_shown
 
             check_shown(result, output.show)
-        written = [] if dry else files.write(result, wanted)
-        if history.append is not None and not dry:
-            from clfeval.api.history import added
+        said = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
+        if history.any and not dry:
+            from clfeval.cli.trend import kept
 
-            label, accept = history.label or "", history.accept
-            written.append(added(history.append, result, label, accept=accept))
+            said += kept(history, result)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
-    _say(result, written, output, screen)
+    _say(result, said, output, screen)
     if output.annotate:
         from clfeval.views.annotate import of_gates
 
@@ -122,19 +124,16 @@ def opened(output: Output) -> OnOpen:
     return lambda table: None if output.quiet else note(table.described())
 
 
-def _say(result: Result, written: Sequence[str], output: Output, screen: Screen) -> None:
+def _say(result: Result, said: Sequence[str], output: Output, screen: Screen) -> None:
     """Say on stderr what standard output does not: warnings, names of files, missed gates."""
     in_table = output.format == "table"
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             note(f"note: {warning.message} [{warning.code}]")
-        if result.methods and (
-            output.format == "csv" or any(one.endswith(".csv") for one in written)
-        ):
+        if result.methods and (output.format == "csv" or any(".csv" in line for line in said)):
             what = f"a table of {result.command}, none of {', '.join(result.methods)}"
             note(f"note: CSV has {what}: --format json has all")
-        for name in written:
-            note(f"wrote {name}")
+        note(*said)
     watched = in_table and screen.tty  # whoever watches has read them in the table
     if not watched and result.command != SUITE:
         for line in gate_lines(result.gates) if as_json() else missed_gates(result):

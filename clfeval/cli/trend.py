@@ -1,4 +1,4 @@
-"""Reading a history instead of a table."""
+"""What a command line does with a history: reads it instead of a table, adds to it, accepts."""
 
 from __future__ import annotations
 
@@ -37,3 +37,22 @@ def trend_of(
         return trend(name, command, accept=history.accept, label=history.label)
 
     return HISTORY, compute, [name]
+
+
+def kept(history: History, result: Result) -> list[str]:
+    """Add the lines of a result to a history where that is asked for; return what to say of it."""
+    if history.append is None:
+        last = history.label or result.parameters["last"]
+        return [f"accepted {last} in {history.history}"] if history.accept else []
+    from clfeval.api.history import added
+
+    name, label, said = history.append, history.label or "", [f"wrote {history.append}"]
+    accepted = added(name, result, label, accept=history.accept)
+    return [*said, accepting(name, label, accepted=accepted)] if history.accept else said
+
+
+def accepting(name: str, label: str, *, accepted: bool) -> str:
+    """Say whether what was added to a history is what others are held to."""
+    if accepted:
+        return f"accepted {label} in {name}"
+    return f"{label} is not accepted in {name}: a gate was missed, or a run failed"

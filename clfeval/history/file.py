@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from errno import EACCES
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from clfeval.errors import Problem, UsageError, bad_option, listing, suggestion
-from clfeval.history.line import Accepted, PastEntry, PastLine, as_result, parsed
-from clfeval.result import Result
+from clfeval.errors import Problem, UsageError, bad_option, listing
+from clfeval.history.line import LINE_KIND, Accepted, NewerError, PastEntry, PastLine, parsed
 from clfeval.targets import Spared
 from clfeval.unnamed import Draft
 
 CODE = "history"
 CONFLICTS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
+MERGED = "a merge left its marks: remove them, and keep the lines of both sides"
+UPDATE = "update clfeval: these lines were added by a newer one"
+REMOVE = "remove the line, or take the file from git again"
 SeriesKey = tuple[str, str | None, str]  # command, run and model
 
 
@@ -35,8 +37,22 @@ class Past:
 
     name: str
     sha256: str
-    lines: tuple[PastLine, ...] = ()
-    accepted: dict[SeriesKey, PastLine] = field(default_factory=dict)
+    entries: tuple[PastEntry, ...]
+    lines: tuple[PastLine, ...]
+    accepted: Mapping[SeriesKey, PastLine]
+
+    @classmethod
+    def made(cls, name: str, sha256: str, entries: Sequence[PastEntry]) -> Past:
+        """Take what was accepted from the lines above it, or those below, if a merge put it so."""
+        every = [one for one in entries if isinstance(one, PastLine)]
+        lines: dict[tuple[SeriesKey, str], PastLine] = {}
+        accepted: dict[SeriesKey, PastLine] = {}
+        for entry in entries:
+            if isinstance(entry, PastLine):
+                lines[key_of(entry), entry.label] = entry
+            else:
+                accepted |= _under(entry, lines.values()) or _under(entry, every)
+        return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
     def of(self, command: str) -> list[PastLine]:
         """Return the lines of a command; UsageError where it has none."""
@@ -49,14 +65,31 @@ class Past:
             raise UsageError.of(what, CODE, self.name, hint=hint)
         return found
 
-    def runs(self, command: str) -> list[str]:
-        """Return the names of the runs of a command."""
-        return list(dict.fromkeys(line.run or "" for line in self.lines if line.command == command))
+    def labels(self, command: str) -> list[str]:
+        """Return the labels of a command in the order of time; UsageError where it has no line."""
+        return list(dict.fromkeys(line.label for line in self.of(command)))
+
+    def upto(self, command: str, label: str) -> Past:
+        """Return what it says of a command with this label as the last."""
+        labels = self.labels(command)
+        kept = labels[: labels.index(label) + 1]
+        mine = [one for one in self.entries if one.command == command and label_of(one) in kept]
+        return Past.made(self.name, self.sha256, mine)
 
 
 def key_of(line: PastLine) -> SeriesKey:
     """Return what lines of different labels have in common when they are of one model."""
     return line.command, line.run, line.model
+
+
+def label_of(entry: PastEntry) -> str:
+    """Return the label of a line, or the one that is accepted."""
+    return entry.label if isinstance(entry, PastLine) else entry.accepted
+
+
+def _under(entry: Accepted, lines: Iterable[PastLine]) -> dict[SeriesKey, PastLine]:
+    wanted = entry.command, entry.accepted
+    return {key_of(line): line for line in lines if (line.command, line.label) == wanted}
 
 
 def read_past(name: str) -> Past:
@@ -65,65 +98,56 @@ def read_past(name: str) -> Past:
         content = Path(name).read_bytes()
     except OSError as error:
         raise UsageError.of(f"cannot read '{name}': {error.strerror}", CODE) from error
-    lines: dict[tuple[SeriesKey, str], PastLine] = {}
-    accepted: dict[SeriesKey, PastLine] = {}
+    entries: list[tuple[int, PastEntry]] = []
     problems: list[Problem] = []
-    hint = None
+    hints: set[str] = set()
     for number, text in enumerate(content.split(b"\n"), 1):
         if not text.strip():
             continue
         try:
-            entry = parsed(text.decode())
-            if isinstance(entry, PastLine):
-                lines[key_of(entry), entry.label] = entry
-            else:
-                accepted |= _accepted(entry, lines.values())
+            entries.append((number, parsed(text.decode())))
         except UnicodeDecodeError:
             problems.append(Problem("is no UTF-8", CODE, name, number))
         except ValueError as error:
             problems.append(Problem(str(error), CODE, name, number))
-            if text.startswith(CONFLICTS):
-                hint = "a merge left its marks: remove them, and keep the lines of both sides"
+            hints.add(MERGED if text.startswith(CONFLICTS) else
+                      UPDATE if isinstance(error, NewerError) else REMOVE)  # fmt: skip
+    if problems and not entries and LINE_KIND.encode() not in content:
+        raise UsageError.of("is no history", CODE, name, hint="--append makes one: name another")
+    known = {(one.command, one.label) for _, one in entries if isinstance(one, PastLine)}
+    problems += [
+        Problem(f"accepts '{one.accepted}', of which there is no line of {one.command}", CODE,
+                name, number)
+        for number, one in entries
+        if isinstance(one, Accepted) and (one.command, one.accepted) not in known
+    ]  # fmt: skip
     if problems:
-        raise UsageError(problems, hint=hint or "remove the line, or take the file from git again")
-    return Past(name, sha256(content).hexdigest(), tuple(lines.values()), accepted)
-
-
-def _accepted(entry: Accepted, lines: Iterable[PastLine]) -> dict[SeriesKey, PastLine]:
-    found = {
-        key_of(line): line
-        for line in lines
-        if (line.command, line.label) == (entry.command, entry.accepted)
-    }
-    if not found:
-        above = f"of which no line of {entry.command} stands above"
-        raise ValueError(f"accepts '{entry.accepted}', {above}")
-    return found
+        alone = UPDATE if hints == {UPDATE} else REMOVE
+        raise UsageError(problems, hint=MERGED if MERGED in hints else alone)
+    return Past.made(name, sha256(content).hexdigest(), [one for _, one in entries])
 
 
 def baseline_of(
-    name: str, command: str, *, label: str | None = None, run: str | None = None
-) -> Result:
-    """Return what to compare with as a saved result: of each model the last accepted line.
+    name: str, command: str, *, run: str | None = None, but: str | None = None
+) -> dict[str, PastLine]:
+    """Return what a run of a command is held against: the accepted line of each model.
 
-    Of a model of which none was accepted the last one. label: the lines of this label, and no
-    others. run: of a batch. UsageError where there is none, and where several runs are there.
+    Of a model of which none was accepted the last line that missed no gate. run: of a batch; only
+    lines of the run of that name count. but: the label that is being added, no line of which
+    counts unless it was accepted. Empty where no line is like that; UsageError where lines are
+    there, of runs alone, and no run is named.
     """
     past = read_past(name)
-    lines = [line for line in past.of(command) if run is None or line.run == run]
-    labels = list(dict.fromkeys(line.label for line in lines))
-    if not labels or (label is not None and label not in labels):
-        what, known = ("run", past.runs(command)) if not labels else ("label", labels)
-        asked = str(label if labels else run)
-        hint = suggestion(asked, known) or f"{what}s: {listing(known)}"
-        raise UsageError.of(f"no {what} '{asked}'", CODE, name, hint=hint)
-    if len({line.run for line in lines}) > 1:
-        what = f"holds several runs: {listing(past.runs(command))}"
-        raise UsageError.of(what, CODE, name, hint="name the one to compare with")
-    if label is not None:
-        return as_result({line.model: line for line in lines if line.label == label})
-    last = {key_of(line): line for line in lines}
-    return as_result({key[2]: past.accepted.get(key, line) for key, line in last.items()})
+    every = [line for line in past.lines if line.command == command]
+    mine = [line for line in every if line.run == run]
+    if every and not mine and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in every))
+        what = f"holds lines of runs of a batch alone: {listing(runs)}"
+        hint = f"--config holds each run against its own; or add others: --append {name} --label L"
+        raise UsageError.of(what, CODE, name, hint=hint)
+    last = {one.model: one for one in mine if one.label != but and all(one.gates.values())}
+    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
+    return last | held
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:

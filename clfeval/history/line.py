@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, TypeVar
 
-from clfeval.limits import PARTS
 from clfeval.result import Estimate, Result, Row, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
@@ -17,6 +16,10 @@ LINE_VERSION = 1
 LINE = f"{LINE_KIND}/{LINE_VERSION}"
 
 V = TypeVar("V")
+
+
+class NewerError(ValueError):
+    """A line of a later version of this program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class PastLine:
     run: of a batch, its name. settings: the signature without what it says of the data. data: the
     sha256 of the files. truth: the digest of ids and truth alone, which no model changes. rows,
     positives: None where they are not the same for all models. gates: the measures that gates
-    name, and whether all of these were met.
+    name, and whether all of these were met, or only warn.
     """
 
     command: str
@@ -115,13 +118,10 @@ def lines_of(
     }
     held: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
-        if "[" in gate.metric:  # of a slice, which says nothing of the whole
+        if gate.slice is not None:  # which says nothing of the whole
             continue
-        name = gate.metric
-        for part in PARTS:
-            name = name.removesuffix(f".{part}")
         mine = held.setdefault(gate.model, {})
-        mine[name] = mine.get(name, True) and gate.passed
+        mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
     for model, row in rows.items():
         found = {
             name: PastMeasure(
@@ -158,7 +158,7 @@ def parsed(text: str) -> PastEntry:
     if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
         raise ValueError("is no line of a history: the key 'schema' is missing or foreign")
     if int(number) > LINE_VERSION:
-        raise ValueError(f"{kind}/{number} is newer than this program's {LINE}")
+        raise NewerError(f"{kind}/{number} is newer than this program's {LINE}")
     if "accepted" in said:
         return Accepted(_given(said, "command", _text), _given(said, "accepted", _text))
     return PastLine(

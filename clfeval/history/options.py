@@ -22,7 +22,7 @@ class History:
     ] = None  # fmt: skip
     label: Annotated[
         str | None,
-        Opt("What this run is called there: a week, a commit.", HISTORY),
+        Opt("What this run is called there: a week, a commit; or the last to be seen.", HISTORY),
     ] = None
     history: Annotated[
         str | None,
@@ -35,14 +35,19 @@ class History:
             HISTORY),
     ] = False  # fmt: skip
 
+    @property
+    def any(self) -> bool:
+        """True where there is a history to add to, or to read."""
+        return self.append is not None or self.history is not None
+
     def check(self) -> None:
         """Refuse what says nothing together; UsageError."""
         if self.append is not None and self.history is not None:
             raise bad_option("--append adds to a history and --history reads one: one at a time")
-        if self.append is None and self.accept and self.history is None:
+        if self.accept and not self.any:
             raise bad_option("--accept is about a history: add --append or --history")
-        if self.append is None and self.label is not None and not self.accept:
-            hint = "add --append HISTORY.jsonl, or --history HISTORY.jsonl with --accept"
-            raise bad_option("--label names what is added to a history, or accepted in one", hint)
+        if self.label is not None and not self.any:
+            hint = "add --append HISTORY.jsonl, or --history HISTORY.jsonl"
+            raise bad_option("--label names what is added to a history, or seen in one", hint)
         if self.label is not None and not self.label.strip():
             raise bad_option("--label is empty")

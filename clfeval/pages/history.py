@@ -65,7 +65,7 @@ def _moved(result: Result) -> Sequence[Row]:
 def _lines(result: Result) -> list[Row]:
     """Return a row for each label and model, with a column for each leading measure.
 
-    Of many labels those where something changed or was accepted, and the last.
+    Of many labels those where something changed or was accepted, and all of the last few labels.
     """
     found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
@@ -96,15 +96,15 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     if rows := _moved(result):
         yield Shown(
             "changes", "What moved at the last label",
-            "model measure change verdict since cause old new q reference", rows, rank="asked",
+            "model measure change verdict cause since old new q reference", rows, rank="asked",
             lead="change", most=MOVES, places=_plain(rows),
-            legend=("change", "q", "since", "cause"), total=len(result.tables["changes"]),
+            legend=("change", "q", "cause", "since"), total=len(result.tables["changes"]),
         )  # fmt: skip
     lines, leading = _lines(result), result.parameters["leading"]
     columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
-        "Lines where something changed, and the last"
+        f"Lines where something changed, and all of the last {LAST} labels"
     )  # fmt: skip
     yield Shown(
         "history", title, columns, lines, rank="main",

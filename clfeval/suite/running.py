@@ -15,6 +15,8 @@ from typing import Any
 
 from clfeval.api.gated import with_gated
 from clfeval.errors import ClfevalError, ExitCode, UsageError
+from clfeval.history.file import append
+from clfeval.history.line import Accepted, PastEntry
 from clfeval.limits import Gates
 from clfeval.options import taken
 from clfeval.pages.suite import (
@@ -63,6 +65,7 @@ class Ended:
     wrote: tuple[str, ...] = ()
     reading: tuple[Row, ...] = field(default=())
     fault: ClfevalError | None = None
+    entries: tuple[PastEntry, ...] = ()  # for a history
 
     @property
     def missed(self) -> list[Gate]:
@@ -77,14 +80,16 @@ def carried_out(
     """Yield what becomes of each run, in their order, when it is done.
 
     dry: only its table is opened. fail_fast: what comes after a failure is left out. Tables that
-    other runs take are kept until the last of them has, and nothing else is. history: where every
-    run that is computed adds its lines.
+    other runs take are kept until the last of them has, and nothing else is. history: where the
+    lines of every run that is computed are added, of all at once after the last of them; they are
+    accepted, if that is asked for, where all runs are fine. Raises UsageError where it cannot be.
     """
     waiting = Counter(name for run in runs for name in needs(run))
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
     kept: dict[str, Result] = {}
     failed: dict[str, ExitCode] = {}
-    stopped = False
+    entries: list[PastEntry] = []
+    stopped = wrong = False
     for run in runs:
         lost = next((name for name in needs(run) if name in failed), None)
         if stopped:
@@ -101,12 +106,19 @@ def carried_out(
                 kept[run.name] = result
         if done.state in (FAILED, LEFT_OUT):
             failed[run.name] = done.code
-        stopped = stopped or (fail_fast and done.code != ExitCode.OK)
+        entries += done.entries
+        wrong = wrong or done.code != ExitCode.OK
+        stopped = fail_fast and wrong
         for name in needs(run):
             waiting[name] -= 1
             if not waiting[name]:
                 kept.pop(name, None)
-        yield done
+        yield replace(done, entries=())
+    if history is not None and entries:
+        accepted = dict.fromkeys(one.command for one in entries) if history.accept else ()
+        marks = [] if wrong else [Accepted(command, history.label) for command in accepted]
+        _make_folder(history.file)
+        append(history.file, [*entries, *marks])
 
 
 def _one(
@@ -117,7 +129,7 @@ def _one(
     try:
         if dry:
             return _opened(run, saves), None
-        result, wrote = _computed(run, kept, hear, history)
+        result, wrote, entries = _computed(run, kept, hear, history)
     except ClfevalError as error:
         in_yaml(error, run.keys, run.given)
         _place(error, run)
@@ -137,8 +149,9 @@ def _one(
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return Ended(
-        run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote)
-    ), result
+        run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote),
+        entries=tuple(entries),
+    ), result  # fmt: skip
 
 
 def _skipped(name: str) -> str:
@@ -178,8 +191,11 @@ def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
 
 def _computed(
     run: Run, kept: Mapping[str, Result], hear: Hear | None, history: KeptIn | None
-) -> tuple[Result, Sequence[str]]:
-    """Compute, judge and save a run; its files are whole, or are not there."""
+) -> tuple[Result, Sequence[str], Sequence[PastEntry]]:
+    """Compute, judge and save a run; its files are whole, or are not there.
+
+    Return what it found, the names of its files, and its lines for a history.
+    """
     gates = _group(run, Gates)
     output = _group(run, run.keys.output, SAVED)
     table: Any = list(run.files) or None
@@ -208,19 +224,21 @@ def _computed(
         result = replace(result, inputs=tuple(inputs))
         if limited or gates.baseline is not None:
             from clfeval.api.baseline import table_baseline
+            from clfeval.api.history import held_against
             from clfeval.gates.judge import judged
 
             last = heard[-1] if heard else None
             beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
-            result = judged(result, gates, beside)
+            against = held_against(gates, run.name, history.label if history else None)
+            result = judged(result, against, beside)
         known_table(result, output.table)
-        wrote = files.write(result, Wanted(output.table, output.show, output.digits))
+        entries: Sequence[PastEntry] = ()
         if history is not None:
-            from clfeval.api.history import added
+            from clfeval.api.history import entries_of
 
-            _make_folder(history.file)
-            added(history.file, result, history.label, accept=history.accept, run=run.name)
-        return result, wrote
+            entries = entries_of(result, history.label, run.name)
+        wrote = files.write(result, Wanted(output.table, output.show, output.digits))
+        return result, wrote, entries
 
 
 def _make_folder(path: str) -> None:

@@ -84,15 +84,14 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
         text = "The rows change at every label, so nobody can tell whether a model changed too."
         yield Answer("events", text)
         return
-    parts = [f"the rows changed at {named(rows)}"] if rows else []
+    parts = [f"The rows changed at {named(rows)}"] if rows else []
     models = dict.fromkeys(str(row["model"]) for row in events if row["changed"] == MODEL)
     mine = [row for row in events if row["changed"] == MODEL]
     for model in [*models][:3]:
         at = [str(row["label"]) for row in mine if row["model"] == model]
-        parts.append(f"{quoted(model)} itself at {named(at)}")
+        parts.append(f"{quoted(model)} itself {'' if parts else 'changed '}at {named(at)}")
     if parts:
-        text = listed(parts)
-        yield Answer("events", f"{text[0].upper()}{text[1:]}.", tuple(models))
+        yield Answer("events", f"{listed(parts)}.", tuple(models))
 
 
 def _labels(events: Sequence[Row], what: str) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_dry_run_and_a_refused_table_add_nothing() -> None:
 REFUSED = {
     "no label": (("--append", "h.jsonl"), "--append keeps lines under a label: add --label ["),
     "an empty label": (("--append", "h.jsonl", "--label", " "), "--label is empty ["),
-    "a label alone": (("--label", "a"), "--label names what is added to a history, or accepted"),
+    "a label alone": (("--label", "a"), "--label names what is added to a history, or seen in one"),
     "accepting alone": (("--accept",), "--accept is about a history: add --append or --history ["),
     "two histories": ((*ADDING, "--history", "h.jsonl"), "--append adds to a history and"),
     "the table": (("--append", "t.csv", "--label", "a"), "--append 't.csv' is the table itself ["),
@@ -86,7 +86,7 @@ REFUSED = {
         ("--append", "/dev/null", "--label", "a"),
         "cannot append to '/dev/null': it is no regular file [output]",
     ),
-    "no history": (("--append", "bad.jsonl", "--label", "a"), "bad.jsonl:1: is no JSON: "),
+    "no history": (("--append", "bad.jsonl", "--label", "a"), "bad.jsonl: is no history [history]"),
 }  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.baseline.compare import labelled
 from clfeval.errors import UsageError
 from clfeval.history.file import append, baseline_of, read_past
 from clfeval.history.line import Accepted, PastLine
@@ -63,43 +62,73 @@ def test_what_was_accepted_stays_as_it_was_then() -> None:
     assert held.measures["auc"] == A
 
 
-def test_the_last_acceptance_counts_and_needs_a_line_above() -> None:
+def test_the_last_acceptance_counts_and_needs_a_line() -> None:
     found = past([line("W1", auc=A), line("W2", auc=B), Accepted("report", "W2"),
                   Accepted("report", "W1")])  # fmt: skip
     assert [one.label for one in found.accepted.values()] == ["W1"]
     Path("h.jsonl").write_text(Accepted("report", "W9").text(), encoding="utf-8")
     assert refused().startswith(
-        "h.jsonl:1: accepts 'W9', of which no line of report stands above [history]"
+        "h.jsonl:1: accepts 'W9', of which there is no line of report [history]"
     )
 
 
-def value(found: object, model: str) -> float | None:
-    return labelled(found)[model]["auc"].value  # type: ignore[arg-type,union-attr]
+def test_an_acceptance_may_stand_above_its_lines_as_where_a_merge_sorted_them() -> None:
+    entries = [line("W1", auc=A), Accepted("report", "W1"), line("W2", auc=B)]
+    texts = sorted(one.text() for one in entries)
+    assert '"accepted"' in texts[0]
+    Path("h.jsonl").write_text("".join(texts), encoding="utf-8")
+    found = read_past("h.jsonl")
+    assert [(one.label, one.measures["auc"]) for one in found.accepted.values()] == [("W1", A)]
 
 
-def test_each_model_is_compared_with_its_last_accepted_line_else_its_last() -> None:
+def value(found: dict[str, PastLine], model: str) -> float | None:
+    return found[model].measures["auc"].value
+
+
+def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
     past([line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1"),
           line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
     found = baseline_of("h.jsonl", "report")
     assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
-    found = baseline_of("h.jsonl", "report", label="W2")
-    assert [value(found, one) for one in ("rf", "svm", "new")] == [0.7, 0.7, 0.7]
+    assert [*baseline_of("h.jsonl", "report", but="W2")] == ["rf", "svm"]
+    assert value(baseline_of("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
 
 
-def test_what_is_not_there_is_said_with_what_is() -> None:
-    past([line("week-1", auc=A, run="one"), line("week-1", auc=A, run="two")])
+def test_where_none_was_accepted_a_line_that_missed_a_gate_is_none_to_be_held_to() -> None:
+    past([line("W1", auc=A, gates={"auc": True}), line("W2", auc=B, gates={"auc": False}),
+          line("W1", "svm", auc=A, gates={"auc": False})])  # fmt: skip
+    found = baseline_of("h.jsonl", "report")
+    assert {name: one.label for name, one in found.items()} == {"rf": "W1"}
+
+
+def test_lines_of_a_run_are_for_that_run() -> None:
+    past([line("W1", auc=A, run="one"), line("W1", auc=B, run="two"), Accepted("report", "W1")])
+    assert value(baseline_of("h.jsonl", "report", run="two"), "rf") == 0.7
+    assert baseline_of("h.jsonl", "report", run="three") == {}
+    assert baseline_of("h.jsonl", "mars") == {}
     assert refused() == (
-        "h.jsonl: holds several runs: 'one', 'two' [history]\nhint: name the one to compare with"
-    )
-    assert refused(run="tow") == ("h.jsonl: no run 'tow' [history]\nhint: did you mean 'two'?")
-    assert refused(run="one", label="week-2") == (
-        "h.jsonl: no label 'week-2' [history]\nhint: did you mean 'week-1'?"
-    )
-    assert refused(command="mars") == (
-        "h.jsonl: holds no line of mars, only of 'report' [history]\n"
-        "hint: clfeval mars TABLE --append h.jsonl --label LABEL adds the first"
+        "h.jsonl: holds lines of runs of a batch alone: 'one', 'two' [history]\n"
+        "hint: --config holds each run against its own; or add others: --append h.jsonl --label L"
     )
     assert refused("gone.jsonl") == "cannot read 'gone.jsonl': No such file or directory [history]"
+
+
+def test_what_is_no_history_at_all_is_said_once() -> None:
+    Path("s.yaml").write_text("version: 1\nruns: {}\n", encoding="utf-8")
+    assert (
+        refused("s.yaml")
+        == "s.yaml: is no history [history]\nhint: --append makes one: name another"
+    )
+
+
+def test_lines_of_a_newer_program_are_not_to_be_removed() -> None:
+    append("h.jsonl", [line("W1", auc=A)])
+    text = Path("h.jsonl").read_text(encoding="utf-8")
+    Path("h.jsonl").write_text(text + text.replace("history/1", "history/2"), encoding="utf-8")
+    assert refused() == (
+        "h.jsonl:2: clfeval.history/2 is newer than this program's clfeval.history/1 [history]\n"
+        "hint: update clfeval: these lines were added by a newer one"
+    )
 
 
 def test_a_last_line_without_its_end_is_ended_or_refused() -> None:

@@ -30,7 +30,8 @@ RESULT = Result(
     gates=(
         Gate("fail-under", "roc_auc.low", "a", 0.5, 0.6, True),
         Gate("fail-under", "roc_auc", "a", 0.75, 0.7, False),
-        Gate("fail-under", "npv[site=a].low", "a", 0.5, 0.1, False),  # of a slice
+        Gate("fail-under", "npv.low", "a", 0.5, 0.1, False, slice="site=a"),
+        Gate("warn-under", "net_benefit@t:t=0.1", "a", 0.5, 0.1, False, severity="warn"),
         Gate("fail-under", "net_benefit@t:t=0.1.low", "a", 0.0, 0.1, True),
     ),
     truth="ids:cc",
@@ -60,7 +61,8 @@ def test_what_a_line_keeps_of_a_result() -> None:
     roc, npv = found.measures.values()
     assert (roc.value, roc.low, roc.high, roc.se, roc.reason) == (0.7, 0.6, 0.8, 0.05, None)
     assert (npv.value, npv.se, npv.reason) == (None, None, "no_negative_prediction")
-    assert found.gates == {"roc_auc": False, "net_benefit@t:t=0.1": True}  # one of two was missed
+    # one of two was missed; what only warns is not
+    assert found.gates == {"roc_auc": False, "net_benefit@t:t=0.1": True}
 
 
 def test_lines_are_a_result_to_compare_with() -> None:

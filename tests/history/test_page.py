@@ -96,14 +96,40 @@ def test_other_formats_and_pictures() -> None:
     assert "roc\\_auc of rf at 2026-W12 is worse" in Path("r.md").read_text(encoding="utf-8")
     page = Path("r.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
-    assert "<svg" in page or "roc_auc over labels" in page
+    assert "roc_auc over labels" in page  # drawn as those of other pages are
+
+
+def test_why_a_measure_moved_has_room_beside_long_names() -> None:
+    name = "gradient_booster"
+    text = Path(WEEKS).read_text(encoding="utf-8").replace('"rf"', f'"{name}"')
+    Path(WEEKS).write_text(text, encoding="utf-8")
+    out = clfeval("report", "--history", WEEKS, "--no-plot", COLUMNS="80").out
+    (row,) = [one for one in out.splitlines() if one.startswith(f"{name}  roc_auc")]
+    assert row.split()[-2:] == ["worse", "model"]
+
+
+def test_an_earlier_label_may_be_looked_at_as_the_last() -> None:
+    old = Path(WEEKS).read_text(encoding="utf-8")
+    late = [one for one in old.splitlines() if '"2026-W03"' in one]  # as after a merge
+    kept = [one for one in old.splitlines() if one not in late]
+    Path(WEEKS).write_text("\n".join([*kept, *late, ""]), encoding="utf-8")
+    assert "at 2026-W03" in clfeval("report", "--history", WEEKS).out
+    done = clfeval("report", "--history", WEEKS, "--label", "2026-W12", "-f", "json")
+    found = json.loads(done.out)
+    assert found["answer"][0]["text"] == FIRST
+    assert found["summary"]["labels"] == 11
+    done = clfeval("report", "--history", WEEKS, "--label", "2026-W04")
+    assert "Nothing at 2026-W04 is told apart from 2026-W02, which was accepted" in done.out
+    wrong = clfeval("report", "--history", WEEKS, "--label", "2026-W44")
+    assert (wrong.code, "--label: no label '2026-W44'" in wrong.err) == (2, True)
 
 
 def test_accepting_adds_a_line_and_no_more() -> None:
     old = Path(WEEKS).read_bytes()
     done = clfeval("report", "--history", WEEKS, "--accept")
     added = b'{"accepted": "2026-W12", "command": "report", "schema": "clfeval.history/1"}\n'
-    assert done.code == 0
+    assert (done.code, done.err) == (0, f"accepted 2026-W12 in {WEEKS}\n")
+    assert clfeval("report", "--history", WEEKS, "--accept").code == 0  # is so already
     assert Path(WEEKS).read_bytes() == old + added
     assert "2026-W12 is accepted, and nothing came after it." in done.out
     done = clfeval("report", "--history", WEEKS, "--accept", "--label", "2026-W10")

@@ -224,6 +224,11 @@ def test_fifty_weeks_tell_a_change_of_rows_from_one_of_the_model() -> None:
     assert [one["label"] for one in history if one["accepted"]] == ["W10", "W10"]
 
 
+def test_a_sentence_that_opens_with_a_model_keeps_its_name() -> None:
+    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS))
+    assert "rf itself changed at W2." in texts(found.answer)
+
+
 def test_where_rows_change_always_nobody_is_told_that_a_model_did() -> None:
     found = trend(*(line(f"W{i}", truth=f"ids:{i}", roc_auc=AUC) for i in range(4)))
     assert texts(found.answer)[-1] == (

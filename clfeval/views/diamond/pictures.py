@@ -93,6 +93,7 @@ def scenes(result: Result) -> tuple[Iterator[Scene], int]:
     others = [
         Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
         for (prevalence, odds), block in corners.items()
+        if {*CORNERS} <= {*block}
     ]
     shown, left_out = [Diamond(), *others[:MOST_POPULATIONS]], len(others) - MOST_POPULATIONS
     if len(features(result)) > FEW:

@@ -1,0 +1,151 @@
+"""A history as the baseline of command lines and batches: which line counts, and which never."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.process.program import Done, clfeval
+
+HELD = ("--baseline", "h.jsonl", "--max-drop", "roc_auc=0.01")
+SKIP = ("--baseline-missing", "skip")
+
+
+def table(name: str, scores: str, model: str = "m", more: str = "") -> None:
+    """Write three positive rows, then three negative ones, with their scores."""
+    head, cells = f"id,truth,{model}", scores.split()
+    rows = [f"{i},{int(i < 3)},{cells[i]}" for i in range(6)]
+    if more:
+        head, rows = f"{head},site", [f"{row},{site}" for row, site in zip(rows, more, strict=True)]
+    Path(name).write_text("\n".join([head, *rows, ""]), encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def tables() -> None:
+    """Of 9 pairs `old.csv` orders 9, `new.csv` 8: roc_auc 1 and 8/9."""
+    table("old.csv", ".9 .8 .7 .3 .2 .1")
+    table("new.csv", ".9 .8 .3 .4 .2 .1")
+
+
+def report(name: str, label: str, *words: str) -> Done:
+    return clfeval("report", name, "--id", "id", "--append", "h.jsonl", "--label", label, *words)
+
+
+def lines() -> list[dict[str, Any]]:
+    return [json.loads(text) for text in Path("h.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_job_that_failed_fails_again() -> None:
+    assert report("old.csv", "w1").code == 0
+    codes = [report("new.csv", "w2", *HELD).code for _ in range(3)]
+    assert codes == [1, 1, 1]
+    assert [(one["label"], one["gates"]) for one in lines()][1:] == [("w2", {"roc_auc": False})] * 3
+    assert report("new.csv", "w3", *HELD).code == 1  # and w2 is none to be held to
+    assert clfeval("report", "--history", "h.jsonl", "--accept", "--label", "w2").code == 0
+    assert report("new.csv", "w2", *HELD).code == 0
+    assert report("new.csv", "w4", *HELD).code == 0
+
+
+def test_what_missed_a_gate_is_not_accepted_by_the_way() -> None:
+    assert report("old.csv", "w1", "--accept").code == 0
+    for _ in range(2):
+        done = report("new.csv", "w2", *HELD, "--accept")
+        assert done.code == 1
+        assert "w2 is not accepted in h.jsonl: a gate was missed" in done.err
+    assert [one["accepted"] for one in lines() if "accepted" in one] == ["w1"]
+
+
+@pytest.mark.parametrize("content", ["", "\n", None])
+def test_no_line_that_fits_is_a_missing_baseline(content: str | None) -> None:
+    if content is None:  # lines of another command
+        assert clfeval("mars", "t.csv", "-q", "--append", "h.jsonl", "--label", "w0").code == 0
+    else:
+        Path("h.jsonl").write_text(content, encoding="utf-8")
+    done = report("old.csv", "w1", *HELD)
+    assert (done.code, "h.jsonl: there is no such baseline" in done.err) == (1, True)
+    assert report("old.csv", "w1", *HELD, *SKIP).code == 0  # nor is the line of w1 one
+    assert report("new.csv", "w2", *HELD, *SKIP).code == 1
+
+
+def test_marks_of_a_merge_and_blank_lines_at_the_top_hide_no_history() -> None:
+    report("old.csv", "w1")
+    whole = Path("h.jsonl").read_text(encoding="utf-8")
+    Path("h.jsonl").write_text(f"\n{whole}", encoding="utf-8")
+    assert report("new.csv", "w2", *HELD).code == 1
+    Path("b.jsonl").write_text(f"<<<<<<< ours\n{whole}=======\n>>>>>>> b\n", encoding="utf-8")
+    done = clfeval("report", "new.csv", "--id", "id", "--baseline", "b.jsonl")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2, "hint: a merge left its marks: remove them, and keep the lines of both sides"
+    )  # fmt: skip
+
+
+def test_lines_of_other_settings_are_refused_with_the_model_and_the_setting() -> None:
+    assert report("old.csv", "w1", "--level", "0.9").code == 0
+    done = report("new.csv", "w2", *HELD)
+    assert done.code == 2
+    assert (
+        "h.jsonl: the line of 'm' at 'w1' was made with other settings: "
+        "--level 0.9 there, 0.95 here [baseline]\n"
+    ) in done.err
+    # of a model that is gone it matters to nobody
+    table("one.csv", ".9 .8 .7 .3 .2 .1", model="other")
+    assert report("one.csv", "w2").code == 0
+    done = report("one.csv", "w3", *HELD, "-f", "json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert {row["model"] for row in found["tables"]["baseline"]} == {"other"}
+
+
+def test_gates_of_slices_say_nothing_of_the_whole() -> None:
+    # of x all 4 pairs are in order, of y the only one is not: 8 of the 9 of all
+    table("new.csv", ".9 .8 .3 .4 .2 .1", more="xxyyxx")
+    limits = ("--fail-under", "roc_auc=0.5", "--fail-under", "roc_auc[site=*]=0.9")
+    assert report("new.csv", "w1", "--by", "site", *limits).code == 1
+    assert [one["gates"] for one in lines()] == [{"roc_auc": True}]
+
+
+SUITE = """\
+version: 1
+defaults:
+  command: report
+  id: id
+  baseline: {input: h.jsonl, max-drop: {roc_auc: 0.01}, missing: skip}
+history: {file: h.jsonl, label: w0}
+runs:
+  one: {input: one.csv}
+  two: {input: two.csv}
+"""
+
+
+def batch(label: str, *words: str) -> Done:
+    return clfeval("report", "--config", "s.yaml", "--label", label, *words)
+
+
+def test_each_run_of_a_batch_is_held_to_its_own_lines_of_other_labels() -> None:
+    Path("s.yaml").write_text(SUITE, encoding="utf-8")
+    table("one.csv", ".9 .8 .7 .3 .2 .1")  # 1
+    table("two.csv", ".9 .8 .3 .4 .2 .1")  # 8/9: worse than the other run, which is none of its own
+    assert [batch("w1").code, batch("w2").code] == [0, 0]
+    table("two.csv", ".9 .8 .1 .4 .3 .2")  # 6/9
+    assert [batch("w3").code for _ in range(2)] == [1, 1]
+    missed = [(one["run"], one["gates"]) for one in lines() if one["label"] == "w3"]
+    assert missed == [("one", {"roc_auc": True}), ("two", {"roc_auc": False})] * 2
+    alone = clfeval("report", "one.csv", "--id", "id", *HELD)
+    assert alone.code == 2
+    assert "holds lines of runs of a batch alone: 'one', 'two'" in alone.err
+
+
+def test_a_batch_is_accepted_where_all_of_it_is_fine() -> None:
+    Path("s.yaml").write_text(SUITE, encoding="utf-8")
+    table("one.csv", ".9 .8 .7 .3 .2 .1")
+    table("two.csv", ".9 .8 .3 .4 .2 .1")
+    done = batch("w1", "--accept")
+    assert (done.code, "accepted w1 in " in done.err) == (0, True)
+    table("two.csv", ".9 .8 .1 .4 .3 .2")
+    done = batch("w2", "--accept")
+    assert (done.code, "w2 is not accepted in " in done.err) == (1, True)
+    assert [one["accepted"] for one in lines() if "accepted" in one] == ["w1"]
+    assert len(lines()) == 5
