@@ -86,7 +86,8 @@ def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Res
         return None
     if kind == "history":
         asked = baseline if isinstance(baseline, Lines) else Lines(name)
-        lines = baseline_of(name, result.command, run=asked.run, but=asked.but)
+        here = labelled(result)
+        lines = baseline_of(name, result.command, here, run=asked.run, but=asked.but)
         return _of_lines(name, lines, result)
     if kind == "table":
         hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"

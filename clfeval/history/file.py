@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EACCES
@@ -128,14 +128,17 @@ def read_past(name: str) -> Past:
 
 
 def baseline_of(
-    name: str, command: str, *, run: str | None = None, but: str | None = None
-) -> dict[str, PastLine]:
+    name: str, command: str, here: Collection[str] = (), *, run: str | None = None,
+    but: str | None = None,
+) -> dict[str, PastLine]:  # fmt: skip
     """Return what a run of a command is held against: the accepted line of each model.
 
-    Of a model of which none was accepted the last line that missed no gate. run: of a batch; only
-    lines of the run of that name count. but: the label that is being added, no line of which
-    counts unless it was accepted. Empty where no line is like that; UsageError where lines are
-    there, of runs alone, and no run is named.
+    Of a model of which none was accepted the last line that missed no gate. here: the models of
+    today; another one counts while it stands at the label that was accepted last, or at the last
+    one where none was: later it is known to have been given up. run: of a batch; only lines of the
+    run of that name count. but: the label that is being added, no line of which counts unless it
+    was accepted. Empty where no line is like that; UsageError where lines are there, of runs alone,
+    and no run is named.
     """
     past = read_past(name)
     every = [line for line in past.lines if line.command == command]
@@ -147,7 +150,11 @@ def baseline_of(
         raise UsageError.of(what, CODE, name, hint=hint)
     last = {one.model: one for one in mine if one.label != but and all(one.gates.values())}
     held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
-    return last | held
+    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
+    known = {one.label for one in held.values()} or {*labels}
+    latest = next((label for label in reversed(labels) if label in known), None)
+    there = {one.model for one in mine if one.label == latest} | {*here}
+    return {model: line for model, line in (last | held).items() if model in there}
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:

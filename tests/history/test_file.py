@@ -88,8 +88,9 @@ def value(found: dict[str, PastLine], model: str) -> float | None:
 def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
     past([line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1"),
           line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
-    found = baseline_of("h.jsonl", "report")
+    found = baseline_of("h.jsonl", "report", ["new", "other"])
     assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
+    assert "other" not in found
     assert [*baseline_of("h.jsonl", "report", but="W2")] == ["rf", "svm"]
     assert value(baseline_of("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
 
@@ -99,6 +100,21 @@ def test_where_none_was_accepted_a_line_that_missed_a_gate_is_none_to_be_held_to
           line("W1", "svm", auc=A, gates={"auc": False})])  # fmt: skip
     found = baseline_of("h.jsonl", "report")
     assert {name: one.label for name, one in found.items()} == {"rf": "W1"}
+
+
+def test_a_model_that_was_given_up_counts_until_a_label_without_it_is_accepted() -> None:
+    weeks = [line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1")]
+    past([*weeks, line("W2", auc=A)])
+    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
+    past([*weeks, line("W2", auc=A), Accepted("report", "W2")])
+    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*baseline_of("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
+
+
+def test_where_none_is_accepted_the_last_label_says_which_models_there_are() -> None:
+    past([line("W1", auc=A), line("W1", "svm", auc=A), line("W2", auc=A)])
+    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*baseline_of("h.jsonl", "report", ["rf"], but="W2")] == ["rf", "svm"]
 
 
 def test_lines_of_a_run_are_for_that_run() -> None:
