@@ -34,6 +34,18 @@ TABLES = (
     Table("reading", (RUN, *of("text", "column taken why"))),
     Table("files", (RUN, *of("text", "use file"))),
 )  # fmt: skip
+GLOSSARY = {
+    "run": "its name in the YAML file, with what its matrix or file adds",
+    "runs.command": "the command it is a run of", "runs.input": "the table it reads",
+    "runs.state": "what became of it", "runs.code": "the exit code it has by itself",
+    "runs.gates": "the limits it was held to", "missed": "gates that were missed",
+    "says": "what is wrong with it, else the first sentence of its answer",
+    "answers.code": "which sentence it is", "answers.text": "a sentence of its answer",
+    "gates.text": "the gate in words", "problems.text": "a line of what is wrong",
+    "said": "the limit as it was given, where it is a share",
+    "severity": "whether a miss fails or warns", "gates.state": "what became of the gate",
+    "among": "of how many models one is enough", "use": "whether it is read or written",
+}  # fmt: skip
 
 
 def headline(result: Result) -> list[str]:
@@ -73,4 +85,4 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
 
 
-PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first",))
+PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first",), glossary=GLOSSARY)
