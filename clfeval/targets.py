@@ -5,7 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import PurePath
+
+DEEP = "**"  # of a pattern: any folders
 
 
 def place_of(name: str) -> str:
@@ -18,18 +21,29 @@ class Spared:
     """Files that nothing is written in place of, by their names and patterns."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Look up the files there are; of a pattern also what would be one of its files."""
+        """Look up the files there are; of a pattern also what would be one of its files.
+
+        A pattern of folders within folders is not looked up: it may lead through a whole disk.
+        """
         self._patterns: list[str] = []
         self._files: set[str] = set()
         for name in names:
             if glob.has_magic(name) and not os.path.exists(name):
                 self._patterns.append(place_of(name))
-                self._files |= {os.path.realpath(one) for one in glob.glob(name, recursive=True)}
+                files = [] if DEEP in name else glob.glob(name)
+                self._files |= {os.path.realpath(one) for one in files}
             else:
                 self._files.add(os.path.realpath(name))
 
     def __contains__(self, name: str) -> bool:
         """Tell whether a file of this name would be one of them."""
-        place = PurePath(place_of(name))
+        place = place_of(name)
         known = os.path.realpath(name) in self._files
-        return known or any(place.match(pattern) for pattern in self._patterns)
+        return known or any(_fits(place, pattern) for pattern in self._patterns)
+
+
+def _fits(place: str, pattern: str) -> bool:
+    """Tell whether a pattern fits; one of folders within folders by any number of them."""
+    if DEEP in pattern:
+        return fnmatchcase(place, pattern.replace(f"{DEEP}/", "*"))
+    return PurePath(place).match(pattern)

@@ -32,6 +32,11 @@ def test_a_pattern_spares_its_files_and_those_that_would_be_among_them() -> None
     assert "sub/p.json" not in spared
     assert "sub/deep/new.csv" not in spared
     assert "a1.csv" in spared
+    deep = Spared(["sub/**/*.csv", "/**/*.parquet"])
+    assert {name in deep for name in ("sub/p.csv", "link/new.csv", "sub/a/b.csv", "x.parquet")} == {
+        True
+    }
+    assert "t.csv" not in deep
     Path("a[1].csv").write_text(TABLE)
     assert "a1.csv" not in Spared(["a[1].csv"])  # there is a file of that very name
 
