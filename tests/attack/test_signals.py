@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="these signals are POSIX"),
     pytest.mark.usefixtures("folder"),
 ]
-TIMES = 200 if full() else 20
+TIMES = 200 if full() else 8
 OURS = "clfeval.cli"  # what is imported once the handlers are set, and stands in a traceback
 TABLE = many_models(6, 300)
 WORDS = ("mars", "-", "-q", "-f", "json", "--save", "r.json", "--save", "r.html", "--no-plot")

@@ -186,7 +186,7 @@ def killed(program: subprocess.Popen[Any], seconds: float) -> bool:
     return program.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("kills", [25, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
     rng = random.Random(16)
     lines, died, whole = 7, 0, b""
@@ -211,7 +211,7 @@ def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
     assert [name for name in os.listdir() if name.startswith(".clfeval-")] == []
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_command_that_is_killed_leaves_every_file_old_or_new(kills: int) -> None:
     assert clfeval(*WORDS, "--save", "r.json", *ADDING).code == 0
     lines = Path("h.jsonl").read_bytes()
