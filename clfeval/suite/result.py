@@ -118,8 +118,7 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
         said = [Answer("fine", f"{total} computed{gates}.")]
     else:
         fine = sum(one.code == ExitCode.OK and one.state != LEFT_OUT for one in outcomes)
-        are = "is as it" if len(outcomes) == 1 else "are as they"
-        said = [Answer("wrong", f"{fine} of {total} {are} should be.")]
+        said = [Answer("wrong", f"All is as it should be in {fine} of {total}.")]
     for code, words, states in (
         ("gates-missed", "A gate was missed by", (MISSED,)),
         ("not-computed", "Not computed:", (FAILED,)),
