@@ -90,7 +90,7 @@ def _limits(flag: str, given: Any) -> tuple[str, ...]:
     One name may have several: `{"recall": [0.01, "2%"]}`.
     """
     if given is None:
-        raise bad_option(f"{flag}: no limit is given", "for none leave it out, or give []")
+        return ()
     if isinstance(given, Mapping):
         for name, limits in given.items():
             if not listed(limits):

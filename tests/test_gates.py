@@ -253,6 +253,16 @@ def test_max_drop_needs_a_baseline() -> None:
         gates(result(rf(recall=Estimate(1.0))), "max-drop", "recall=0")
 
 
+@pytest.mark.parametrize("written", ["f_beta:beta=2", "f_beta:beta=2.0", "f_beta:beta=2e0"])
+def test_a_parameter_is_a_number_however_it_is_written(written: str) -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "m": [1, 0, 1, 0]})
+    result = clfeval.report(frame, measure=["f_beta:beta=2"])
+    (gate,) = result.check(fail_under={written: 0.5}).gates
+    assert (gate.metric, gate.value) == ("f_beta:beta=2", 0.5)  # 5 / (5 + 4 + 1)
+    with pytest.raises(clfeval.UsageError, match="no metric"):
+        result.check(fail_under={"f_beta:beta=3": 0.5})
+
+
 def test_a_baseline_of_other_data_or_version_is_welcome() -> None:
     here = result(rf(recall=Estimate(0.5)))
     there = replace(here, signature=SETTINGS.replace("1111", "9").replace("2222", "8") + "9")

@@ -78,6 +78,7 @@ def test_a_file_is_saved_once() -> None:
     [
         ("command: mars, input: 'sub/*.csv'", "sub/p.csv"),
         ("command: mars, input: 'sub/*.csv'", "sub/other.csv"),
+        ("command: mars, inputs: 'sub/*.csv'", "sub/other.csv"),
         ("command: mars, input: t.csv, baseline: then.csv", "then.csv"),
         ("command: report, input: m=then.csv, join: id", "then.csv"),
         ("command: mlcps, input: t.csv, compare: then.csv", "then.csv"),

@@ -17,7 +17,7 @@ from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.options import Command, listed
-from clfeval.result import Result, Warn, estimate
+from clfeval.result import Estimate, Result, Warn, estimate
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
 from clfeval.words import NAMESAKES
@@ -173,7 +173,8 @@ def _options(
     inside = any(one.compares and one.slices is not None for one in gates.limits)
     if inside and all({*by} <= {*_read(side).files[0].columns} for side in sides):
         options["by"], by = given.get("by"), []
-    options["ignore"] = [*dict.fromkeys([*listed(given.get("ignore")), *by])]
+    others = [name for name in known if name not in _used(sides)]  # joined, they would be models
+    options["ignore"] = [*dict.fromkeys([*listed(given.get("ignore")), *by, *sorted(others)])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
     options["threshold"] = {
@@ -190,6 +191,14 @@ def _options(
     return options | {
         "join": columns.id, "id": None, "missing": "drop", "model": models, "list_changes": LISTED,
     }  # fmt: skip
+
+
+def _used(sides: Sequence[TableGiven]) -> set[str | None]:
+    """Return the columns that either table was read by."""
+    read = [_read(side).columns for side in sides]
+    found = {name for one in read for name in (*one.constants, *one.row)}
+    models = [model for one in read for model in one.models]
+    return found | {name for model in models for name in (*model.columns, model.beside)}
 
 
 def _shifts(
@@ -220,6 +229,8 @@ def _shifts(
             continue  # another measure of this name
         old, new = own if whole else sides
         change = estimate(row["difference"])
+        if change == Estimate(0.0):  # no row moved: nothing varies
+            change = Estimate(0.0, 0.0, 0.0)
         found[model, metric, part] = Shift(old, new, change, paired=True)
     return found
 

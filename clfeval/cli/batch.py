@@ -160,7 +160,7 @@ def _say(head: str, one: Ended, output: Output) -> None:
 
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
     said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:SAID]
-    if not (fine and output.quiet):
+    if not output.quiet or not (fine or as_json()):
         words = f" ({one.run.place})" if failed else ""
         if said and not failed and (fine or not as_json()):
             shown = said[:1] if fine and not output.verbose else said

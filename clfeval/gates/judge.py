@@ -141,7 +141,7 @@ class _Looked:
             slices = tuple(named_slices(self.result, limit))
         models = tuple(self.whole)
         if limit.model is not None:
-            models = tuple(named_models(self.whole, limit.model, limit.kind))
+            models = tuple(self._named(limit, metric, self.whole, None))
         return _Target(limit, metric, models, slices)
 
     def judged(self, target: _Target, shares: Sequence[float]) -> list[Gate]:
@@ -176,10 +176,16 @@ class _Looked:
 
     def _rows(self, asked: Judging, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
+        gone = [
+            replace(asked.gate(model, part), reason=GONE)
+            for model in self._gone(limit, metric, part)
+        ]
         if limit.model is not None:
-            rows = named_models(rows, limit.model, limit.kind)
+            rows = self._named(limit, metric, rows, part)
         # the reference has no difference from itself
         rows = {model: row for model, row in rows.items() if metric in row}
+        if not rows and gone:
+            return gone
         if not rows:
             whose = f"'{limit.model}'" if part is None else f"the slice '{part}'"
             what = f"--{limit.kind}: '{metric}' is nothing that {whose} has"
@@ -195,8 +201,24 @@ class _Looked:
                 found.append(dropped(asked, model, part, moved))
             else:
                 found.append(held(asked, model, part, moved.change))
-        gone = () if limit.any else self.beside.gone_of(metric, limit.model, part)
-        return [*found, *(replace(asked.gate(model, part), reason=GONE) for model in gone)]
+        return [*found, *gone]
+
+    def _gone(self, limit: Limit, metric: str, part: str | None) -> list[str]:
+        """Return the models that only the baseline has, where a limit compares with it."""
+        if self.beside is None or not limit.compares or limit.any:
+            return []
+        return self.beside.gone_of(metric, limit.model, part)
+
+    def _named(
+        self, limit: Limit, metric: str, rows: Mapping[str, Row], part: str | None
+    ) -> Mapping[str, Row]:
+        """Return the rows of a limit's models; none where only the baseline has them."""
+        try:
+            return named_models(rows, str(limit.model), limit.kind)
+        except UsageError:
+            if self._gone(limit, metric, part):
+                return {}
+            raise
 
     def _gaps(self, asked: Judging) -> list[Gate]:
         limit = asked.limit

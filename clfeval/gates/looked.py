@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
@@ -74,8 +75,9 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
         if found:
             return found[0]
     known = [name for name, cell in cells.items() if is_number(cell)]
-    if limit.metric in known:
-        return limit.metric
+    alike = [name for name in known if _parts(name) == _parts(limit.metric)]
+    if alike:
+        return alike[0]
     what = f"--{limit.kind}: no metric '{limit.metric}'"
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
     close = close or (_no_reference(stem, known) if end else None)
@@ -83,6 +85,16 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
     close = close or suggestion(limit.metric, _callable(result, known))
     close = close or f"metrics: {listing(known)}"
     raise UsageError.of(what, "unknown-metric", hint=close)
+
+
+def _parts(metric: str) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the names of a measure, and its parameters: 0.10 is .1."""
+    name, _, settings = metric.partition(":")
+    found = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    for key, text in found.items():
+        with suppress(ValueError):
+            found[key] = repr(float(text))
+    return frozenset({name, *same_measure(name)}), found
 
 
 def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:

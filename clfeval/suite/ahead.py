@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
@@ -123,6 +124,8 @@ def _try(check: Callable[[], object], run: Run, given: Node, wrong: Wrong) -> No
         check()
     except UsageError as error:
         retell(error, run.keys.options, yaml(lambda _: given.place))
+        told = (replace(one, what=f"{one.what}, in run '{run.group}'") for one in error.problems)
+        error.problems = tuple(told)
         wrong.take(error, given)
 
 

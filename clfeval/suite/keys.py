@@ -165,6 +165,9 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
         what = f"{option.key} is true or false, not {given.written or repr(value):.60}"
         wrong.say(given, what, _unquoted(option, given))
+    if value is None and option.holds == "several" and _is_gate(option):
+        what = f"{option.key}: no limit is given"
+        wrong.say(given, what, "for none leave it out, or give []")
     if wrong.times > before:
         return None
     if isinstance(value, str) and names_a_file(option):
@@ -208,8 +211,12 @@ def _unquoted(option: Option, given: Node) -> str | None:
 def _check(option: Option, value: Any) -> None:
     """Refuse what an option takes no such value of; of a gate what is no limit. ClfevalError."""
     made = value_of(option, value)
-    if option.field in {one.field for one in options_of(Gates)}:
+    if _is_gate(option):
         _ = Gates(**{option.field: made}).limits
+
+
+def _is_gate(option: Option) -> bool:
+    return option.field in {one.field for one in options_of(Gates)}
 
 
 def _culprit(option: Option, given: Node, value: Any) -> Node | None:

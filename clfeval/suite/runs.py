@@ -18,6 +18,7 @@ from clfeval.suite.keys import (
     Keys,
     keys_of,
     known_anywhere,
+    located,
     names_a_file,
     read_options,
     unknown_key,
@@ -28,6 +29,8 @@ from clfeval.suite.saving import placed, safe
 from clfeval.tables.input import Input
 from clfeval.tables.source import named
 from clfeval.targets import place_of
+
+_NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,9 @@ class Run:
         options = (*self.keys.command.options(), *self.keys.gates)
         given = [self.options.get(one.name) for one in options if names_a_file(one)]
         others = [one for value in given for one in listed(value) if isinstance(one, str)]
-        return (*(named(path)[1] for path in self.files), *others)
+        several = self.given.get("inputs", _NOTHING)  # whatever else fits it is read another time
+        wide = [located(several, one) for one in listed(several.value) if isinstance(one, str)]
+        return (*(named(path)[1] for path in (*self.files, *wide)), *others)
 
 
 def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
@@ -145,10 +150,9 @@ def _defaults(
         one.name for one in keys.command.options_of(Input)
         if linked or (metrics and one.opt.panel == COLUMNS)
     }  # fmt: skip
+    if keys.command.name != "report":  # no other says who may be the best
+        unused |= {"still_best"}
     return {name: one for name, one in found.items() if name not in unused}
-
-
-_NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 
 
 def _expanded(
@@ -166,6 +170,7 @@ def _expanded(
         if len(tables) > room:
             raise too_many(place)
         room -= len(tables)
+        asked = {k: v for k, v in mine.items() if k == "inputs"}
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
         if "baseline" in mine:
             mine |= _spread(mine.pop("baseline"), keys, mine, wrong)
@@ -176,7 +181,8 @@ def _expanded(
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
             save = placed(mine["save"], written, name, wrong) if written else ()
-            yield Run(name, group, keys, table, _own(options, name), mine, place, home, save)
+            options_ = _own(options, name)
+            yield Run(name, group, keys, table, options_, {**mine, **asked}, place, home, save)
 
 
 def _own(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -103,7 +103,7 @@ def test_models_that_are_renamed_missing_and_in_another_order() -> None:
     assert (new.code, "not_in_baseline" in new.err) == (1, True)
     gone = clfeval("report", "now.csv", *READ, "--baseline", "then.csv",
                    "--max-drop", "gone:accuracy=1")  # fmt: skip
-    assert (gone.code, "no model 'gone'" in gone.err) == (2, True)
+    assert (gone.code, "only the baseline has this model" in gone.err) == (1, True)
 
 
 def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() -> None:
@@ -254,6 +254,38 @@ def test_within_a_slice_the_same_rows_are_compared_too() -> None:
         for limit in limits
     ]  # fmt: skip
     assert codes == [0, 1]
+
+
+def test_one_model_is_chosen_among_columns_that_are_none() -> None:
+    other = {"site": ["x", "y"] * 50, "n": answers(1)}
+    table("then.csv", {"m": answers(*range(10)), **other})
+    table("now.csv", {"m": answers(*range(14)), **other})
+    done = clfeval("report", "now.csv", *READ, "--model", "m", "-f", "json", *HEAVY)
+    row = change(document(done), "m", "accuracy")
+    assert (done.code, row["paired"]) == (0, True)
+    assert row["change"]["value"] == pytest.approx(-0.04)
+
+
+def test_what_has_not_moved_is_surely_no_lower() -> None:
+    scores = [round(0.3 + 0.4 * (i < 50) + (i * 37 % 100) / 400, 3) for i in range(100)]
+    for name in ("then.csv", "now.csv"):
+        table(name, {"m": scores})
+    words = ("--baseline", "then.csv", "--fail-under", "roc_auc.change.low=-0.01")
+    assert clfeval("report", "now.csv", *READ, *words).code == 0
+
+
+@pytest.mark.parametrize("model", ["n", "n*", "'*'"])
+def test_a_model_that_is_gone_misses_a_drop_that_names_it(model: str) -> None:
+    table("then.csv", {"m": answers(1), "n": answers(2)})
+    table("now.csv", {"m": answers(1)})
+    model = model.strip("'")
+    done = clfeval("report", "now.csv", *READ, "--baseline", "then.csv",
+                   "--max-drop", f"{model}:accuracy=0.5")  # fmt: skip
+    assert done.code == 1
+    assert "n: accuracy is gone: only the baseline has this model, max-drop 0.5" in done.err
+    done = clfeval("report", "now.csv", *READ, "--baseline", "then.csv",
+                   "--max-drop", "q:accuracy=0.5")  # fmt: skip
+    assert (done.code, "no model 'q'" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["mars", "phidelta", "mlcps"])
