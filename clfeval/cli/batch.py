@@ -117,11 +117,11 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
             note(accepting(plan.history.file, plan.history.label, accepted=fine))
         return suite_result(plan, outcomes, dry=dry)
 
-    others = [path for one in plan.runs for path in (*one.reads, *one.save)]
+    others = [path for one in plan.runs for path in (*one.reads, *one.wide, *one.save)]
     others += [plan.history.file] if plan.history else []
     run(
         SUITE,
-        [*batch.config, *others],
+        [*batch.config, *dict.fromkeys(others)],
         output,
         Gates(),
         compute,

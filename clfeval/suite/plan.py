@@ -46,7 +46,8 @@ def planned(
     if sheet.history or len(sheet.files) == len(names):  # a file that is not read may have one
         history = kept_in(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
-    check_kept(saved, [*names, *(path for run in runs for path in run.reads)], wrong)
+    read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
+    check_kept(saved, [*names, *read], wrong)
     check_kept(saved, [history.file] if history else [], wrong)
     wrong.stop()
     chosen = ordered(runs, only)

@@ -66,9 +66,14 @@ class Run:
         options = (*self.keys.command.options(), *self.keys.gates)
         given = [self.options.get(one.name) for one in options if names_a_file(one)]
         others = [one for value in given for one in listed(value) if isinstance(one, str)]
-        several = self.given.get("inputs", _NOTHING)  # whatever else fits it is read another time
-        wide = [located(several, one) for one in listed(several.value) if isinstance(one, str)]
-        return (*(named(path)[1] for path in (*self.files, *wide)), *others)
+        return (*(named(path)[1] for path in self.files), *others)
+
+    @property
+    def wide(self) -> tuple[str, ...]:
+        """The patterns of `inputs`: whatever else fits them is read another time."""
+        several = self.given.get("inputs", _NOTHING)
+        texts = (one for one in listed(several.value) if isinstance(one, str))
+        return tuple(named(located(several, one))[1] for one in texts)
 
 
 def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
