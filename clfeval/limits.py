@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from clfeval.bounds import PARTS as PARTS
 from clfeval.bounds import Bounds, Part, Severity
@@ -171,15 +171,17 @@ class Gates:
     ] = False  # fmt: skip
 
     @property
+    def written(self) -> Iterator[tuple[LimitKind, str]]:
+        """Yield the kind and the text of each limit."""
+        for kind in get_args(LimitKind):
+            for text in getattr(self, kind.replace("-", "_")):
+                yield kind, text
+
+    @property
     def limits(self) -> list[Limit]:
         """The limits, parsed; UsageError for all that are none."""
-        given: tuple[tuple[LimitKind, tuple[str, ...]], ...] = (
-            ("fail-under", self.fail_under), ("fail-over", self.fail_over),
-            ("warn-under", self.warn_under), ("warn-over", self.warn_over),
-            ("max-drop", self.max_drop),
-        )  # fmt: skip
         found, wrong = list[Limit](), Collected()
-        for kind, text in ((kind, text) for kind, texts in given for text in texts):
+        for kind, text in self.written:
             with wrong.going_on():
                 found.append(parse_limit(kind, text))
         wrong.stop()

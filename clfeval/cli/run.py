@@ -75,7 +75,7 @@ def run(
             stop_at_once()
             result = compute()
         if limited or gates.baseline is not None:
-            from clfeval.gates.judge import check_ranges, judged
+            from clfeval.gates import check_ranges, judged
 
             if dry:
                 check_ranges(gates.limits)
@@ -130,7 +130,9 @@ def _say(result: Result, said: Sequence[str], output: Output, screen: Screen) ->
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             note(f"note: {warning.message} [{warning.code}]")
-        if result.methods and (output.format == "csv" or any(".csv" in line for line in said)):
+        if result.methods and (
+            output.format == "csv" or any(line.endswith(".csv") for line in said)
+        ):
             what = f"a table of {result.command}, none of {', '.join(result.methods)}"
             note(f"note: CSV has {what}: --format json has all")
         note(*said)

@@ -9,6 +9,7 @@ from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.measures.record import AIMS
 
+ADD = "add --baseline FILE: a table, or a result saved earlier"
 VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 
@@ -51,6 +52,14 @@ def _check_drop(limit: Limit, name: str) -> None:
         what = f"{flag}: of '{metric}' neither more nor less is worse"
         hint = f"limit its change: --fail-under {metric}.change=VALUE, or --fail-over"
         raise UsageError.of(what, "bad-gate", hint=hint)
+
+
+def check_compared(limit: Limit) -> None:
+    """Refuse a limit that compares, where there is nothing to compare with."""
+    if limit.compares:
+        part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
+        what = f"--{limit.kind}{part} compares with a baseline"
+        raise UsageError.of(what, "bad-gate", hint=ADD)
 
 
 def check_tested(metric: str, best: str) -> None:

@@ -11,8 +11,7 @@ from clfeval.baseline.beside import Baseline
 from clfeval.baseline.compare import GONE, best_of
 from clfeval.baseline.read import read_baseline
 from clfeval.errors import Collected, UsageError
-from clfeval.gates.check import check_limit, check_tested
-from clfeval.gates.check import check_ranges as check_ranges
+from clfeval.gates.check import check_compared, check_limit, check_tested
 from clfeval.gates.decide import Judging, dropped, held, slack
 from clfeval.gates.looked import (
     gaps,
@@ -29,7 +28,6 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 
-ADD = "add --baseline FILE: a table, or a result saved earlier"
 NO_BASELINE = "baseline_missing"
 
 
@@ -129,11 +127,8 @@ class _Looked:
         """Return what a limit is on; UsageError for what is not there or cannot be judged."""
         metric = named_metric(limit, self.cells, self.result)
         check_limit(limit, metric)
-        if limit.compares and self.beside is None:
-            subject = "" if limit.kind == "max-drop" else f": '{limit.metric}.change'"
-            raise UsageError.of(
-                f"--{limit.kind}{subject} compares with a baseline", "bad-gate", hint=ADD
-            )
+        if self.beside is None:
+            check_compared(limit)
         if limit.kind == "max-drop" and self.gates.significant:
             check_tested(metric, best_of(self.result, metric))
         slices = None

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import get_args
 
 from clfeval.api.entry import retell, yaml
-from clfeval.errors import UsageError, listing, suggestion
-from clfeval.gates.judge import ADD, check_ranges
+from clfeval.errors import Collected, UsageError, listing, suggestion
+from clfeval.gates.check import check_compared, check_ranges
 from clfeval.gates.looked import APART, named_metric, named_models, named_slices
 from clfeval.gates.standing import still_best
-from clfeval.limits import Gates, Limit, LimitKind, parse_limit
+from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.options import listed, taken
 from clfeval.pages import page_of
@@ -29,9 +28,7 @@ SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", 
 
 def limits_of(gates: Gates) -> Iterator[tuple[Limit, str]]:
     """Yield the limits, each with how it is written."""
-    for kind in get_args(LimitKind):
-        for text in getattr(gates, kind.replace("-", "_")):
-            yield parse_limit(kind, text), text
+    return ((parse_limit(kind, text), text) for kind, text in gates.written)
 
 
 def asked_of(run: Run) -> list[tuple[Gate, str]]:
@@ -80,17 +77,14 @@ def check_read(run: Run, reading: Sequence[Row]) -> None:
     names |= {*SUMMED, *listed(run.options.get("measure"))}
     names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
     cells: dict[str, Cell] = {name + end: 0.0 for name in names for end in ("", APART)}
-    wrong: list[UsageError] = []
+    wrong = Collected()
     for limit in gates.limits:
-        try:
+        with wrong.going_on():
             if models and limit.model is not None and " at " not in limit.model:  # a population's
                 named_models(models, limit.model, limit.kind)
             if run.command != "mlcps" and ":" not in limit.metric:
                 named_metric(limit, cells, _empty(run))
-        except UsageError as error:
-            wrong.append(error)
-    if wrong:
-        raise wrong[0] if len(wrong) == 1 else UsageError.together(wrong)
+    wrong.stop()
 
 
 def _empty(run: Run) -> Result:
@@ -100,10 +94,8 @@ def _empty(run: Run) -> Result:
 
 def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     """Refuse a limit that compares with nothing, or is on slices of a table that has none."""
-    if limit.compares and gates.baseline is None:
-        part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
-        what = f"--{limit.kind}{part} compares with a baseline"
-        raise UsageError.of(what, "bad-gate", hint=ADD)
+    if gates.baseline is None:
+        check_compared(limit)
     sliced = any(run.options.get(name) for name in ("by", "run", "from_result"))
     if limit.slices is not None and "by" in run.keys.known and not sliced:
         named_slices(_empty(run), limit)
