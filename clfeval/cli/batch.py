@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from json import dumps
@@ -132,11 +133,11 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
 
 
 def _findings(one: Ended, config: str) -> list[Finding]:
-    """Return what a CI server is to hear of a run; what has no table stands in the YAML file."""
+    """Return what a CI server is to hear of a run; what has no file stands in the YAML file."""
     from clfeval.views.annotate import of_bug, of_error, of_gates
 
-    tables = [named(path)[1] for path in one.run.files] or [config]
-    found = of_gates(one.gates, tables, ())
+    tables = (named(path)[1] for path in one.run.files)
+    found = of_gates(one.gates, [*filter(os.path.isfile, tables), config], ())
     if one.fault is not None:
         found += of_error(one.fault)
     elif one.code == ExitCode.BUG:

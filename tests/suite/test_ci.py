@@ -90,6 +90,20 @@ def test_a_linked_run_is_marked_at_the_batch(batch: str) -> None:
     assert all(mark.startswith("::error file=suite.yaml,title=") for mark in marks)
 
 
+def test_a_gate_of_a_pattern_is_marked_at_the_batch(batch: str) -> None:
+    Path("sub").mkdir()
+    text = """\
+    version: 1
+    runs:
+      a: {command: mars, input: "sub/*.csv", fail-under: {"b:recall": 1}}
+    """
+    written(Path(), text, batch)
+    Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
+    done = clfeval("report", "--config", batch, "-q", "--annotate", "github")
+    (mark,) = [line for line in done.err.splitlines() if line.startswith("::")]
+    assert mark.startswith("::error file=suite.yaml,title=clfeval [fail-under]::a: b: recall is 0")
+
+
 def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: str) -> None:
     done = clfeval("report", "--config", batch, "-q", "-f", "json")
     lines = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
