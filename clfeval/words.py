@@ -77,6 +77,23 @@ def between(
     return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
+def interval(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+    """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
+    if low is None or high is None:
+        return number(value)
+    return f"{number(value)} ({100 * level:g}% CI {number(low)} to {number(high)})"
+
+
+def signed(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+    """Write a difference with its sign and interval: `+0.060 (95% CI -0.010 to 0.129)`."""
+    return f"{'+' * (value > 0)}{interval(value, low, high, level)}"
+
+
+def chance(p: float) -> str:
+    """Write a p-value: `p 0.020`, `p <0.001`."""
+    return "p <0.001" if p < 0.0005 else f"p {p:.3f}"
+
+
 def many(count: float, thing: str) -> str:
     """Write a number of things: `1 model`, `1,000 models`."""
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"

@@ -53,9 +53,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "methods": (
         {"arrays", "errors", "lazy", "notation", "options", "shell", "words", "yaml"}
-        | {"counts", "measures", "inference", "result"},
+        | {"compare", "counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
+    "compare": ({"arrays", "counts", "inference", "measures", "result", "words"}, {"numpy"}),
     "schema": ({"result"}, set()),
     "pages": ({"bounds", "codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": (
@@ -64,7 +65,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "history": ({"errors", "options", "result", "targets", "unnamed"}, set()),
     "trend": (
-        {"baseline", "history", "inference", "measures", "pages", "result", "schema", "words"},
+        {"baseline", "compare", "history", "inference", "measures", "pages", "result", "schema"}
+        | {"words"},
         {"numpy"},
     ),
     "gates": (

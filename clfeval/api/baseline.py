@@ -34,7 +34,6 @@ KEPT = (
 )  # fmt: skip
 APART = "unequal-ids"
 ALIKE = 1e-9  # values of one table, computed twice
-COMPARED = ("comparisons", "slice_comparisons")
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
 
 
@@ -152,8 +151,7 @@ def _paired(
     ]  # fmt: skip
     counts = {
         names[str(row["model"])]: (row["newly_right"], row["newly_wrong"])
-        for row in joined.tables.get(COMPARED[0], ())
-        if row["model"] in names and row["newly_wrong"] is not None
+        for row in joined.tables.get("mcnemar", ()) if row["model"] in names
     }  # fmt: skip
     return {
         "paired": _shifts(joined, (result, before), names, whole=whole), "rows": rows,
@@ -209,7 +207,7 @@ def _shifts(
     names: what models of today are called in the joined report.
     """
     found: dict[tuple[str, str, str | None], Shift] = {}
-    rows = [row for table in COMPARED for row in joined.tables.get(table, ())]
+    rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row.get("slice")) for row in rows)
     labels = {part: [labelled(one, part) for one in (*both, joined)] for part in parts}
     for row in rows:

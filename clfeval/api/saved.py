@@ -117,7 +117,7 @@ def _renamed(row: Row, called: str, times: Mapping[str, int]) -> Row:
     """Return a row with the model called after its result, where another has one of that name."""
     model = str(row["model"])
     new = {"model": OF.format(called, model)} if times.get(model, 0) > 1 else {}
-    return {**row, **new, **({"may_be_best": None} if "may_be_best" in row else {})}
+    return {**row, **new, **({"tied": None} if "tied" in row else {})}
 
 
 def _summary(results: Sequence[Result], models: Rows, *, alone: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure, spellings
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result, Row
-from clfeval.schema import gated
+from clfeval.schema import COMPARISONS, gated
 
 LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
 REPORT = "report"
@@ -130,15 +130,10 @@ def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row
     found = dict(rows)
     if result.parameters.get("reference") == "all-pairs":
         return found
-    for table in ("comparisons", "run_comparisons", "slice_comparisons"):
-        for row in result.tables.get(table, ()):
-            label = str(row["model"])
-            if row.get("slice") != part or label not in found:
-                continue
-            more = {name: cell for name, cell in row.items() if name.endswith(APART)}
-            if "metric" in row:
-                more[f"{row['metric']}{APART}"] = row["difference"]
-            found[label] = {**found[label], **more}
+    for row in result.tables.get(COMPARISONS, ()):
+        label = str(row["model"])
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
+            found[label] = {**found[label], f"{row['metric']}{APART}": row["difference"]}
     return found
 
 

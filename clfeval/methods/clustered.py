@@ -23,6 +23,7 @@ from clfeval.result import Warn
 from clfeval.shell import given
 
 ENOUGH = 20  # clusters
+ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
 CLUSTERED = {  # beside the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by the signs of "
@@ -142,19 +143,29 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
 
 
 def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
-    """Return the rows of the smallest class that truth has, or how many clusters tell as much.
-
-    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it.
-    """
-    places = np.array([patterns.truth == k for k in range(classes)])
-    if isinstance(patterns.clusters, ClusterCounts):
-        n, squares = (
-            places @ patterns.n.astype(np.float64),
-            patterns.clusters.shares(places, places)[-1],
-        )
-        return float((n[n > 0] ** 2 / squares[n > 0]).min())
-    sizes = class_sizes(patterns, classes)
+    """Return the rows of the smallest class that truth has, or how many clusters tell as much."""
+    sizes = smallest_sizes(patterns, classes)
     return float(sizes[sizes > 0].min())
+
+
+def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
+    """Return how many rows a slice has, and whether models are compared in it: 30, 5 a class."""
+    sizes = class_sizes(patterns, 2)
+    return float(patterns.rows), bool(sizes.sum() >= ROWS and fewest(patterns) >= OF_A_CLASS)
+
+
+def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return how many rows each class has, (classes,), or how many clusters tell as much.
+
+    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it. Of one class all
+    rows are of it.
+    """
+    if not isinstance(patterns.clusters, ClusterCounts):
+        sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
+        return sizes if classes > 1 else sizes.sum(keepdims=True)
+    places = np.array([(patterns.truth == k) | (classes == 1) for k in range(classes)])
+    n, squares = places @ patterns.n.astype(np.float64), patterns.clusters.shares(places, places)
+    return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
 
 
 def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:

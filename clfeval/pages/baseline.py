@@ -5,7 +5,7 @@ from __future__ import annotations
 from clfeval.result import Result, Row
 from clfeval.schema import BASELINE, CHANGES, COMMON, Shown
 
-ORDER = next(one for one in COMMON[0].columns if one.name == "verdict").among
+ORDER = next(one for one in COMMON[1].columns if one.name == "verdict").among
 FEW = 10  # rows that are newly wrong, of all models
 
 

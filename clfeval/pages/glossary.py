@@ -80,20 +80,11 @@ PHIDELTA: Mapping[str, str] = {
     "reference": "the model from which the difference is taken",
     "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
     "where p, verdict and sentences take all together",
-    "delta_adjusted": "the same, its interval such that those of all models hold together",
-    "comparisons.p_value": "p at which the interval of the difference of δ excludes 0",
-    "p_adjusted": "p adjusted for all that are compared, by Holm's rule",
-    "verdict": "on δ, all together: better or worse than the reference, or undecided; with "
-    "--margin also equivalent, or not worse by as much",
-    "phi_p_value": "p at which the interval of the difference of φ excludes 0",
-    "phi_p_adjusted": "the same adjusted for all that are compared, by Holm's rule",
     "phi_difference": "above 0 it says positive more easily than the reference",
     "run_comparisons.delta_difference": "mean over the runs in common of δ minus that of the "
     "reference",
     "run_comparisons.phi_difference": "mean over the runs in common of φ minus that of the "
     "reference",
-    "differing_positives": "positive rows that one of the two gets right and the other not",
-    "differing_negatives": "negative rows that one of the two gets right and the other not",
     "runs": "runs that hold rows of both classes; of a comparison, those of both models",
     "run": "one repetition, such as a fold or a seed, as --run or --run-files tells them apart",
     "delta_mean": "mean over runs of sensitivity + specificity - 1: 1 oracle, 0 chance",
@@ -338,7 +329,7 @@ REPORT: Mapping[str, str] = {
     "precision": "share of the positive answers that are right",
     "npv": "share of the negative answers that are right",
     "balanced_accuracy": "mean of sensitivity and specificity",
-    "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
+    "tied": "not significantly worse than the best by the leading measure, all pairs compared",
     "truth": "the true class",
     "predicted": "the class that was said",
     "share": "share of the rows of that truth",
@@ -366,7 +357,7 @@ REPORT: Mapping[str, str] = {
     "class taken for another": "the true class, what it was called, and how many of its rows were",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
-    "p, Holm": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "p, adjusted": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
     "in the large": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",

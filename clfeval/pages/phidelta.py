@@ -10,11 +10,11 @@ from functools import partial
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE, VERDICTS
+from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
 from clfeval.result import Cell, Result, Row, estimate, value_of
-from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.schema import Column, Page, Shown, Source, Table, comparisons, of
 from clfeval.words import quoted
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
@@ -48,15 +48,6 @@ TABLES = (
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
-    Table("comparisons", (
-        SLICE, MODEL, *of("text", "reference"), *DIFFERENCES,
-        Column("p_value", "p?", "p"), Column("p_adjusted", "p?", "p by Holm's rule"),
-        Column("delta_adjusted", "doubled", "difference of δ, all together"),
-        Column("verdict", "text", among=(None, *VERDICTS)),
-        Column("phi_p_value", "p?", "p of φ"), Column("phi_p_adjusted", "p?", "p of φ, Holm"),
-        Column("differing_positives", "weight", "P differing"),
-        Column("differing_negatives", "weight", "N differing"),
-    ), f"{CLASSIFIERS}?"),
     Table("run_spread", (
         MODEL, *of("count", "runs"),
         Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
@@ -115,12 +106,6 @@ CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
     "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
 }  # fmt: skip
-DIFFERENT: Mapping[str, Source] = {
-    "difference\nof δ": "delta_difference", "p,\nHolm": "p_adjusted", "verdict": "verdict",
-    "difference\nof φ": "phi_difference",
-    "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
-}  # fmt: skip
-JUDGED = ("p_adjusted", "verdict")
 READINGS = ("inverted", "chance", "informative", "near oracle")
 EXPLAINED = (
     "delta", "phi", "reading", "delta_difference", "phi_difference", "differing_positives",
@@ -195,18 +180,17 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         rows = ranked(tables["populations"], "precision")
         note = without_model([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
-    if "comparisons" in tables:
-        title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
-        rows = ranked(tables["comparisons"], "delta_difference")
-        judged = any(row["verdict"] is not None for row in rows)
-        told = {head: name for head, name in DIFFERENT.items() if judged or name not in JUDGED}
-        apart = {**{name: name for name in who.split()}, **told}
-        compared = sum(row["slice"] is None for row in rows)
+    if rows := [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]:
+        title = f"Differences from {quoted(result.parameters['reference'])} on the same rows"
+        apart: dict[str, Source] = (
+            {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
+        )
+        apart |= {"measure": "metric", "model": "model", "difference": "difference"}
         note = ""
-        if judged and compared > 1:
-            title += f"; p and verdict for {compared} together"
-            note = "intervals: each by itself"
-        yield part("comparisons", title, apart, rows, lead="delta_difference", note=note)
+        if any(row["p"] is not None for row in rows):
+            apart |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+            note = "intervals: each by itself; p and verdict: adjusted for all models by a measure"
+        yield part("comparisons", title, apart, rows, lead="difference", note=note)
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "Curves, the largest Gini first"

@@ -24,9 +24,9 @@ from clfeval.baseline.compare import (
     best_of,
     difference,
 )
+from clfeval.compare.change import limits_p
 from clfeval.history.line import PastLine, PastMeasure, as_result
 from clfeval.inference.chance import benjamini_hochberg
-from clfeval.inference.gaps import chances
 from clfeval.inference.special import critical_value
 from clfeval.measures.record import AIMS
 from clfeval.result import Estimate, Row, estimate
@@ -176,7 +176,7 @@ def chance_of_none(change: Estimate, level: float) -> float | None:
     """Return p of no change: at which level its interval would end at 0; None without one."""
     if change.value is None or change.low is None or change.high is None:
         return None
-    return float(chances(change.value, change.low, change.high, math.inf, level=level))
+    return float(limits_p(change.value, change.low, change.high, math.inf, level=level))
 
 
 def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:

@@ -7,12 +7,12 @@ from itertools import takewhile
 from math import isclose
 from typing import Any
 
+from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.shares import holm
 from clfeval.measures.plane import LEAN
-from clfeval.methods.phidelta.against import Against
+from clfeval.methods.phidelta.comparisons import tied_with_best
 from clfeval.methods.phidelta.tables import Points, run_comparison_rows
-from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, exact, many, named, number, percent, quoted
 
@@ -26,10 +26,9 @@ def classifier_answer(
     tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
     reference: str | None = None, margin: float | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say who discriminates best, who cannot be told from it on the same rows, and who leans.
+    """Say who discriminates best, who is not significantly different from it, and who is biased.
 
-    Another model can be told from the best where the p value of the paired difference of delta,
-    adjusted by Holm's rule for all that are compared, is below 1 - level.
+    All pairs of models are compared by delta on the same rows, and adjusted together.
     """
     models = whole(tables["models"])
     ranked = _ranked(models, "delta")
@@ -42,9 +41,10 @@ def classifier_answer(
     first = reference if reference in leaders else leaders[0]
     others = [str(row["model"]) for row in ranked[len(leaders) :]]
     said = [_best(ranked, leaders), *_told_apart(first, len(leaders), others, patterns, level)]
-    compared = whole(tables.get("comparisons", ()))
+    compared = [row for row in tables.get("comparisons", ())
+                if row["metric"] == "delta" and row["slice"] is None]  # fmt: skip
     if reference is not None and compared and level is not None:
-        said += [] if reference in leaders else [_against(reference, compared, level)]
+        said = [said[0], _compared_with(reference, compared)]
         said += [] if margin is None else _that_matters(reference, compared, margin)
     said += [
         *_on_curves(whole(tables.get("curves", ()))),
@@ -93,9 +93,9 @@ def _told_apart(
             "chance is not tested."
         )
         return [Answer("untested", text)]
-    given = Against.of(patterns, best)
-    told = dict(zip(given.models, given.told(level), strict=True))
-    equal = [name for name in others if not told[name] < 0]
+    found = tied_with_best(patterns, level)
+    ties = {} if found is None else found.ties
+    equal = [name for name in others if ties.get(name, True)]
     return [_equal(best, leaders, equal, len(others), "On the same rows")]
 
 
@@ -112,28 +112,29 @@ def _equal(best: str, leaders: int, equal: Sequence[str], compared: int, where: 
     return Answer("not-told-apart", text, tuple(equal))
 
 
-def _against(reference: str, compared: Sequence[Row], level: float) -> Answer:
+def _compared_with(reference: str, compared: Sequence[Row]) -> Answer:
     """Say who discriminates more than the model asked for, and who less."""
-    apart = {str(row["model"]): _apart(row, level) for row in compared}
     more, less, same = (
-        [name for name, side in apart.items() if side == wanted] for wanted in (1, -1, 0)
+        [str(row["model"]) for row in compared if row["verdict"] in kinds]
+        for kinds in ((BETTER,), (WORSE,), (UNDECIDED, EQUIVALENT, NOT_WORSE))
     )
-    if not (more or less):
-        text = f"On the same rows no other model can be told from {quoted(reference)}."
-        return Answer("against-reference", text)
-    parts = [f"{named(more)} discriminate{'s' * (len(more) == 1)} more"] if more else []
-    parts = parts or ["no model discriminates more, for certain"]
-    parts += [f"{named(less)} discriminate{'s' * (len(less) == 1)} less"] if less else []
-    parts += [f"{named(same)} cannot be told from it"] if same else []
-    text = f"Against {quoted(reference)}, on the same rows: {'; '.join(parts)}."
-    return Answer("against-reference", text, tuple(more))
+    parts = [
+        f"{named(names)} discriminate{'s' * (len(names) == 1)} significantly {word}"
+        for names, word in ((more, "more"), (less, "less")) if names
+    ]  # fmt: skip
+    who = named(same) if more or less or len(same) == 1 else "no other model"
+    if same:
+        verb = "is" if len(same) == 1 or who.startswith("no") else "are"
+        parts.append(f"{who} {verb} {'not ' * (not who.startswith('no '))}significantly different")
+    text = f"Compared with {quoted(reference)} on the same rows, {'; '.join(parts)}."
+    return Answer("compared", text, tuple(more), "delta")
 
 
 def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> list[Answer]:
     """Say who differs by less than matters, is at least not worse by so much, or may be."""
     kinds: dict[tuple[str, bool], list[str]] = {}
     for row in compared:
-        found, apart = str(row["verdict"]), estimate(row["delta_adjusted"])
+        found, apart = str(row["verdict"]), estimate(row["difference_adjusted"])
         low, high = apart.low or 0.0, apart.high or 0.0
         sides = {BETTER: low > margin, WORSE: high < -margin, UNDECIDED: high < margin}
         kinds.setdefault((found, sides.get(found, False)), []).append(str(row["model"]))
@@ -153,12 +154,6 @@ def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> lis
         said.append(f"{named(names)} may be worse than {to} by so much, or better")
     text = f"If δ has to differ by {exact(margin)} to matter: {'; '.join(said)}."
     return [Answer("that-matters", text, tuple(kinds.get((EQUIVALENT, False), [])), "delta")]
-
-
-def _apart(row: Row, level: float) -> int:
-    """Return 1 for a model of more delta than the reference, -1 of less, 0: none can tell."""
-    p, apart = row["p_adjusted"], estimate(row["delta_difference"]).value or 0.0
-    return (apart > 0) - (apart < 0) if isinstance(p, float) and p < 1 - level else 0
 
 
 def _on_curves(curves: Sequence[Row]) -> list[Answer]:

@@ -20,8 +20,8 @@ from clfeval.methods.document import (
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.beside import beside
 from clfeval.methods.options import Certainty
-from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
+from clfeval.methods.phidelta.comparisons import comparison_rows
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
@@ -41,7 +41,7 @@ from clfeval.result import Result, Row, Rows, Warn
 INTERVAL_METHODS = {
     "shares of rows, delta_b": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
-    "differences on the same rows": "Newcombe paired square-and-add; p values by Holm's rule",
+    "differences on the same rows": "influence values, t; p adjusted by the joint maximum",
     "other measures": "range over the score region (Newcombe 2011)",
     "gini, roc_auc": "DeLong, logit; with fewer than 30 rows of a class, or within 3 standard "
     "errors of 0 or 1, out to Newcombe's score limits",
@@ -109,9 +109,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         tables["populations"] = population_rows(whole, plane.populations)
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
-            row
-            for label, patterns in sample.patterns.items()
-            for row in comparison_rows(label, patterns, options.reference, level, options.margin)
+            *comparison_rows(
+                sample.patterns, tables["models"], options.reference, level, options.margin
+            )
         ]
     statistics = [one.digest() for one in (counts, *sample.runs.values())]
     if options.reference is not None and sample.patterns:

@@ -21,11 +21,12 @@ from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
 from clfeval.methods.measured.asked import NET_BENEFIT, Asked
 from clfeval.methods.measured.decisions import benefit_of, confusions_at
+from clfeval.methods.measured.label_estimates import label_influence
 from clfeval.methods.measured.metrics import hard_rows, risk_of, score_rows, takes_scores
 from clfeval.methods.measured.scored import by_delong, by_influence
 from clfeval.methods.options import Certainty
+from clfeval.methods.report.model_estimates import of_scores
 from clfeval.methods.report.slices import Key, Rest, Size, as_default, go_together, rests
-from clfeval.methods.report.together import moved_by_votes, of_scores
 from clfeval.result import Estimate
 
 _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
@@ -122,7 +123,7 @@ def of_votes(
         assert isinstance(left.clusters, ClusterCounts)
         for one in held:
             if one.needs == "confusion" and one.name != NET_BENEFIT:
-                f, g = (moved_by_votes(each, one.measure)[2] for each in (part, left))
+                f, g = (label_influence(each, one.measure)[1] for each in (part, left))
                 found = go_together(part.clusters, left.clusters, places, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each

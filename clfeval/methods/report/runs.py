@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.compare.change import BETTER, WORSE, Change, bounded, comparison_row, known, limits_p
+from clfeval.compare.families import ALL_PAIRS, BEST, joint_maximum, pairs_of
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.errors import UsageError, bad_option, unknown_model
-from clfeval.inference.gaps import chances
-from clfeval.inference.resampling import corrected_t
+from clfeval.inference.resampling import corrected_t, stream
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.report.against import holm_known
-from clfeval.methods.report.contests import ESTIMATORS
+from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.together import ALL_PAIRS, BEST, pairs_of
-from clfeval.methods.verdict import BETTER, UNDECIDED, WORSE
 from clfeval.result import Answer, Estimate, Result, Row, Warn, estimate
 from clfeval.words import between, listed, many, named, number, quoted
 
@@ -118,9 +116,7 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
     }  # fmt: skip
     models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
     if options.reference is not None and level is not None:
-        tables["run_comparisons"] = [
-            *_compared(values, models, runs, options.reference, level, _paired(each, prefix))
-        ]
+        tables["comparisons"] = [*_compared(values, models, runs, options, _paired(each, prefix))]
     lead = next((name for name in LEADS if any(
         row["metric"] == name and estimate(row["mean"]).value is not None for row in spread
     )), LEADS[-1])  # fmt: skip
@@ -128,7 +124,7 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
         each, tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         parameters={**each.parameters, "reference": options.reference},
         summary={**each.summary, "runs": len(runs.names)},
-        answer=tuple(_answer(lead, spread, tables.get("run_comparisons", ()), runs, level)),
+        answer=tuple(_answer(lead, spread, tables.get("comparisons", ()), runs, level)),
         warnings=(
             *each.warnings, *_notes(lead, values, runs, level),
             *_alone(runs, each.parameters["cluster"], level),
@@ -173,7 +169,7 @@ def _paired(each: Result, prefix: str) -> dict[tuple[str, str, str, str], Estima
     return {
         (str(row["metric"]), str(row["model"]), str(row["reference"]),
          str(row["slice"]).removeprefix(prefix)): estimate(row["difference"])
-        for row in each.tables.get("slice_comparisons", ())
+        for row in each.tables.get("comparisons", ()) if row["slice"] is not None
     }  # fmt: skip
 
 
@@ -199,7 +195,7 @@ def _of_model(row: Row, means: Mapping[Any, Row], each: Result) -> Row:
         return row
     mine = [one for one in each.tables["models"]
             if one["model"] == row["model"] and one["slice"] is not None]  # fmt: skip
-    found: dict[str, Any] = {**row, "may_be_best": None}
+    found: dict[str, Any] = {**row, "tied": None}
     for name, cell in row.items():
         if isinstance(cell, Estimate):
             of_runs = means.get((name, row["model"]))
@@ -217,40 +213,51 @@ def _of_metric(row: Row, means: Mapping[Any, Row]) -> Row:
 
 
 def _compared(
-    values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float,
+    values: ByRun, models: Sequence[str], runs: Runs, options: ReportOptions,
     paired: Mapping[tuple[str, str, str, str], Estimate],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the mean difference of models over their runs in common, with p by Holm's rule.
+    """Yield the mean difference of models over their runs in common, all pairs taken together.
 
     paired: the difference in each run with its limits by the rows, without which runs of the same
     rows tell nothing of other rows.
     """
+    level, pairs = options.level, pairs_of(options.reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
-        rows, sign = list[dict[str, Any]](), CATALOG[metric.partition(":")[0]].sign
-        for i, j in pairs_of(reference, models):
+        found, rng = list[tuple[Change, int, str]](), stream(options.seed, f"runs\0{metric}")
+        for i, j in pairs:
             one, other = (values.get((metric, models[at]), {}) for at in (i, j))
-            both = {run: (estimate(one[run]["value"]).value, estimate(other[run]["value"]).value)
+            both = {run: [estimate(side[run]["value"]).value for side in (one, other)]
                     for run in one if run in other}  # fmt: skip
             apart = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
             by_rows = [paired.get((metric, models[i], models[j], run), Estimate(None))
                        for run in apart]  # fmt: skip
             each = [replace(at, value=d) for at, d in zip(by_rows, apart.values(), strict=True)]
-            mean, sd, low, high, method = mean_of(each, runs, level)
-            p = float(chances(mean, low, high, len(apart) - 1, level=level))
+            mean, _, low, high, method = mean_of(each, runs, level)
+            p = float(limits_p(mean, low, high, len(apart) - 1, level=level))
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
-            rows.append({
-                "metric": metric, "model": models[i], "reference": models[j], "runs": len(apart),
-                "difference": Estimate(None, reason="too_few_rows") if isnan(mean) else Estimate(
-                    mean, *((None, None) if isnan(low) else (low, high))),
-                "sd": None if isnan(sd) else sd, "p": p, "method": method,
-            })  # fmt: skip
-        for row, adjusted in zip(rows, holm_known([row["p"] for row in rows]), strict=True):
-            told = None if isnan(adjusted) or not sign else UNDECIDED
-            if told and adjusted < 1 - level:
-                told = BETTER if sign * (row["difference"].value or 0.0) > 0 else WORSE
-            known = [None if isnan(one) else one for one in (row["p"], adjusted)]
-            yield {**row, "p": known[0], "p_adjusted": known[1], "verdict": told}
+            means = [Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None)
+                     for k in (1, 0)]  # fmt: skip
+            d = bounded(mean, low, high, "too_few_rows" if isnan(mean) else None)
+            found.append(
+                (Change(means[0], means[1], d, known(p), rows=len(apart), paired=True), j, method)
+            )
+        tested = [k for k, (change, *_) in enumerate(found) if change.p is not None]
+        first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
+        adjusted, each_level = joint_maximum(
+            np.array([found[k][0].p for k in tested], np.float64), first, second,
+            np.eye(len(models)), level=level, rng=rng,
+        )  # fmt: skip
+        of_all = dict(zip(tested, adjusted.tolist(), strict=True))
+        for k, (change, j, method) in enumerate(found):
+            d, df = change.difference, max((change.rows or 1) - 1, 1)
+            t, own = (float(student_quantile(df, level=at)) for at in (each_level, level))
+            ends = [None if end is None or d.value is None else d.value + (end - d.value) * t / own
+                    for end in (d.low, d.high)]  # fmt: skip
+            all_of = replace(change, adjusted=of_all.get(k), simultaneous=replace(
+                d, low=ends[0], high=ends[1]))  # fmt: skip
+            yield comparison_row("run", metric, models[pairs[k][0]], models[j], all_of, level,
+                                 method=method)  # fmt: skip
 
 
 def _answer(
@@ -287,7 +294,7 @@ def _answer(
 
 
 def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
-    """Say which models are better or worse over other runs, by Holm's rule."""
+    """Say which models are better or worse over other runs, all taken together."""
     rows = [row for row in compared if row["metric"] == lead]
     if not rows:
         return
@@ -300,11 +307,11 @@ def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
         yield Answer("compared", text, (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests}, Holm)"
+    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests} adjusted together)"
     if len({row["reference"] for row in rows}) > 1:
         pairs = [_best_first(row) for row in told]
-        text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ by mean {title} over "
-        text += f"other runs {rule}"
+        text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ significantly in mean "
+        text += f"{title} over other runs {rule}"
         shown = [f"{quoted(one)} over {quoted(other)}" for one, other in pairs[:LISTED]]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
@@ -314,10 +321,10 @@ def _told(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
     reference = quoted(str(rows[0]["reference"]))
     found = [
         f"{named([str(row['model']) for row in mine])} "
-        f"{'is' if len(mine) == 1 else 'are'} {kind} than {reference}"
+        f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
         for kind, mine in kinds.items() if mine
     ]  # fmt: skip
-    what = " and ".join(found) or f"no model can be told from {reference}"
+    what = " and ".join(found) or f"no model is significantly different from {reference}"
     text = f"By mean {title} over other runs {what} {rule}."
     yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
 

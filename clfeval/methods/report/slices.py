@@ -8,23 +8,21 @@ from math import comb, inf, isnan, nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Influence, Ints
+from clfeval.compare.change import bounded, ends_of, known, limits_p, square_and_add
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
 from clfeval.inference.chance import benjamini_hochberg
-from clfeval.inference.gaps import chances
-from clfeval.inference.paired_measures import difference
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.clustered import OF_A_CLASS, ROWS
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.contests import ESTIMATORS, ON_SCREEN
+from clfeval.methods.report.comparisons import ESTIMATORS, ON_SCREEN
 from clfeval.result import Answer, Estimate, Row, estimate
 from clfeval.words import between, many, named, number, quoted
 
-ROWS, OF_A_CLASS = 30, 5  # of a slice, and of the other rows, from which on it is judged
 LISTED = 4  # slices by name
 Key = tuple[str, str, str]  # slice, model, measure
 
@@ -118,12 +116,12 @@ def slice_rows(
             labels = [*values]
             none = Rest(Estimate(None, reason="too_few_rows"))
             others = [beside.get((label, model, metric), none) for label in labels]
-            mine, theirs = (_ends(each) for each in (values.values(), (x.value for x in others)))
-            d, low, high = _apart(mine, theirs, np.array([x.rho for x in others]))
+            mine, theirs = ends_of([*values.values()]), ends_of([one.value for one in others])
+            d, low, high = square_and_add(mine, theirs, np.array([x.rho for x in others]))
             judged = np.array([all(size.enough for size in sizes[label]) for label in labels])
             p = np.full(len(d), nan)
             if level is not None:
-                p = chances(d, low, high, _freedom(one, labels, sizes), level=level)
+                p = limits_p(d, low, high, _freedom(one, labels, sizes), level=level)
             p = np.where(judged, p, nan)
             q = benjamini_hochberg(p)
             sign = one.measure.sign
@@ -135,8 +133,8 @@ def slice_rows(
                 rows.append({
                     "slice": labels[i], "metric": metric, "model": model,
                     "rows": sizes[labels[i]][0].rows, "value": values[labels[i]],
-                    "gap": _estimate(d[i], low[i], high[i], why), "p": _or_none(p[i]),
-                    "q": _or_none(q[i]), "shown": bool(judged[i]),
+                    "gap": bounded(d[i], low[i], high[i], why), "p": known(p[i]),
+                    "q": known(q[i]), "shown": bool(judged[i]),
                 })  # fmt: skip
             told: dict[tuple[str, ...], list[int]] = {}
             for i in np.flatnonzero(judged & ~np.isnan(mine[0])).tolist():
@@ -170,8 +168,8 @@ def _extremes(
         df = _freedom(one, [labels[top], labels[last]], sizes).min()
         both = (student_quantile(df, level=at) for at in (1 - (1 - level) / pairs, level))
         wider = float(next(both) / next(both))
-    d, low, high = map(float, _apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0))
-    return _estimate(d, d - wider * (d - low), d + wider * (high - d)), top, last
+    d, low, high = map(float, square_and_add(ends[:, top], ends[:, last], -1.0 if spans else 0.0))
+    return bounded(d, d - wider * (d - low), d + wider * (high - d)), top, last
 
 
 def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, Size]]) -> Floats:
@@ -182,28 +180,6 @@ def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, 
         else max(1.0, min(size.least for size in sizes[label]) - 1)
         for label in labels
     ])  # fmt: skip
-
-
-def _apart(one: Floats, other: Floats, rho: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return differences and their limits, from value, low and high of each, (3, m)."""
-    (x, low, high), (y, under, over) = one, other
-    return difference(x, low, high, y, under, over, rho)
-
-
-def _ends(estimates: Iterable[Estimate]) -> Floats:
-    """Return values and limits, (3, m); NaN for none."""
-    rows = [[nan if end is None else end for end in (one.value, one.low, one.high)]
-            for one in estimates]  # fmt: skip
-    return np.array(rows).reshape(-1, 3).T
-
-
-def _estimate(value: float, low: float, high: float, why: str | None = None) -> Estimate:
-    ends = (_or_none(low), _or_none(high))
-    return Estimate(_or_none(value), *(ends if None not in ends else (None, None)), reason=why)
-
-
-def _or_none(number_: float) -> float | None:
-    return None if isnan(number_) else float(number_)
 
 
 def slices_answer(

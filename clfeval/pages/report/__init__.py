@@ -35,7 +35,7 @@ TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
         *(replace(one, kind="weight?", when=_TWO) for one in CELLS), *OF_SCORES, *HARD,
-        Column("may_be_best", "flag?"),
+        Column("tied", "flag?"),
     ), "", 1),
     replace(MEASURED, when="", least=1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),

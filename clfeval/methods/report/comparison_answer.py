@@ -1,0 +1,195 @@
+"""Sentences about models compared with a reference: ranking, operating point, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
+from clfeval.compare.families import ALL_PAIRS, BEST, POWER
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.report.comparisons import OPERATING_POINT
+from clfeval.methods.report.options import ReportOptions, by_measure
+from clfeval.result import Answer, Row, estimate
+from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
+
+LISTED = 6  # models by name
+FEW_SLICES = 4  # slices by name
+
+
+def comparison_answers(
+    rows: Sequence[Row], lead: str, options: ReportOptions,
+    called: Callable[[str], Iterable[str]], instead: str | None = None,
+) -> Iterator[Answer]:  # fmt: skip
+    """Say what was asked of a reference: of all rows, then of slices."""
+    if options.reference is None:
+        return
+    margin = by_measure(options.margin, called).get(lead)
+    yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead)
+    yield from slice_comparison_answer(rows, lead, options.reference)
+
+
+def why_untested(options: ReportOptions, *, same_rows: bool) -> str:
+    """Say why models are not compared with the best; nothing where a reference was asked for."""
+    if options.reference is not None:
+        return ""
+    why = "the rows of the models may differ" if options.confidence is not None else (
+        "no intervals are computed")  # fmt: skip
+    return "" if same_rows and options.confidence is not None else f"No significance test: {why}."
+
+
+def comparison_answer(
+    rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
+    instead: str | None = None,
+) -> Iterator[Answer]:  # fmt: skip
+    """Say how models compare with the reference by the leading measure, then at the threshold.
+
+    instead: what the leading measure stands for where the reference has labels only.
+    """
+    mine = [row for row in rows if row["metric"] == lead and row["slice"] is None]
+    if not mine:
+        return
+    title = CATALOG[lead].title
+    to = reference_of(str(mine[0]["reference"]), reference)
+    if instead is not None:
+        text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
+        yield Answer("compared-by-labels", f"{text}{CATALOG[instead].title}.", (), lead)
+    if reference == ALL_PAIRS and len(mine) > 1:
+        told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
+        text = f"{told:,} of {many(len(mine), 'pair')} of models differ significantly in {title} "
+        yield Answer("compared", f"{text}(adjusted for all pairs).", (), lead, float(told))
+    elif len(mine) == 1:
+        yield _one_model(mine[0], to, title, margin, level)
+    else:
+        yield _several_models(mine, to, title, margin, chosen=reference == BEST)
+    if reference != ALL_PAIRS or len(mine) == 1:
+        yield from _operating_point(rows, to, level)
+    if instead is not None:
+        yield from _others(rows, "net_benefit", to, level)
+
+
+def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
+    """Say how one model compares with the reference."""
+    d, found, model = estimate(row["difference"]), row["verdict"], quoted(str(row["model"]))
+    size = f"{title} {_size(row, level)}"
+    if found in (BETTER, WORSE):
+        text = f"{model} is significantly {found} than {to}: {size}."
+    elif found == EQUIVALENT and margin is not None:
+        text = f"{model} is equivalent to {to} within {exact(margin)}: {size}."
+    elif found == NOT_WORSE and margin is not None:
+        text = f"{model} is not worse than {to} by {exact(margin)}: {size}."
+    else:
+        text = f"{model} is not significantly different from {to}: {size}."
+        if isinstance(row["detectable"], float):
+            text = f"{text[:-1]}; a difference of {number(row['detectable'])} would be detected "
+            text += f"with power {POWER:g}."
+    return Answer("compared", text, (str(row["model"]),), str(row["metric"]), d.value, d.low,
+                  d.high)  # fmt: skip
+
+
+def _several_models(
+    rows: Sequence[Row], to: str, title: str, margin: float | None, *, chosen: bool
+) -> Answer:
+    """Say which models are better or worse than the reference, and which are not different."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
+    within, said = "" if margin is None else exact(margin), list[str]()
+    for kind, words in (
+        (BETTER, "significantly better"), (WORSE, "significantly worse"),
+        (EQUIVALENT, f"equivalent within {within}"), (NOT_WORSE, f"not worse by {within}"),
+        (UNDECIDED, "not significantly different"),
+    ):  # fmt: skip
+        if names := kinds.get(kind):
+            who = named(names, most=LISTED) if len(names) < len(rows) else "every other model"
+            said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
+    against = f"{to}, the best of these rows" if chosen else to
+    text = f"Compared with {against} by {title}, {'; '.join(said)}."
+    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["metric"]))
+
+
+def _operating_point(rows: Sequence[Row], to: str, level: float) -> Iterator[Answer]:
+    """Say which rates at the threshold in force differ from those of the reference."""
+    mine = [row for row in rows if row["metric"] in OPERATING_POINT and row["slice"] is None]
+    models = list(dict.fromkeys(str(row["model"]) for row in mine))
+    if not mine:
+        return
+    changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
+    if not changed:
+        who = quoted(models[0]) if len(models) == 1 else "no model"
+        text = f"At the thresholds in force {who} is not significantly different from {to} in "
+        if len(models) > 1:
+            text = f"At the thresholds in force {who} is significantly different from {to} in "
+        joined = " and ".join(OPERATING_POINT) if len(models) == 1 else " or ".join(OPERATING_POINT)
+        yield Answer("operating-point", f"{text}{joined}.", (), OPERATING_POINT[0])
+        return
+    changed.sort(key=lambda row: float(str(row["p_adjusted"])))
+    first = changed[0]
+    parts = [
+        f"{quoted(str(row['model']))} has {_way(row)} {CATALOG[str(row['metric'])].title}, "
+        f"by {_size(row, level)}" for row in changed[:2]
+    ]  # fmt: skip
+    if len(changed) > 2:
+        left = dict.fromkeys(str(row["model"]) for row in changed[2:])
+        differ = "differs" if len(left) == 1 else "differ"
+        parts.append(f"{named([*left], most=LISTED)} also {differ}")
+    others = [one for one in OPERATING_POINT if one not in {row["metric"] for row in changed}]
+    text = f"At the thresholds in force, compared with {to}, {listed(parts)}"
+    if len(models) == 1 and others:
+        text += f"; {others[0]} is not significantly different"
+    d = estimate(first["difference"])
+    yield Answer("operating-point", f"{text}.", tuple(dict.fromkeys(str(row["model"]) for row in
+                 changed)), str(first["metric"]), d.value, d.low, d.high)  # fmt: skip
+
+
+def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator[Answer]:
+    """Say which models differ from the reference by one more measure."""
+    mine = [row for row in rows if row["metric"] == metric and row["slice"] is None]
+    told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
+    title = CATALOG[metric].title
+    if mine and not told:
+        yield Answer("also-compared", f"No {title} is significantly different from that of {to}.",
+                     (), metric)  # fmt: skip
+    elif told:
+        parts = [f"{quoted(str(row['model']))} has {_way(row)} {title}, by {_size(row, level)}"
+                 for row in told[:2]]  # fmt: skip
+        text = f"Compared with {to}, {listed(parts)}."
+        yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
+
+
+def _way(row: Row) -> str:
+    return "higher" if (estimate(row["difference"]).value or 0.0) > 0 else "lower"
+
+
+def _size(row: Row, level: float) -> str:
+    """Write a difference as all of its family hold, with the p that inverts that interval."""
+    d = estimate(row["difference_adjusted"] or row["difference"])
+    text = signed(d.value or 0.0, d.low, d.high, level)
+    p = row["p_adjusted"]
+    if not isinstance(p, float):
+        return text
+    return f"{text[:-1]}, {chance(p)})" if text.endswith(")") else f"{text} ({chance(p)})"
+
+
+def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
+    """Say in which slices models are better or worse than the reference."""
+    mine = [row for row in rows if row["metric"] == lead and row["slice"] is not None]
+    if not mine:
+        return
+    to, title = reference_of(str(mine[0]["reference"]), reference), CATALOG[lead].title
+    models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
+    slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
+    told: dict[str, list[str]] = {}
+    for row in mine:
+        name = "" if len(models) == 1 else f"{quoted(str(row['model']))} in "
+        told.setdefault(str(row["verdict"]), []).append(f"{name}{row['slice']}")
+    who = quoted(models[0]) if len(models) == 1 else "no model"
+    where = many(len(slices), "slice") if len(slices) > 1 else named(slices)
+    parts = [f"{kind} in {named(told[kind], most=FEW_SLICES)}" for kind in VERDICTS
+             if kind in told and kind != UNDECIDED]  # fmt: skip
+    text = f"Within {where}, by {title}, {who} is significantly different from {to}."
+    if len(models) == 1 and not parts:
+        text = f"Within {where}, by {title}, {who} is not significantly different from {to}."
+    if parts:
+        verb = f"{who} is " if len(models) == 1 else ""
+        text = f"Within {where}, by {title}, compared with {to}: {verb}{'; '.join(parts)}."
+    yield Answer("within", text, models, lead)
