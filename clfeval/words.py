@@ -130,6 +130,22 @@ def named(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     return listed([quoted(name) for name in names], most=most, word=word)
 
 
+def ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
+    """Say who is not significantly different from the best, and who is significantly worse."""
+    if not tied and not worse:
+        return ""
+    if not worse:
+        who = f"{named(tied)} is" if len(tied) == 1 else "The other models are"
+        return f"{who} not significantly different."
+    others = f"{named(worse)} is" if len(worse) == 1 else "the other models are"
+    if not tied:
+        others = others if len(worse) == 1 else "Every other model is"
+        return f"{others} significantly worse."
+    are = "is" if len(tied) == 1 else "are"
+    text = f"{named(tied, most=most)} {are} not significantly different; {others} significantly"
+    return f"{text} worse."
+
+
 def reference_of(model: str, given: str) -> str:
     """Say what models are compared with; model: with which, given: how that was asked for."""
     if given.endswith(NAMESAKES):

@@ -14,7 +14,7 @@ from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure, spellings
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result, Row
-from clfeval.schema import COMPARISONS, gated
+from clfeval.schema import COMPARISONS, comparisons, gated
 
 LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
 REPORT = "report"
@@ -102,22 +102,23 @@ def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, 
 
     UsageError where the result has no such table, or nothing of this measure in it.
     """
-    table = "slices" if limit.part.startswith("gap") else "extremes"
-    every = [row for row in result.tables.get(table, ()) if "gap" in row]
-    rows = [row for row in every if row["metric"] == metric]
+    every = [(row, "gap") for row in result.tables.get("extremes", ())]
+    if limit.part.startswith("gap"):
+        every = [(row, "difference") for row in comparisons(result, "slice", inside=True)]
+    rows = [(row, name) for row, name in every if row["metric"] == metric]
     if not rows:
         hint = "only a report with --by COLUMN has them"
         if every:
-            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row in every))}"
+            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row, _ in every))}"
             hint += f"; of others with --measure {limit.metric}"
         what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
         raise UsageError.of(what, "unknown-metric", hint=hint)
     wanted = [] if limit.slices is None else named_slices(result, limit)
-    for row in rows:
-        if table == "extremes":
-            yield str(row["model"]), f"{row['largest']} less {row['smallest']}", row["gap"]
-        elif limit.slices is None or row["slice"] in wanted:
-            yield str(row["model"]), str(row["slice"]), row["gap"]
+    for row, name in rows:
+        part = str(row["slice"]) if name == "difference" else (
+            f"{row['largest']} less {row['smallest']}")  # fmt: skip
+        if name == "gap" or limit.slices is None or part in wanted:
+            yield str(row["model"]), part, row[name]
 
 
 def is_number(cell: Cell) -> bool:

@@ -322,6 +322,7 @@ REPORT: Mapping[str, str] = {
     "log_loss": "mean surprise at what happened, in nats; 0 is perfect",
     "calibration_slope": "below 1 probabilities are too extreme, above not enough",
     "calibration_intercept": "beside that slope; 0 at a slope of 1 where they are calibrated",
+    "oe_ratio": "observed / expected positives: above 1 probabilities are too low on average",
     "calibration_in_the_large": "intercept at slope 1; above 0 they are too low on average",
     "net_benefit": "hits a row, less false alarms times threshold / (1 - threshold)",
     "sensitivity": "share of the positives that are called positive",

@@ -20,7 +20,8 @@ NEEDS = {  # of the sets
 HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "mcc", "f1", "kappa",
         "accuracy")  # fmt: skip
 OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
-             "calibration_intercept", "calibration_in_the_large", "net_benefit")  # fmt: skip
+             "calibration_intercept", "calibration_in_the_large", "oe_ratio",
+             "net_benefit")  # fmt: skip
 DEFAULT = (*OF_SCORES, *HARD)
 ORDINAL = "ordinal"
 SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")

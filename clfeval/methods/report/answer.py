@@ -8,7 +8,7 @@ from math import ceil, comb, isfinite
 from clfeval.compare.families import POWER, BestSet, detectable
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Answer, Estimate, Row, estimate, whole
-from clfeval.words import between, exact, interval, many, named, number, quoted
+from clfeval.words import between, exact, interval, many, named, number, quoted, ties
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
@@ -90,18 +90,9 @@ def _best(
     elif tested is None:
         more = untested
     else:
-        ties, order = tested.ties, [str(row["model"]) for row in ranked[len(leaders) :]]
-        worse = [name for name in order if not ties.get(name, True)]
-        tied = [name for name in order if name not in worse]
-        who = named(tied, most=LISTED) if len(tied) < len(order) else "the other models"
-        who = who if len(order) > 1 or worse else named(tied)
-        verb = "is" if len(tied) == 1 else "are"
-        more = f"{who} {verb} not significantly different" if tied else ""
-        if worse:
-            others = "the other models are" if len(worse) > 1 else f"{named(worse)} is"
-            others = others if tied else "every other model is" if len(order) > 1 else others
-            more += f"{'; ' * bool(tied)}{others} significantly worse"
-        more = f"{more[0].upper() if more.startswith(('the ', 'every ')) else more[0]}{more[1:]}."
+        known, order = tested.ties, [str(row["model"]) for row in ranked[len(leaders) :]]
+        worse = [name for name in order if not known.get(name, True)]
+        more = ties([name for name in order if name not in worse], worse)
     text = f"{first} {more}".rstrip()
     return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
 

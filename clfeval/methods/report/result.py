@@ -49,7 +49,8 @@ from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
-from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
+from clfeval.methods.report.slice_answer import judged_models, slice_answer
+from clfeval.methods.report.slices import Key, Rest, Slices, sliced
 from clfeval.methods.report.stated import stated
 from clfeval.result import Answer, Estimate, Result, Row, Rows, estimate, whole
 
@@ -99,7 +100,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
-        tables["baselines"] = _baselines(sample, sliced(asked, lead), of, scored.baselines)
+        tables["baselines"] = _baselines(sample, sliced(asked), of, scored.baselines)
     uncut = {} if counted is None else counted.uncut
     by, instead = lead, None
     if options.reference in counts.models and options.reference not in getattr(
@@ -109,19 +110,31 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     found = compare_models(estimates, held, judged, patterns, _called, options, counted, uncut)
     tested = found.best.get(lead)
     compared_rows = found.tables.get("comparisons", ())
+    firsts, told = _model_rows(sample, judged, [None], tested), list[Answer]()
     if len(sample.slices) > 1:
-        of_slices = sliced(asked, lead)
-        others = outside(sample)
+        of_slices, others = sliced(asked), outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, of_slices, options.certainty))
         sizes = sizes_of(sample, others)
-        tables |= slice_rows(judged, beside, of_slices, sizes, options.confidence, sample.facets)
+        slices = Slices.from_metrics(judged, of_slices, sizes, options.confidence, sample.facets)
+
+        def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Rest]:
+            some = outside(sample, labels, without)
+            rest = dict(of_votes(sample, some, of_slices, options.certainty))
+            return {**rest, **scored.retest(model, labels, without)}
+
+        of_models = judged_models(firsts, lead, options.reference, sample.roles.model)
+        positives = {label: one.shown("positives").max().item()
+                     for label, one in sample.slices.items() if label is not None}  # fmt: skip
+        found_slices, of_slices_rows = slices.tables(beside, of_models, retest, positives)
+        tables |= found_slices
+        told = [*slice_answer(tables["slices"], of_slices_rows, of_models, options.confidence)]
+        compared_rows = [*compared_rows, *of_slices_rows]
         inside = {**labels_inside(sample.patterns, held, lead, options, uncut), **scored.inside}
         enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
         compared_rows = [*compared_rows, *slice_reference_rows(
                 inside, estimates, enough, str(options.reference), level=options.level,
                 seed=options.seed, margins=by_measure(options.margin, _called),
             )]  # fmt: skip
-    firsts = _model_rows(sample, judged, [None], tested)
     models = BySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
     confusion = _confusion_rows(sample)
     first, *more = report_answer(
@@ -132,7 +145,6 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
-    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     cuts: tuple[Answer, ...] = ()
     if options.cuts:
         from clfeval.methods.report.cutting.said import cutting_answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -39,7 +39,7 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import Everybody
-from clfeval.methods.report.slices import Key, Rest, sliced
+from clfeval.methods.report.slices import Key, Rest, Retest, sliced
 from clfeval.result import Row, Rows
 
 Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
@@ -60,7 +60,7 @@ class AllScores:
 
     estimates: models by measure; digests: of the scores; lost: of each model the rows whose
     class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack. unjudged: what no slice is judged by.
+    that slices lack. unjudged: what no slice is judged by; retest: see `slices.Slices.judged`.
     """
 
     measures: Sequence[Row] = ()
@@ -73,6 +73,7 @@ class AllScores:
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
     unjudged: Callable[[], InSlices] = lambda: InSlices()
+    retest: Retest = lambda *_: {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ def scores_of(
 ) -> AllScores:  # fmt: skip
     """Return what scores tell, one model at a time."""
     every = scored_rows(counted.kept)
-    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
+    names, by = [counted.models[i].name for i in every.models], sliced(asked)
     inner = [one for one in compared_inside(held, lead, options) if takes_scores(one)]
 
     def one(j: int) -> _Scored:
@@ -132,7 +133,22 @@ def scores_of(
         each.name: scores_inside(every, sample.patterns, each, moved_in[each.name])
         for each in inner
     }
-    rest = [each for each in asked if each not in by]
+    rest = [each for each in asked if each.name not in {one.name for one in by}]
+
+    def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Rest]:
+        if model not in names:
+            return {}
+        j, parts = names.index(model), {
+            label: np.concatenate([every.slices[one] for one in (label, *without)])
+            for label in labels
+        }  # fmt: skip
+        (whole, place), some = every.ranked(j), replace(every, slices=parts)
+        everybody = Everybody(model, whole, sample.thresholds.get(model))
+        return {
+            key: value for label in labels
+            for here, at in [some.within(whole, place, label)]
+            for key, value in everybody.outside(label, here.frozen(), at, by, options.certainty)
+        }  # fmt: skip
 
     @cache
     def unjudged() -> InSlices:
@@ -152,7 +168,7 @@ def scores_of(
     named = {name: rows if name in CUTS else BySlice(rows, others(name))
              for name, rows in known.items()}  # fmt: skip
     return AllScores(
-        measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged
+        measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
 
 

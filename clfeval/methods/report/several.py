@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from clfeval.compare.families import BestSet
 from clfeval.compare.paired import PairedEstimates
 from clfeval.compare.reference import slice_reference_rows
-from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
@@ -43,9 +44,10 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import class_totals_of
-from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
+from clfeval.methods.report.slice_answer import judged_models, slice_answer
+from clfeval.methods.report.slices import Key, Rest, Size, Slices, as_default, rests, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.result import Answer, Estimate, Result, Row, Warn
 from clfeval.words import plain
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -70,30 +72,44 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     lead = _lead(whole, counted)
     held = compared(asked, lead, options)
     metrics: dict[tuple[str | None, str], list[Row]] = {}
-    by, others, sizes = sliced(asked, lead), list[Row](), dict[str, tuple[Size, Size]]()
+    by, sizes = sliced(asked, several=True), dict[str, tuple[Size, Size]]()
     for label, patterns in every.items():
         if label is not None:
             left = beyond(whole, patterns, "truth", "votes")
             sizes[label] = class_totals_of(whole, patterns, left)
-            others += label_rows(label, left, by, as_default(options.certainty))
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
-    lost = dict[str, float]()
+    lost, scores = dict[str, float](), dict[str, Mapping[str | None, ClassScores]]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
-        scores = counted.class_scores(i)
-        for label, counts in scores.items():
-            found = probability_rows(label, model.name, counts, asked, options.certainty)
-            metrics[label, model.name] += found
-            if label is not None:
-                less = beyond(scores[None], counts, "truth", "p")
-                others += probability_rows(
-                    label, model.name, less, by, as_default(options.certainty)
-                )
-            else:
-                digests.append(f"{model.name}{counts.digest()}")
-                lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
+        mine = counted.class_scores(i)
+        for label, counts in mine.items():
+            metrics[label, model.name] += probability_rows(
+                label, model.name, counts, asked, options.certainty
+            )
+        digests.append(f"{model.name}{mine[None].digest()}")
+        lost[model.name] = clipped_rows(mine[None].truth, mine[None].p, mine[None].n).item()
+        if sizes:
+            scores[model.name] = mine
+
+    def rest_of(
+        models: Collection[str], labels: Iterable[str], without: Sequence[str]
+    ) -> dict[Key, Rest]:
+        """Return the measures of the rows that are in none of a slice and some others."""
+        found, wanted = list[Row](), as_default(options.certainty)
+        for label in labels:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            found += label_rows(label, beyond(whole, part, "truth", "votes"), by, wanted)
+            for name, mine in scores.items():
+                if name in models:
+                    some = reduce(add, [mine[one] for one in (label, *without)])
+                    less = beyond(mine[None], some, "truth", "p")
+                    found += probability_rows(label, name, less, by, wanted)
+        # where clusters are in several slices nobody looks how they go together
+        rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
+        return {key: replace(one, rho=rho) for key, one in rests(found, {})}
+
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -121,11 +137,17 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     tables: dict[str, Sequence[Row]] = {
         "models": models, "metrics": rows, **compared_by.tables, "confusion": confusion,
     }  # fmt: skip
+    told = list[Answer]()
     if sizes:
-        beside = dict(rests(others, {}))
-        if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
-            beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
-        tables |= slice_rows(rows, beside, by, sizes, options.confidence, sample.facets)
+        slices = Slices.from_metrics(rows, by, sizes, options.confidence, sample.facets)
+        judged = judged_models(firsts, lead, options.reference, sample.roles.model)
+        found_slices, of_slices = slices.tables(
+            rest_of(whole.models, sizes, ()), judged,
+            lambda model, labels, without: rest_of([model], labels, without), {},
+        )  # fmt: skip
+        tables |= found_slices
+        told = [*slice_answer(tables["slices"], of_slices, judged, options.confidence)]
+        compared_rows = [*compared_rows, *of_slices]
         inside = {
             one.name: {
                 label: there
@@ -146,7 +168,6 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             class_baselines(whole, by, observed_values(rows), options.seed),
             key=lambda row: [one.name for one in by].index(str(row["metric"])),
         )
-    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={

@@ -23,7 +23,8 @@ OF_SCORES = (
     *of("share", "roc_auc brier", when="?"), *of("estimate", "brier_skill", when="+curves"),
     *of("amount", "log_loss", when="?"), *of("signed", "overconfidence", when=f"{_MANY}?"),
     *of("share", "top_k_accuracy", when=f"{_MANY}?"),
-    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large net_benefit",
+    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
+        "net_benefit",
         when="+curves"),
 )  # fmt: skip
 HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),

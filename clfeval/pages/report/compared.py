@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL
-from clfeval.pages.report.order import ranked
 from clfeval.pages.write import exact, heading
-from clfeval.result import Result, Row
+from clfeval.result import Estimate, Result, Row, estimate
 from clfeval.schema import Column, Shown, Source, Table, comparisons, of
-from clfeval.words import NAMESAKES, many, quoted, reference_of
+from clfeval.words import NAMESAKES, many, number, quoted, reference_of
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -40,8 +40,10 @@ TABLES = (
         *of("text", "method"),
     ), "run?"),
     Table("slices", (
-        *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
-        Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
+        *of("text", "slice"), MODEL, *of("weight", "rows"), Column("positives", "weight", when="?"),
+        *of("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+            when="?"),
+        Column("q", "p?"), Column("worse", "text*"),
     )),
     Table("extremes", (
         *METRIC, MODEL, *of("text", "largest smallest"), *of("estimate", "gap"),
@@ -89,9 +91,8 @@ MEANINGS: Mapping[str, str] = {
     "largest": "the slice with the largest value of those judged",
     "smallest": "the slice with the smallest",
     "extremes.slices": "how many slices were judged",
-    "slices.p": "chance of a gap as large, were there none",
-    "q": "the same by Benjamini and Hochberg: for all judged slices of one model and measure",
-    "slices.shown": "judged: 30 rows and 5 of each class, in the slice and outside",
+    "q": "the least p of a slice, adjusted by Benjamini and Hochberg over slices and measures",
+    "worse": "the measures by which the slice is significantly worse than the other rows",
     "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the "
     "slice and outside",
     "predictive equality": "the gap of `specificity`, or of `fpr`, is 0: negatives are called "
@@ -113,6 +114,9 @@ MEANINGS: Mapping[str, str] = {
     "changes.row": "its row in the file; the header is row 1",
     "file": "the file it stands in",
 }
+SLICE_HEADS = {
+    "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
+}  # fmt: skip
 SHORT: Mapping[str, Source] = {
     "difference": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
 }  # fmt: skip
@@ -203,25 +207,29 @@ def _asked(result: Result) -> Iterator[Shown]:
 
 
 def shown_slices(result: Result) -> Iterator[Shown]:
-    """Yield how the best model's slices differ from the other rows by the measure that leads."""
+    """Yield the slices of the leader, those that are significantly worse first and marked."""
     every = result.tables.get("slices", ())
     if not every:
         return
-    lead = str(every[0]["metric"])
-    best = str(ranked(result.whole("models"), lead)[0]["model"])
+    best = str(every[0]["model"])
     mine = [row for row in every if row["model"] == best]
-    every_one = [row for row in mine if row["metric"] == lead]
-    rows = [row for row in every_one if row["shown"]] or every_one
-    few = sum(not row["shown"] for row in every_one)
-    note = "gap: less the value outside the slice; q: by Benjamini and Hochberg, of all slices"
+    rows = [row for row in mine if row["q"] is not None] or list(mine)
+    few = sum(row["q"] is None for row in mine)
+    note = (
+        "▼ significantly worse than the other rows; q: by Benjamini and Hochberg over slices and "
+    )
+    note += "measures"
     if few:
-        note += f"; {many(few, 'slice')} too small to judge"
-        note += ": -f csv --table slices" * (few < len(every_one))
-    columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", heading(lead): "value", "gap": "gap", "q": "q",
+        note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
+    columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
+    if "positives" in rows[0]:
+        columns["positives"] = "positives"
+    columns |= {
+        SLICE_HEADS.get(name, heading(name)): partial(_marked, name=name)
+        for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
-                rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
+    yield Shown("slices", f"Slices of {quoted(best)}", {**columns, "q": "q"}, rows, FEW, note,
+                rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
     if inside := comparisons(result, "reference", inside=True):
         to = reference_of(str(inside[0]["reference"]), str(result.parameters["reference"]))
         of = {str(row["metric"]) for row in inside}
@@ -231,11 +239,21 @@ def shown_slices(result: Result) -> Iterator[Shown]:
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
                     "intervals: each by itself; p: adjusted by Benjamini and Hochberg",
                     rank="asked", lead="difference", whole=True, name="within")  # fmt: skip
-    yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
-                "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
+    gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
+    yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
+                {"measure": "metric", "slice": "slice", "there": "new", "elsewhere": "old",
+                 "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
+                gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
         yield Shown("extremes", "Slices: the largest value less the smallest",
                     "metric model largest smallest gap slices")  # fmt: skip
+
+
+def _marked(row: Row, *, name: str) -> str:
+    """Write a measure of a slice, marked where it is significantly worse."""
+    value, worse = estimate(row[name]).value, row["worse"]
+    mark = "▼" if isinstance(worse, list) and name in worse else " "
+    return "" if value is None else f"{number(value)}{mark}"
 
 
 def shown_best(result: Result) -> Iterator[Shown]:
