@@ -127,7 +127,6 @@ def _operating_point(
     models = list(dict.fromkeys(str(row["model"]) for row in mine))
     if not mine:
         return
-    )
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:
         who, not_, word = "no model", "", " or "
@@ -210,10 +209,10 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     where = many(len(slices), "slice") if len(slices) > 1 else named(slices)
     parts = [f"{kind} in {named(told[kind], most=FEW_SLICES)}" for kind in VERDICTS
              if kind in told and kind != UNDECIDED]  # fmt: skip
-    text = f"Within {at.where}, by {title}, {who} is significantly different from {to}."
+    text = f"Within {where}, by {title}, {who} is significantly different from {to}."
     if len(models) == 1 and not parts:
-        text = f"Within {at.where}, by {title}, {who} is not significantly different from {to}."
+        text = f"Within {where}, by {title}, {who} is not significantly different from {to}."
     if parts:
         verb = f"{who} is " if len(models) == 1 else ""
-        text = f"Within {at.where}, by {title}, compared with {to}: {verb}{'; '.join(parts)}."
+        text = f"Within {where}, by {title}, compared with {to}: {verb}{'; '.join(parts)}."
     yield Answer("within", text, models, lead)
