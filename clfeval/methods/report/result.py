@@ -157,7 +157,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
             tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
         )
     answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
-              *cuts, *told, first, *more)  # fmt: skip
+              *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
     return Result(
