@@ -142,7 +142,8 @@ class PairedEstimates:
         assert self.known.covariance is not None
         still = np.diag(self.known.covariance) == 0
         apart = self.values[first] != self.values[second]
-        return still[first] & still[second] & apart & (self.known.df[first, second] > 0)
+        both = still[first] & still[second] & apart
+        return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(
         self, first: Ints, second: Ints, least: Floats, most: Floats, level: float

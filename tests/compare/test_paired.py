@@ -91,7 +91,7 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
 
 
 def test_rows_that_repeat_are_kinds_and_weights_have_no_scale() -> None:
-    f, w, owners = drawn()
+    f, w, _ = drawn()
     long = np.repeat(f, w, axis=1)
     every, kinds = errors_of_rows([*long], None, None), errors_of_kinds(f, w, None)
     assert kinds.errors == pytest.approx(every.errors, rel=1e-9)
