@@ -7,7 +7,7 @@ A module of this package has `cells() -> list[Cell]`. A cell draws tables of one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +20,6 @@ from clfeval.result import Result
 from tests.benchmarks.coverage import Line
 
 SEED = 28
-NEVER, ALWAYS = 0.0, 1.0
 
 
 class Event(NamedTuple):
@@ -38,7 +37,7 @@ class Promise(NamedTuple):
     slack: float = 2.0
 
 
-Judged = tuple[Mapping[str, Event], Result | None]
+Judged = tuple[Mapping[str, Event], Sequence[Result]]
 Judge = Callable[[np.random.Generator, int, Path], Judged]
 
 
@@ -47,7 +46,8 @@ class Cell:
     """Tables of one kind: how many there are to be, and the judge of one.
 
     judge: takes a generator, the number of the table and a folder for files; returns events by
-    name. An event that does not apply to a table is left out. promises: by the name of the event.
+    name, and the reports. An event that does not apply to a table is left out. promises: by the
+    name of the event.
     """
 
     name: str
@@ -72,7 +72,7 @@ def run(cell: Cell, tables: int, seed: int, folder: Path, examples: int = 0) -> 
     start = perf_counter()
     for i in range(tables):
         rng = np.random.default_rng([seed, crc32(cell.name.encode()), i])
-        events, result = cell.judge(rng, i, folder)
+        events, results = cell.judge(rng, i, folder)
         for name, event in events.items():
             happened[name] = happened.get(name, 0) + event.happened
             said[name] = said.get(name, 0) + event.said
@@ -80,17 +80,15 @@ def run(cell: Cell, tables: int, seed: int, folder: Path, examples: int = 0) -> 
             promise = cell.promises.get(name, Promise())
             broken = event.happened if promise.most is not None else not event.happened
             if name in cell.promises and broken and len(shown) < examples:
-                shown.append((i, name, _texts(result)))
+                shown.append((i, name, _texts(results)))
     seconds = (perf_counter() - start) / max(1, tables)
     lines = [
         Line(name, cell.name, n, happened[name] / n, *cell.promises.get(name, Promise())[:2],
              width=said[name] / n, slack=cell.promises.get(name, Promise()).slack)
-        for name, n in of.items()
+        for name, n in sorted(of.items(), key=lambda one: one[0].endswith(" rows"))
     ]  # fmt: skip
     return Outcome(lines, seconds, shown)
 
 
-def _texts(result: Result | None) -> str:
-    if result is None:
-        return "(refused)"
-    return "\n".join(f"    {one.code}: {one.text}" for one in result.answer)
+def _texts(results: Sequence[Result]) -> str:
+    return "\n".join(f"    {one.code}: {one.text}" for each in results for one in each.answer)

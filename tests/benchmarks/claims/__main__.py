@@ -25,8 +25,8 @@ def main() -> int:
     parser.add_argument("--only", metavar="CELL,CELL", help="cells that begin so; * for anything")
     parser.add_argument("--tables", type=int, metavar="N", help="of each cell; default the issue's")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default {SEED}")
-    parser.add_argument("--examples", type=int, default=0, metavar="N",
-                        help="print what so many tables of a cell say that break a promise")  # fmt: skip
+    help_ = "also print the answers of so many tables of a cell that break a promise"
+    parser.add_argument("--examples", type=int, default=0, metavar="N", help=help_)
     parser.add_argument("--list", action="store_true", help="print the cells and no more")
     asked = parser.parse_args()
     wanted = asked.only.split(",") if asked.only else [""]

@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from clfeval.result import Answer, Result, estimate
+from clfeval.result import Answer, Cell, Result, estimate
 
 ALPHA = 0.05
+OTHER_SIDES = ("slice", "run", "baseline", "label")  # of `against`, which are not models
 RANKING, OPERATING, CALIBRATION = ("compared", "best"), ("operating-point",), ("probabilities",)
 SLICES, BASELINE, BASELINE_ROWS = ("slices",), ("baseline",), ("baseline-rows",)
 
@@ -37,8 +38,6 @@ TITLES = {
     "mean_score": r"\bmean (?:predicted )?(?:score|risk|probability)\b",
 }
 _CLAUSES = re.compile(r";|\. (?=[A-Za-z])|, but |, while |, whereas ")
-# of a ranking also where a new subject begins
-_SUBJECTS = re.compile(r", and (?=[^,;]* (?:is|are|has|have|can|cannot|may)\b)")
 _ASIDE = re.compile(r"not adjusted[^);.,]*|not corrected[^);.,]*|no interval[^);.,]*")
 _NOT = re.compile(
     r"\b(?:no|not|none|nothing|neither|nor|cannot|unaffected|unchanged|undecided|undefined)\b"
@@ -56,26 +55,25 @@ _SLICE = re.compile(r"\b(?P<column>\w+)=(?P<label>\w+)")
 _SIGNED = r"([-+\u2212]?\d*\.?\d+)%?"
 _INTERVAL = re.compile(rf"(?:CI|interval):? {_SIGNED} to {_SIGNED}|\[{_SIGNED}, {_SIGNED}\]")
 _WRONG = re.compile(
-    r"\bmiscalibrated\b|\bcannot be taken\b|\btoo (?:high|low|extreme|sure)\b|\bnot extreme enough\b"
-    r"|\bthe wrong way round\b|\bbut not what came\b|\brecalibrate\b|\bnot sure enough\b"
+    r"\bmiscalibrated\b|\bcannot be taken\b|\btoo (?:high|low|extreme|sure)\b"
+    r"|\bnot (?:extreme|sure) enough\b|\bthe wrong way round\b|\bbut not what came\b"
+    r"|\b(?:over|under)estimat|\brecalibrate\b"
 )
 _NOT_WRONG = re.compile(
     r"\b(?:no|not|nothing|none)\b[^;]*\b(?:miscalibrat|against)|\bcannot tell\b|\bwell calibrated\b"
+    r"|\bNo slope\b"
 )
-_TIED = re.compile(
-    r"\b(?:not|no(?: other)? model|none|neither)\b[^;]*"
+# of two models, or of one and the leader or reference
+_VERB = re.compile(
+    r"(?P<none>\bno other model may be the best\b)"
+    r"|(?P<tied>\b(?:not|no(?: other)? model|none|neither)\b[^;,]*?"
     r"(?:\bsignificantly (?:different|better|worse)|\bdiffers? significantly)"
-    r"|\b(?:cannot|can) be told from\b|\bmay be the best as well\b|\bnot worse\b"
-    r"|\bequivalent\b|\btied\b|\bNo model has a (?:larger|higher)\b",
+    r"|\b(?:cannot|can) be told from\b|\bmay be the best as well\b|\bnot worse\b|\bequivalent\b"
+    r"|\btied\b|\bNo model has a (?:larger|higher)\b)"
+    r"|(?P<worse>\bsignificantly (?:worse|lower|smaller|less)\b|\b(?:is|are) worse\b)"
+    r"|(?P<better>\bsignificantly (?:better|higher|larger|more)\b|\b(?:is|are) better\b)",
     re.IGNORECASE,
 )
-_WORSE = re.compile(
-    r"\bsignificantly (?:worse|lower|smaller|less)\b|\b(?:is|are) worse\b|\bsurely is not\b"
-)
-_BETTER = re.compile(
-    r"\bsignificantly (?:better|higher|larger|more)\b|\b(?:is|are) (?:surely )?better\b"
-)
-_NO_OTHER = re.compile(r"\bno other model may be the best\b")
 _EVERYONE = re.compile(
     r"\b(?:every|each|any|all|the|\d+) (?:of the )?(?:[\d,]+ )?others?\b|\bno (?:other )?model\b"
     r"|\bnone\b|\bthe rest\b|\ball (?:[\d,]+ )?models\b|\bneither\b",
@@ -113,7 +111,7 @@ def measures(text: str) -> set[str]:
     """Return the ids of the measures that a text names."""
     found = set()
     for name in ("average_precision", "balanced_accuracy", *TITLES):
-        text, count = re.subn(TITLES[name], " ", text)
+        text, count = re.subn(TITLES[name], " ", text, flags=re.IGNORECASE)
         if count:
             found.add(name)
     return found
@@ -200,43 +198,42 @@ def ranking(result: Result, models: Sequence[str], reference: str | None) -> lis
     """Return what sentences say of the models by the measure that leads."""
     found: list[Relation] = []
     best = next((one for one in result.answer if one.code == "best"), None)
-    leader = best.models[0] if best is not None and best.models else None
+    leaders = best.models if best is not None else ()
     for answer in sentences(result, RANKING):
-        base = reference if answer.code == "compared" and reference else leader
-        if base is not None:
-            found += _relations(answer.text, models, base)
+        bases = (reference,) if answer.code == "compared" and reference else leaders
+        if bases:
+            found += _relations(answer.text, models, bases)
     return found
 
 
-def _relations(text: str, models: Sequence[str], base: str) -> Iterator[Relation]:
+def _relations(text: str, models: Sequence[str], bases: Sequence[str]) -> Iterator[Relation]:
+    """Yield what a text says of models beside others that it names, or the first of `bases`."""
     names = re.compile(r"\b(?:" + "|".join(map(re.escape, models)) + r")\b")
-    told = {base}
-    for clause in (part for one in _CLAUSES.split(text) for part in _SUBJECTS.split(one)):
-        verb, way = _verb(clause)
-        if verb is None:
+    told = {*bases}
+    for clause in _CLAUSES.split(text):
+        verbs = [*_VERB.finditer(clause)]
+        ends = [0, *(one.end() for one in verbs)]
+        if not verbs:
             told |= {*names.findall(clause)}
-            continue
-        before, after = clause[: verb.start()], re.split(r"[:(]", clause[verb.end() :])[0]
-        than = _THAN.search(verb[0] + after)
-        objects = names.findall((verb[0] + after)[than.end() :]) if than else []
-        subjects = names.findall(before) + ([] if than else names.findall(after))
-        if not subjects and _EVERYONE.search(clause):
-            subjects = [one for one in models if one not in told and one not in objects]
-        told |= {*subjects}
-        for one in dict.fromkeys(subjects):
-            for other in dict.fromkeys(objects or [base]):
-                if one != other:
-                    pair = (other, one) if way == "better" else (one, other)
-                    yield Relation(*pair, way != "tied", "sentence")
-
-
-def _verb(clause: str) -> tuple[re.Match[str] | None, str]:
-    for pattern, way in (
-        (_NO_OTHER, "no other"), (_TIED, "tied"), (_WORSE, "worse"), (_BETTER, "better"),
-    ):  # fmt: skip
-        if found := pattern.search(clause):
-            return found, way
-    return None, ""
+        for i, verb in enumerate(verbs):
+            last = i == len(verbs) - 1
+            before = clause[ends[i] : verb.start()]
+            after = clause[verb.end() :] if last else clause[verb.end() : verbs[i + 1].start()]
+            after = verb[0] + re.split(r"[:(]", after)[0]
+            than = _THAN.search(after)
+            objects = names.findall(after[than.end() :]) if than else []
+            objects = objects if last else objects[:1]  # what follows is the next verb's subject
+            subjects = names.findall(before)
+            if not subjects and _EVERYONE.search(before + after):
+                subjects = [one for one in models if one not in told and one not in objects]
+            elif not subjects and not than:
+                subjects = names.findall(after)
+            told |= {*subjects}
+            for one in dict.fromkeys(subjects):
+                for other in dict.fromkeys(objects or bases[:1]):
+                    if one != other:
+                        pair = (other, one) if verb["better"] else (one, other)
+                        yield Relation(*pair, verb["tied"] is None, "sentence")
 
 
 def tied_set(result: Result, lead: str) -> dict[str, bool]:
@@ -300,16 +297,16 @@ def pairs(result: Result) -> list[Pair]:
             None if row["verdict"] is None else str(row["verdict"]),
         )
         for row in result.tables.get("comparisons", ())
-        if row.get("slice") is None and row.get("against") in (None, "reference")
+        if row.get("slice") is None and row.get("against") not in OTHER_SIDES
     ]  # fmt: skip
 
 
-def _number(cell: object) -> float | None:
+def _number(cell: Cell) -> float | None:
     return float(cell) if isinstance(cell, (int, float)) else None
 
 
-def _excludes(cell: object) -> bool | None:
-    one = estimate(cell)  # type: ignore[arg-type]
+def _excludes(cell: Cell) -> bool | None:
+    one = estimate(cell)
     if one.low is None or one.high is None:
         return None
     return not one.low <= 0 <= one.high
