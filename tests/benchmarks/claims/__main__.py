@@ -40,7 +40,8 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         for cell in chosen:
             found = run(cell, asked.tables or cell.tables, asked.seed, Path(folder), asked.examples)
-            print(f"{cell.name}: {found.seconds:.2f} s a table")
+            used = f"{found.processor:.2f} s of processor time"
+            print(f"{cell.name}: {found.seconds:.2f} s a table, {used}")
             for number, event, text in found.examples:
                 print(f"  table {number}, {event}:\n{text}")
             print(f"{table(found.lines, HEADER)}\n", flush=True)

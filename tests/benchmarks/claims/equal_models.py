@@ -73,10 +73,7 @@ def judge(
     frame = as_form(equal(rng, n, models).frame(names), names, form)
     first = names[0] if reference else None
     try:
-        result = report_of(
-            frame, reference=first,
-            kind="label" if form == "labels" else "score",
-        )  # fmt: skip
+        result = report_of(frame, reference=first, kind="label" if form == "labels" else "score")
     except ClfevalError as error:
         return {f"refused: {error}": Event(True)}, ()
     return judged(result, names, first, n, form), (result,)
@@ -108,8 +105,8 @@ def judged(
     found = {
         CONTRADICTING: Event(bool(both), there),
         "two sentences contradict each other": Event(bool(contradictions(said)), there),
-        PAIRS: Event(not all(one.agrees for one in leading), bool(leading)),
-        f"{PAIRS}, any measure": Event(not all(one.agrees for one in compared), bool(compared)),
+        PAIRS: _disagree(leading),
+        f"{PAIRS}, any measure": _disagree(compared),
         WORSE: Event(worse, there),
         "by a sentence": Event(by_sentence, there),
         "by the tied set": Event(by_set, bool(tied)),
@@ -117,13 +114,21 @@ def judged(
         "no relation read": Event(not said, there),
     }
     if reference:
-        event = Event(bool(claimed(result, OPERATING)), bool(sentences(result, OPERATING)))
-        found["operating point false"] = event
+        differing, there = claimed(result, OPERATING), bool(sentences(result, OPERATING))
+        found["operating point false"] = Event(bool(differing), there)
+        told = {one.metric for one in compared if one.told} & {"sensitivity", "specificity"}
+        found["operating point is not as its table"] = Event(there and differing != told, there)
     found[f"{WORSE}, {n} rows"] = Event(worse, there)
     if form == "scores":  # tenths are not quite calibrated
         event = Event(miscalibrated(result), bool(sentences(result, CALIBRATION)))
         found |= {"calibration false": event, f"calibration false, {n} rows": event}
     return found
+
+
+def _disagree(compared: Sequence[Pair]) -> Event:
+    """Tell whether any pair's numbers disagree; said: the interval of all pairs is in the table."""
+    said = any(one.joint is not None for one in compared)
+    return Event(not all(one.agrees for one in compared), said)
 
 
 def contradictions(relations: Sequence[Relation]) -> list[tuple[Relation, Relation]]:
