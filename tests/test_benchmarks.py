@@ -106,11 +106,15 @@ def test_claims_are_read_with_their_measures(
      ""),
     ("m1 is not significantly different from m2: ROC AUC 0.06 higher (95% CI -0.01 to 0.13).", "",
      "m1=m2"),
+    ("Compared with m0, by ROC AUC: m1 is significantly worse; no other model is significantly "
+     "different.", "m1<m0", "m2=m0 m3=m0 m4=m0"),
 ])  # fmt: skip
 def test_relations_of_models_are_read(text: str, worse: str, tied: str) -> None:
-    found = ranking(saying("best", text), MODELS, None)
-    assert {f"{one.first}<{one.second}" for one in found if one.worse} == {*worse.split()}
-    assert {f"{one.first}={one.second}" for one in found if not one.worse} == {*tied.split()}
+    """The same of a sentence on the leader and of one on the reference."""
+    for code in ("best", "compared"):
+        found = ranking(saying(code, text), MODELS, "m0")
+        assert {f"{one.first}<{one.second}" for one in found if one.worse} == {*worse.split()}
+        assert {f"{one.first}={one.second}" for one in found if not one.worse} == {*tied.split()}
 
 
 @pytest.mark.parametrize(("text", "wrong"), [

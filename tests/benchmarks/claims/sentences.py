@@ -223,7 +223,7 @@ def _relations(text: str, models: Sequence[str], bases: Sequence[str]) -> Iterat
             than = _THAN.search(after)
             objects = names.findall(after[than.end() :]) if than else []
             objects = objects if last else objects[:1]  # what follows is the next verb's subject
-            subjects = names.findall(before)
+            subjects = [one for one in names.findall(before) if objects or one != bases[0]]
             if not subjects and _EVERYONE.search(before + after):
                 subjects = [one for one in models if one not in told and one not in objects]
             elif not subjects and not than:
