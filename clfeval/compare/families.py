@@ -19,6 +19,12 @@ from clfeval.words import NAMESAKES
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
+# the measures of the first screen of a report, by which models are compared with a reference
+ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
+             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
+CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
+# changes since a baseline are tested by these together
+CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
 _LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn

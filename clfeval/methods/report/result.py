@@ -29,7 +29,7 @@ from clfeval.methods.measured.metrics import (
     in_order,
     unscored_rows,
 )
-from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
@@ -56,7 +56,7 @@ from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Slices, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Answer, Estimate, Result, Row, Rows, estimate, whole
+from clfeval.result import Answer, Estimate, Result, Row, Rows, at_most, estimate, whole
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
