@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.families import ALL_PAIRS, BEST, POWER
@@ -13,18 +14,29 @@ from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
 
 LISTED = 6  # models by name
+FEW_CHANGES = 3  # of them, with their values
 FEW_SLICES = 4  # slices by name
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Where models are compared, and how many rows each class has; None where they differ."""
+
+    where: str = "At the thresholds in force"
+    positives: float | None = None
+    negatives: float | None = None
 
 
 def comparison_answers(
     rows: Sequence[Row], lead: str, options: ReportOptions,
     called: Callable[[str], Iterable[str]], instead: str | None = None,
+    at: OperatingPoint = OperatingPoint(),
 ) -> Iterator[Answer]:  # fmt: skip
     """Say what was asked of a reference: of all rows, then of slices."""
     if options.reference is None:
         return
     margin = by_measure(options.margin, called).get(lead)
-    yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead)
+    yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead, at)
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
@@ -39,7 +51,7 @@ def why_untested(options: ReportOptions, *, same_rows: bool) -> str:
 
 def comparison_answer(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
-    instead: str | None = None,
+    instead: str | None = None, at: OperatingPoint = OperatingPoint(),
 ) -> Iterator[Answer]:  # fmt: skip
     """Say how models compare with the reference by the leading measure, then at the threshold.
 
@@ -62,7 +74,7 @@ def comparison_answer(
     else:
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
     if reference != ALL_PAIRS or len(mine) == 1:
-        yield from _operating_point(rows, to, level)
+        yield from _operating_point(rows, to, level, at)
     if instead is not None:
         yield from _others(rows, "net_benefit", to, level)
 
@@ -107,7 +119,9 @@ def _several_models(
     return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["metric"]))
 
 
-def _operating_point(rows: Sequence[Row], to: str, level: float) -> Iterator[Answer]:
+def _operating_point(
+    rows: Sequence[Row], to: str, level: float, at: OperatingPoint
+) -> Iterator[Answer]:
     """Say which rates at the threshold in force differ from those of the reference."""
     mine = [row for row in rows if row["metric"] in OPERATING_POINT and row["slice"] is None]
     models = list(dict.fromkeys(str(row["model"]) for row in mine))
@@ -115,45 +129,57 @@ def _operating_point(rows: Sequence[Row], to: str, level: float) -> Iterator[Ans
         return
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:
-        who = quoted(models[0]) if len(models) == 1 else "no model"
-        text = f"At the thresholds in force {who} is not significantly different from {to} in "
-        if len(models) > 1:
-            text = f"At the thresholds in force {who} is significantly different from {to} in "
-        joined = " and ".join(OPERATING_POINT) if len(models) == 1 else " or ".join(OPERATING_POINT)
-        yield Answer("operating-point", f"{text}{joined}.", (), OPERATING_POINT[0])
+        who, not_, word = "no model", "", " or "
+        if len(models) == 1:
+            who, not_, word = quoted(models[0]), "not ", " and "
+        text = f"{at.where} {who} is {not_}significantly different from {to} in "
+        text += f"{word.join(OPERATING_POINT)}."
+        yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
-    first = changed[0]
-    parts = [
-        f"{quoted(str(row['model']))} has {_way(row)} {CATALOG[str(row['metric'])].title}, "
-        f"by {_size(row, level)}" for row in changed[:2]
-    ]  # fmt: skip
-    if len(changed) > 2:
-        left = dict.fromkeys(str(row["model"]) for row in changed[2:])
-        differ = "differs" if len(left) == 1 else "differ"
-        parts.append(f"{named([*left], most=LISTED)} also {differ}")
-    others = [one for one in OPERATING_POINT if one not in {row["metric"] for row in changed}]
-    text = f"At the thresholds in force, compared with {to}, {listed(parts)}"
-    if len(models) == 1 and others:
-        text += f"; {others[0]} is not significantly different"
-    d = estimate(first["difference"])
-    yield Answer("operating-point", f"{text}.", tuple(dict.fromkeys(str(row["model"]) for row in
-                 changed)), str(first["metric"]), d.value, d.low, d.high)  # fmt: skip
+    if len(models) == 1:
+        parts = [_detects(row, level, at) for row in changed]
+        text = f"{at.where} {quoted(models[0])} {' and '.join(parts)} than {to}"
+        others = [one for one in OPERATING_POINT if one not in {row["metric"] for row in changed}]
+        text += f"; {others[0]} is not significantly different" if others else ""
+    else:
+        text = f"{at.where}, compared with {to}, {_listed(changed, level)}"
+    d = estimate(changed[0]["difference"])
+    names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
+    yield Answer("operating-point", f"{text}.", names, str(changed[0]["metric"]), d.value, d.low,
+                 d.high)  # fmt: skip
+
+
+def _detects(row: Row, level: float, at: OperatingPoint) -> str:
+    """Say how many more positives a model detects, or how many fewer negatives it flags."""
+    d, positive = estimate(row["difference"]).value or 0.0, row["metric"] == OPERATING_POINT[0]
+    rows = at.positives if positive else at.negatives
+    kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
+    more = "more" if (d > 0) == positive else "fewer"
+    size = f"({row['metric']} {_size(row, level)})"
+    if rows is None:
+        return f"{verb} {more} {kind} {size}"
+    return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
 
 
 def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator[Answer]:
     """Say which models differ from the reference by one more measure."""
     mine = [row for row in rows if row["metric"] == metric and row["slice"] is None]
     told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
-    title = CATALOG[metric].title
-    if mine and not told:
-        yield Answer("also-compared", f"No {title} is significantly different from that of {to}.",
-                     (), metric)  # fmt: skip
-    elif told:
-        parts = [f"{quoted(str(row['model']))} has {_way(row)} {title}, by {_size(row, level)}"
-                 for row in told[:2]]  # fmt: skip
-        text = f"Compared with {to}, {listed(parts)}."
+    text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
+    if told:
+        text = f"Compared with {to}, {_listed(told, level)}."
+    if mine:
         yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
+
+
+def _listed(rows: Sequence[Row], level: float) -> str:
+    """List which models have higher or lower values of measures."""
+    parts = [
+        f"{quoted(str(row['model']))} has {_way(row)} {CATALOG[str(row['metric'])].title} "
+        f"({_size(row, level)})" for row in rows
+    ]  # fmt: skip
+    return listed(parts, most=FEW_CHANGES)
 
 
 def _way(row: Row) -> str:
@@ -162,12 +188,9 @@ def _way(row: Row) -> str:
 
 def _size(row: Row, level: float) -> str:
     """Write a difference as all of its family hold, with the p that inverts that interval."""
-    d = estimate(row["difference_adjusted"] or row["difference"])
-    text = signed(d.value or 0.0, d.low, d.high, level)
-    p = row["p_adjusted"]
-    if not isinstance(p, float):
-        return text
-    return f"{text[:-1]}, {chance(p)})" if text.endswith(")") else f"{text} ({chance(p)})"
+    d, p = estimate(row["difference_adjusted"]), row["p_adjusted"]
+    text = signed(d.value or 0.0, d.low, d.high, level).replace(" (", ", ").rstrip(")")
+    return f"{text}, {chance(p)}" if isinstance(p, float) else text
 
 
 def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:

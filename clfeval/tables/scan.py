@@ -6,6 +6,7 @@ import glob
 import io
 import json
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from clfeval.tables.source import SourceFile
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
 # `folded` is text in small letters, without spaces around it. `False/True` and the like are bits,
-# however they are written, as the two texts.
+# however they are written, as the two texts; `bins (1.0, 2.0)` are numbers cut there.
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
@@ -106,6 +107,15 @@ def scan(
         return frame.with_columns(
             in_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
             for name, pair in bits.items()
+        )
+    if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
+        from clfeval.tables.bins import in_bins
+
+        texts = dict.fromkeys(bins, "text")
+        frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
+        return frame.with_columns(
+            in_bins(nw.col(name), literal_eval(one.removeprefix("bins "))).alias(name)
+            for name, one in bins.items()
         )
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)

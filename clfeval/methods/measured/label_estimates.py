@@ -45,6 +45,8 @@ def label_estimates(
     some = [
         i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
     ]
+    if not some:
+        return None
     row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # what one weighs
     table = _tables(patterns)
     cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]

@@ -14,7 +14,11 @@ from clfeval.counts.patterns import CELLS
 from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import Stakes
-from clfeval.methods.comparison_answer import comparison_answers, why_untested
+from clfeval.methods.comparison_answer import (
+    OperatingPoint,
+    comparison_answers,
+    why_untested,
+)
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
@@ -152,8 +156,8 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         cuts = cutting_answer(
             tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
         )
-    answer = (*comparison_answers(compared_rows, by, options, _called, instead), *cuts, first,
-              *told, *more)  # fmt: skip
+    answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
+              *cuts, *told, first, *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
     return Result(
@@ -206,6 +210,15 @@ def _by_labels(sample: Sample, held: Sequence[Asked]) -> dict[str, PairedEstimat
             if estimates is not None:
                 found[one.name] = estimates
     return found
+
+
+def _point(sample: Sample) -> OperatingPoint:
+    """Return the threshold in force of all models, and the class totals."""
+    totals, cuts = class_totals(sample), {*sample.thresholds.values()} - {None}
+    where = "At the thresholds in force" if cuts else "By their labels"
+    if len(cuts) == 1:
+        where = f"At threshold {next(iter(cuts)):g}"
+    return OperatingPoint(where, totals["positives"], totals["negatives"])
 
 
 def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:

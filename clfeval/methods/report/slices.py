@@ -205,7 +205,8 @@ class Slices:
                       and one not in named]  # fmt: skip
             if retest is None or not others:
                 continue
-            changes |= self.changes(model, retest(model, others, without))
+            fresh = self.changes(model, retest(model, others, without))
+            changes |= {key: one for key, one in fresh.items() if one.difference.value is not None}
         for mine in named.values():
             changes |= mine
         return changes
@@ -238,7 +239,8 @@ class Slices:
     def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
         """Return what a slice has by each measure, the least q, and by which it is worse."""
         level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
-        usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)]
+        usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
+                 and any((name, one.name) in self.values for name in self.models)]  # fmt: skip
         worse = [name for name, one in mine.items() if one.verdict(name, level) == WORSE]
         found = {"positives": positives[label]} if label in positives else {}
         return {
