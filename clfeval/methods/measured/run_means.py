@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.compare.change import BETTER, WORSE, Change, bounded, comparison_row, known, limits_p
 from clfeval.compare.families import ALL_PAIRS, joint_maximum, pairs_of
 from clfeval.counts.count import Sample
-from clfeval.inference.resampling import corrected_t, stream
+from clfeval.inference.resampling import stream
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Answer, Estimate, Row, Warn, estimate
@@ -107,10 +107,11 @@ def mean_of(
     sd = float(values.std(ddof=1)) if j > 1 else nan
     if j < 2 or runs.kind is None or level is None:
         return mean, sd, nan, nan, NONE
+    t = float(student_quantile(j - 1, level=level))
     if runs.kind == FOLDS and np.ptp(values):
-        found = corrected_t(values, runs.train, level=level)
-        return mean, sd, found.low, found.high, CORRECTED
-    between_runs = float(student_quantile(j - 1, level=level)) * sd / sqrt(j)
+        reach = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
+        return mean, sd, mean - reach, mean + reach, CORRECTED
+    between_runs = t * sd / sqrt(j)
     ends = np.array([(one.low, one.high) for one in each], np.float64).mean(axis=0)  # None is NaN
     below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
     if isnan(below + above) or not below + above:
