@@ -196,8 +196,8 @@ def rate_covariance(products: ArrayLike, totals: ArrayLike) -> Floats:
     """Return the covariances over clusters of the true and the false positive rates of k models.
 
     Shapes: totals (2k + 2,), TP of each of k models, FP of each, P and N; products: the sums over
-    clusters of the products of any two; (2k, 2k), true positive rates first. NaN for a class without
-    rows, infinite in a single cluster.
+    clusters of the products of any two; (2k, 2k), true positive rates first. NaN for a class
+    without rows, infinite in a single cluster.
     """
     x = np.asarray(totals, np.float64)
     d = len(x)
