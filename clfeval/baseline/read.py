@@ -28,7 +28,7 @@ CALLED = {
     "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
     "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
     "sampling": "--sampling-weights", "ci": "--interval", "ref": "--reference",
-    "best": "--best-threshold", "rule": "--occlusion", "train": "--train-fraction",
+    "best": "--best-threshold", "rule": "--occlusion",
     "only": "--feature", "range": "--prevalence-range", "prior": "--prevalence-beta",
     "per": "--population", "by-measure": "--crossover", "metrics": "--metric",
     "weights": "--weight", "zero": "--zero-weight", "less": "--direction", "scale": "--rescale",

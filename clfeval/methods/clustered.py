@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +12,10 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.counted import Counted
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import Owned, RowWeights
-from clfeval.inference.clusters import design, paired_divisors
+from clfeval.inference.clusters import design
 from clfeval.inference.influence import uncertainty
-from clfeval.inference.shares import Fourfold
 from clfeval.measures.classes import accuracy_influence
 from clfeval.result import Warn
 from clfeval.shell import given
@@ -60,47 +58,6 @@ def share_design(
         sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
     return design(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Paired:
-    """What clusters say of models and a reference on the same rows.
-
-    others: the places of the models; products, totals: as of `inference.clusters.paired_divisors`.
-    """
-
-    others: Sequence[int]
-    reference: int
-    products: Floats
-    totals: Floats
-
-    @classmethod
-    def of(cls, patterns: PatternCounts, others: Sequence[int], reference: int) -> Paired | None:
-        """Return it of some models and the reference, by place; None without clusters."""
-        products = patterns.products()
-        if products is None:
-            return None
-        c = ConfusionCounts.of_patterns(patterns)
-        totals = np.concatenate([c.tp, c.fp, c.positives[:1], c.negatives[:1]]).astype(np.float64)
-        return cls(others, reference, products, totals)
-
-    def divided(
-        self, positives: Fourfold, negatives: Fourfold, sign: int, level: float
-    ) -> tuple[Fourfold, Fourfold]:
-        """Return the tables (both, the model, the reference, neither) of independent rows.
-
-        For the difference among positives plus `sign` times that among negatives.
-        """
-        tables = [
-            np.array(np.broadcast_arrays(*one), np.float64).reshape(4, -1)
-            for one in (positives, negatives)
-        ]
-        by = paired_divisors(
-            self.products, self.totals, self.others, self.reference,
-            [one[1:3].sum(axis=0) for one in tables], [1.0, float(sign)], level=level,
-        )  # fmt: skip
-        first, second = (one / each for one, each in zip(tables, by, strict=True))
-        return (*first,), (*second,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,9 +67,9 @@ PHIDELTA: Mapping[str, str] = {
     **{f"{table}.{name}": words for table in ("features", "selected")
        for name, words in _IN_FEATURES.items()},
     "delta": "sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
-    "phi": "sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
+    "phi": "sensitivity - specificity: 1 always positive, 0 unbiased, -1 always negative",
     "reading": f"what the interval of δ says: chance up to ±{CHANCE}, near oracle from {ORACLE}; "
-    f"a lean where that of φ lies beyond ±{LEAN}",
+    f"biased where that of φ lies beyond ±{LEAN}",
     "reading_withheld": "why there is no reading, such as an interval across a boundary",
     "region_sensitivity": "sensitivity, its interval wider: with that of specificity it covers "
     "the point",
@@ -78,27 +78,19 @@ PHIDELTA: Mapping[str, str] = {
     "precision": "share of positive answers that are right",
     "npv": "share of negative answers that are right",
     "reference": "the model from which the difference is taken",
-    "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
-    "where p, verdict and sentences take all together",
-    "phi_difference": "above 0 it says positive more easily than the reference",
-    "run_comparisons.delta_difference": "mean over the runs in common of δ minus that of the "
-    "reference",
-    "run_comparisons.phi_difference": "mean over the runs in common of φ minus that of the "
-    "reference",
     "runs": "runs that hold rows of both classes; of a comparison, those of both models",
     "run": "one repetition, such as a fold or a seed, as --run or --run-files tells them apart",
     "delta_mean": "mean over runs of sensitivity + specificity - 1: 1 oracle, 0 chance",
     "delta_sd": "standard deviation of δ over the runs",
-    "phi_mean": "mean over runs of sensitivity - specificity: which way it leans",
+    "phi_mean": "mean over runs of sensitivity - specificity: which way it is biased",
     "phi_sd": "standard deviation of φ over the runs",
     "covariance": "how φ and δ vary together over the runs, divided by runs - 1",
     "accuracy_u_mean": "mean over the runs of (1 + δ) / 2",
     "accuracy_u_sd": "standard deviation over the runs of (1 + δ) / 2",
     "bias": "low where the mean of φ is at most 0.05 from 0",
     "variance": "low where runs lie at most 0.05 (SD) from their mean",
-    "t": "the corrected resampled t statistic of the difference of δ",
-    "df": "degrees of freedom of t, the runs in common less 1",
-    "p_value": "p of the corrected resampled t-test that δ does not differ",
+    "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
+    "where all have the same rows",
     "gini": "over all thresholds: 2 ROC AUC - 1, the mean δ of the curve",
     "best_threshold": "threshold at which δ is largest",
     "best_delta": "chosen on these rows: expect less on others",

@@ -181,6 +181,17 @@ class Input:
         labels = tuple(label.strip().lower() for label in self.labels)
         return replace(self, positive=positive, labels=labels)
 
+    def with_runs(self, column: str | None, *, files: bool) -> Input:
+        """Return it with the column, or the name of each file, that tells runs apart, if any."""
+        if column is None and not files:
+            return self
+        from clfeval.tables.scan import FILE_NAME
+
+        if self.by:
+            raise bad_option(f"{'--run-files' if files else '--run'} and --by: one at a time")
+        run = FILE_NAME if files else str(column)
+        return replace(self, by=(run,), run=run)
+
     def threshold_of(self, model: str) -> float:
         """Return the threshold in force for a model: scores at or above it are positive."""
         return self.threshold.get(model, self.threshold.get(None, DEFAULT_THRESHOLD))

@@ -14,9 +14,9 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import enough_rows
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.phidelta.tables import COMPARED
 from clfeval.result import Estimate, Row, Rows, estimate
 
-COMPARED = ("delta", "phi")
 SEED = 0  # of the draws that adjust p-values
 
 
@@ -28,7 +28,6 @@ def comparison_rows(
 
     models: the table of values. Without a level there are differences alone. margin: of delta.
     """
-    inside: dict[str, dict[str, PairedEstimates]] = {}
     for metric in COMPARED:
         one = _estimates(patterns[None], metric)
         if one is None:
@@ -43,13 +42,23 @@ def comparison_rows(
         if family is not None:
             yield from reference_rows(family, values, size, reference,
                                       margin=margin if metric == "delta" else None)  # fmt: skip
-        each = {label: _estimates(part, metric) for label, part in patterns.items() if label}
-        inside[metric] = {label: some for label, some in each.items() if some is not None}
     if level is not None:
-        margins = {} if margin is None else {"delta": margin}
-        sizes = {label: enough_rows(part) for label, part in patterns.items() if label is not None}
-        yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
-                                        margins=margins)  # fmt: skip
+        yield from slice_comparison_rows(patterns, reference, level, margin)
+
+
+def slice_comparison_rows(
+    patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
+    margin: float | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the same within each slice that is large enough."""
+    each = {label: part for label, part in patterns.items() if label is not None}
+    inside = {metric: {label: one for label, part in each.items()
+                       if (one := _estimates(part, metric)) is not None}
+              for metric in COMPARED}  # fmt: skip
+    sizes = {label: enough_rows(part) for label, part in each.items()}
+    margins = {} if margin is None else {"delta": margin}
+    yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
+                                    margins=margins)  # fmt: skip
 
 
 def tied_with_best(patterns: PatternCounts, level: float) -> BestSet | None:

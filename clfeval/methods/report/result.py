@@ -14,6 +14,11 @@ from clfeval.counts.patterns import CELLS
 from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import Stakes
+from clfeval.methods.comparison_answer import (
+    OperatingPoint,
+    comparison_answers,
+    why_untested,
+)
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
@@ -33,11 +38,6 @@ from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
-)
-from clfeval.methods.report.comparison_answer import (
-    OperatingPoint,
-    comparison_answers,
-    why_untested,
 )
 from clfeval.methods.report.comparisons import (
     Observed,
@@ -64,12 +64,12 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
-    if options.run is not None:
-        from clfeval.methods.report.runs import Runs, check_runs, each_run, over_runs
+    if options.runs:
+        from clfeval.methods.measured.run_means import Runs
+        from clfeval.methods.report.runs import check_runs, each_run, over_runs
 
         check_runs(options, sample.slices[None].models)
-        each, counted = each_run(sample)
-        runs = Runs.of(counted)
+        each, runs = each_run(sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
         return over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)

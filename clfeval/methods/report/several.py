@@ -21,6 +21,7 @@ from clfeval.counts.weights import beyond
 from clfeval.errors import UsageError
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
+from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
@@ -29,7 +30,6 @@ from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
-from clfeval.methods.report.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.report.comparisons import (
     check_reference,
     compare_models,

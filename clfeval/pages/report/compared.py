@@ -34,11 +34,11 @@ TABLES = (
         *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
     ), "reference?"),
     Table("runs", (*METRIC, MODEL, *of("text", "run"), *of("estimate", "value"),
-                   Column("se", "number?", "standard error")), "run?"),
+                   Column("se", "number?", "standard error"))),
     Table("run_spread", (
         *METRIC, MODEL, *of("count", "runs"), *of("estimate", "mean"), *of("number?", "sd"),
         *of("text", "method"),
-    ), "run?"),
+    )),
     Table("slices", (
         *of("text", "slice"), MODEL, *of("weight", "rows"), Column("positives", "weight", when="?"),
         *of("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
