@@ -175,8 +175,10 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=at_most((*comparison_answers(compared_rows, lead, options, called), *told[:1], first, *told[1:],
-                        *more)),
+        answer=at_most(
+            (*comparison_answers(compared_rows, lead, options, called), *told[:1], first,
+             *told[1:], *more)
+        ),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),
