@@ -61,14 +61,20 @@ def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
     return tuple(Column(name, kind, **more) for name in names.split())
 
 
-BASELINE, CHANGES = "baseline", "baseline_changes"
+COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
+JUDGED = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
+VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # of every command's result, where it is held beside one saved earlier
 COMMON = (
-    Table(BASELINE, (
-        Column("model", "text"), Column("measure", "text"), Column("old", "estimate"),
-        Column("new", "estimate"), Column("change", "estimate"), Column("verdict", "text", among=(
-            "worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same",
-        )), Column("paired", "flag", when="?"),
+    Table(COMPARISONS, (
+        Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
+        *of("slice", "slice"), *of("text", "metric model reference"),
+        *of("estimate", "old new difference"), Column("p", "p?"),
+        Column("p_adjusted", "p?", "p, adjusted"),
+        Column("difference_adjusted", "estimate", "difference, all together"),
+        Column("verdict", "text", among=(None, *VERDICTS)), *of("flag", "paired"),
+        Column("rows", "weight?"), Column("se", "number?", "standard error"),
+        *of("number?", "detectable"), *of("text?", "method"),
     )),
     Table(CHANGES, (*of("text", "model id truth before after"),)),
 )  # fmt: skip
@@ -213,7 +219,8 @@ class Page:
     def names(self) -> list[str]:
         """What may be asked for by name."""
         tables = [table.name for table in (*self.tables, *COMMON)]
-        return [*dict.fromkeys((*self.parts, *tables, *self.plots, INTERVALS, PLOTS, ALL))]
+        more = (BASELINE, INTERVALS, PLOTS, ALL)
+        return [*dict.fromkeys((*self.parts, *tables, *self.plots, *more))]
 
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""
@@ -224,6 +231,12 @@ class Page:
         """Say what a column or heading means; nothing where only its measure says so."""
         key = self.headings.get(name, name)
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
+
+
+def comparisons(result: Result, against: str, *, inside: bool = False) -> list[Row]:
+    """Return the comparisons with one kind of side; inside: those within slices."""
+    return [row for row in result.tables.get(COMPARISONS, ())
+            if row["against"] == against and (row["slice"] is not None) == inside]  # fmt: skip
 
 
 def holds(when: str, result: Result) -> bool | None:

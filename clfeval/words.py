@@ -77,6 +77,23 @@ def between(
     return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
+def interval(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+    """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
+    if low is None or high is None:
+        return number(value)
+    return f"{number(value)} ({100 * level:g}% CI {number(low)} to {number(high)})"
+
+
+def signed(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+    """Write a difference with its sign and interval: `+0.060 (95% CI -0.010 to 0.129)`."""
+    return f"{'+' * (value > 0)}{interval(value, low, high, level)}"
+
+
+def chance(p: float) -> str:
+    """Write a p-value: `p 0.020`, `p <0.001`."""
+    return "p <0.001" if p < 0.0005 else f"p {p:.3f}"
+
+
 def many(count: float, thing: str) -> str:
     """Write a number of things: `1 model`, `1,000 models`."""
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
@@ -111,6 +128,22 @@ def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
 def named(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """List names of models or features, so that commas in them cannot mislead."""
     return listed([quoted(name) for name in names], most=most, word=word)
+
+
+def ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
+    """Say who is not significantly different from the best, and who is significantly worse."""
+    if not tied and not worse:
+        return ""
+    if not worse:
+        who = f"{named(tied)} is" if len(tied) == 1 else "The other models are"
+        return f"{who} not significantly different."
+    others = f"{named(worse)} is" if len(worse) == 1 else "the other models are"
+    if not tied:
+        others = others if len(worse) == 1 else "Every other model is"
+        return f"{others} significantly worse."
+    are = "is" if len(tied) == 1 else "are"
+    text = f"{named(tied, most=most)} {are} not significantly different; {others} significantly"
+    return f"{text} worse."
 
 
 def reference_of(model: str, given: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until all tests are known
+    heed_signals()
     full = config.getoption("full")
     settings.load_profile("full" if full else "gate")
     if full and config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = random.randrange(1 << 32)  # handed to every worker
+
+
+def heed_signals() -> None:
+    """Let what tests start end on every signal, also where our caller ignores some (nohup, &)."""
+    for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)  # we go on; a child starts with the default
 
 
 def pytest_report_header(config: pytest.Config) -> str:

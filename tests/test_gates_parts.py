@@ -160,15 +160,27 @@ def test_differences_from_a_reference_and_their_ends() -> None:
 
 
 GAPS = [
-    {"slice": "site=a", "metric": "recall", "model": "rf", "gap": Estimate(0.3, 0.1, 0.5)},
-    {"slice": "site=b", "metric": "recall", "model": "rf", "gap": Estimate(-0.3, -0.5, -0.1)},
+    {
+        "against": "slice",
+        "slice": "site=a",
+        "metric": "recall",
+        "model": "rf",
+        "difference": Estimate(0.3, 0.1, 0.5),
+    },
+    {
+        "against": "slice",
+        "slice": "site=b",
+        "metric": "recall",
+        "model": "rf",
+        "difference": Estimate(-0.3, -0.5, -0.1),
+    },
 ]
 FAR = [{"metric": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
         "gap": Estimate(0.3, 0.1, 0.5), "slices": 2}]  # fmt: skip
 
 
 def test_gaps_of_slices_and_the_largest_of_them() -> None:
-    of = replace(SLICED, tables={**SLICED.tables, "slices": GAPS, "extremes": FAR})
+    of = replace(SLICED, tables={**SLICED.tables, "comparisons": GAPS, "extremes": FAR})
     found = gates(of, "fail-under", "recall.gap=-0.2", "recall[site=b].gap.low=-0.5")
     assert [(g.slice, g.value, g.passed) for g in found] == [
         ("site=a", 0.3, True), ("site=b", -0.3, False), ("site=b", -0.5, True),
@@ -255,9 +267,9 @@ def test_rows_of_the_table_and_of_each_judged_slice() -> None:
 
 def test_who_is_still_among_those_that_may_be_the_best() -> None:
     best = [
-        {"metric": "roc_auc", "model": "rf", "may_be_best": True},
-        {"metric": "roc_auc", "model": "svm", "may_be_best": False},
-        {"metric": "brier", "model": "svm", "may_be_best": True},  # not what decides
+        {"metric": "roc_auc", "model": "rf", "tied": True},
+        {"metric": "roc_auc", "model": "svm", "tied": False},
+        {"metric": "brier", "model": "svm", "tied": True},  # not what decides
     ]
     of = result(row("rf"), row("svm"), best=best)
     found = gates(of, "fail-under", still_best=["rf", "svm", "any:*"])

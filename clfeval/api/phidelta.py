@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,6 @@ from clfeval.options import changed
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.scan import FILE_NAME
 from clfeval.tables.source import paths_of
 
 
@@ -69,14 +67,8 @@ def phidelta(
             yield Ready(lambda: feature_result(found, plane, features), found.facts)
         return
     classifiers.check_together()
-    if classifiers.runs:
-        option, run = "--run", classifiers.run
-        if classifiers.run_files:
-            option, run = "--run-files", FILE_NAME
-        if said.by:
-            raise bad_option(f"{option} and --by: one at a time")
-        said = replace(said, by=(str(run),), run=run)
-    with open_predictions(table, said, keep_counts=True) as predictions:
+    roles = said.with_runs(classifiers.run, files=classifiers.run_files)
+    with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
         yield Ready(

@@ -49,11 +49,9 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
         return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
-    if options.run is not None:
-        for flag, more in (("--by", said.by), ("--with", options.methods)):
-            if more:
-                raise bad_option(f"--run and {flag}: one at a time")
-        roles = replace(roles, by=(options.run,), run=options.run)
+    roles = roles.with_runs(options.run, files=options.run_files)
+    if options.runs and options.methods:
+        raise bad_option("--with counts rows together, and runs may repeat them: one at a time")
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)

@@ -36,14 +36,16 @@ class ProbabilityRows:
 def class_rows(kept: Kept, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
     """Read the rows that were counted, with the class probabilities of model i: one pass.
 
-    The rows of all models come in one order.
+    The rows of all models come in one order, that of their ids where there are any.
     """
     columns = kept.settled.columns
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
+    picked += ["key"] if columns.id else []
     table = nw.concat([
         collect(frame.select(*picked, *(f"p{k}" for k in range(len(columns.models[i].columns)))))
-        for frame in kept.frames(shares=i, cluster=True)
+        for frame in kept.frames(shares=i, cluster=True, key=columns.id is not None)
     ])  # fmt: skip
+    table = table.sort("key") if columns.id else table
     owners = None
     if columns.cluster:
         texts = [as_text(value) for value in table["c"].to_list()]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from clfeval.counts.clusters import ClusterCounts
@@ -36,7 +35,7 @@ from clfeval.result import InputFile
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors, scan
+from clfeval.tables.scan import engine_errors, scan
 from clfeval.tables.taken import Facts
 
 
@@ -167,11 +166,8 @@ class Sample:
         """Take what was counted; slices by run are runs."""
         slices, runs = dict(counted.confusions), {}
         if counted.roles.run is not None:
-            prefix = f"{counted.roles.run}="
+            prefix = slice_label((counted.roles.run,), ("",))
             runs = {str(name).removeprefix(prefix): one for name, one in slices.items() if name}
-            names = _run_names(counted.kept.settled.files, counted.roles)
-            if names:  # in the order the files were given
-                runs = {shown: runs[name] for name, shown in names.items() if name in runs}
             slices = {None: slices[None]}
         return cls(
             slices=slices,
@@ -196,10 +192,6 @@ class Sample:
 
 def read_sample(opened: Predictions) -> Sample:
     """Count the predictions, or read the counts table."""
-    roles = opened.roles
-    if roles.run == FILE_NAME and len(opened.files) < 2:
-        what = "--run-files takes every file as a run, and there is one"
-        raise UsageError.of(what, "bad-option", hint="name several files, or --run COLUMN")
     return Sample.of(count(opened)) if opened.layout.expand is None else _counts_table(opened)
 
 
@@ -207,19 +199,6 @@ def _named(roles: Input) -> tuple[str, tuple[str, ...]]:
     if roles.positive is None:
         return "positive", ("negative",)
     return roles.positive, (f"not {roles.positive}",)
-
-
-def _run_names(files: Sequence[TableFile], roles: Input) -> dict[str, str]:
-    """Return what files are called as runs: without their folders, numbered where that is alike."""
-    if roles.run != FILE_NAME:
-        return {}
-    shown = {file.name: file.shown for file in files}
-    often, numbers = Counter(shown.values()), Counter[str]()
-    for name, display in shown.items():
-        if often[display] > 1:
-            numbers[display] += 1
-            shown[name] = f"{display} ({numbers[display]})"
-    return shown
 
 
 def _counts_table(opened: Predictions) -> Sample:
@@ -259,9 +238,8 @@ def _counts_table(opened: Predictions) -> Sample:
     columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
     places = slices_by(facets, columns)
     if roles.run is not None:
-        names, prefix = _run_names(opened.files, roles), slice_label(keys, ("",))
+        prefix = slice_label(keys, ("",))
         places = {label.removeprefix(prefix): some for label, some in places.items()}
-        places = {names.get(one, one): places[one] for one in names or places if one in places}
     parts = {
         label: ConfusionCounts.of_rows([rows[i] for i in some.tolist()])
         for label, some in places.items()

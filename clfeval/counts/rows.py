@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.kept import Kept
+from clfeval.counts.patterns import by_name
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.slices import slices_in
 from clfeval.counts.weights import Owned, Owners, gathered
@@ -19,6 +20,7 @@ from clfeval.tables.scan import collect
 
 K = TypeVar("K")
 T = TypeVar("T")
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # of the golden ratio
 _LEAST_AT_ONCE = 2**15  # rows from which on numpy works on two models side by side
 _MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
 
@@ -160,7 +162,10 @@ def _owners(n: Counts, owners: Ints | None) -> Owners:
 
 
 def scored_rows(kept: Kept) -> ScoredRows:
-    """Read the rows that were counted, with the scores of every model that has them: one pass."""
+    """Read the rows that were counted, with the scores of every model that has them: one pass.
+
+    They come in an order of what they hold: sums over rows do not depend on that of the table.
+    """
     columns = kept.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
     owned = columns.cluster is not None
@@ -171,20 +176,43 @@ def scored_rows(kept: Kept) -> ScoredRows:
         for frame in kept.frames(scores=scored, by=True, cluster=True)
     ]
 
-    def column(name: str) -> Floats:
-        parts = [table[name].to_numpy() for table in tables]
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    scores = [collected(tables, f"s{i}") for i in scored]
+    truth = collected(tables, "t").astype(bool)
+    weights = collected(tables, "w").astype(np.int64) if columns.weight else None
 
     owners = None
     if owned:
         texts = [as_text(value) for table in tables for value in table["c"].to_list()]
         _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    named = by_name([columns.models[i].name for i in scored])
+    order = canonical_order(
+        [truth, *(scores[j] for j in named), *(one for one in (weights, owners) if one is not None)]
+    )
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    slices = slices_in(tables, columns.facets, columns.by)
     return ScoredRows(
         scored,
-        tuple(column(f"s{i}") for i in scored),
-        column("t").astype(bool),
-        column("w").astype(np.int64) if columns.weight else None,
-        slices_in(tables, columns.facets, columns.by),
-        owners,
+        tuple(one[order] for one in scores),
+        truth[order],
+        None if weights is None else weights[order],
+        {label: np.sort(place[rows]) for label, rows in slices.items()},
+        None if owners is None else owners[order],
         kept.settled.unit,
     )
+
+
+def collected(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
+    """Return a column of tables that stand one below the other."""
+    parts = [table[name].to_numpy() for table in tables]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def canonical_order(columns: Sequence[Floats | Ints | Bools]) -> Ints:
+    """Return the places of rows in an order of what stands in them, (n,), as of hashes of it."""
+    code = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        code ^= (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
+        code *= _ODD
+        code ^= code >> np.uint64(29)
+    return np.argsort(code)

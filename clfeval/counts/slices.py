@@ -12,14 +12,16 @@ from clfeval.arrays import Ints
 from clfeval.errors import DataError
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, is_absent, natural
+from clfeval.tables.scan import FILE_NAME
 
 Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values, together, name a slice
 
 
 def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
-    """Name a slice: `site=A`, or `site=A, sex=f` of columns that are crossed."""
+    """Name a slice: `site=A`, or `site=A, sex=f` of columns that are crossed; of files `file=A`."""
     texts = ("(missing)" if is_absent(value) else as_text(value) for value in values)
-    return ", ".join(f"{column}={text}" for column, text in zip(by, texts, strict=True))
+    names = ("file" if column == FILE_NAME else column for column in by)
+    return ", ".join(f"{column}={text}" for column, text in zip(names, texts, strict=True))
 
 
 def facet_of(label: str, facets: Facets) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
-from clfeval.baseline.compare import labelled, name_of
+from clfeval.baseline.models import labelled, name_of, slices_of
 from clfeval.bounds import PARTS
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure, spellings
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result, Row
-from clfeval.schema import gated
+from clfeval.schema import COMPARISONS, comparisons, gated
 
 LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
 REPORT = "report"
@@ -32,15 +32,9 @@ def slice_rows(result: Result, part: str) -> dict[str, Row]:
     return _compared(result, labelled(result, part), part)
 
 
-def slices_of(result: Result) -> list[str]:
-    """Return the names of the slices, in their order."""
-    rows = result.tables.get("models", ())
-    return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
-
-
-def named_slices(result: Result, limit: Limit) -> list[str]:
+def named_slices(limit: Limit, known: Sequence[str]) -> list[str]:
     """Return the slices of a name, or of a pattern; UsageError where there are none."""
-    known, wanted = slices_of(result), str(limit.slices)
+    wanted = str(limit.slices)
     found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
     if not found:
         hint = suggestion(wanted, known) or f"slices: {listing(known)}"
@@ -102,22 +96,23 @@ def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, 
 
     UsageError where the result has no such table, or nothing of this measure in it.
     """
-    table = "slices" if limit.part.startswith("gap") else "extremes"
-    every = [row for row in result.tables.get(table, ()) if "gap" in row]
-    rows = [row for row in every if row["metric"] == metric]
+    every = [(row, "gap") for row in result.tables.get("extremes", ())]
+    if limit.part.startswith("gap"):
+        every = [(row, "difference") for row in comparisons(result, "slice", inside=True)]
+    rows = [(row, name) for row, name in every if row["metric"] == metric]
     if not rows:
         hint = "only a report with --by COLUMN has them"
         if every:
-            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row in every))}"
+            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row, _ in every))}"
             hint += f"; of others with --measure {limit.metric}"
         what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
         raise UsageError.of(what, "unknown-metric", hint=hint)
-    wanted = [] if limit.slices is None else named_slices(result, limit)
-    for row in rows:
-        if table == "extremes":
-            yield str(row["model"]), f"{row['largest']} less {row['smallest']}", row["gap"]
-        elif limit.slices is None or row["slice"] in wanted:
-            yield str(row["model"]), str(row["slice"]), row["gap"]
+    wanted = [] if limit.slices is None else named_slices(limit, slices_of(result))
+    for row, name in rows:
+        part = str(row["slice"]) if name == "difference" else (
+            f"{row['largest']} less {row['smallest']}")  # fmt: skip
+        if name == "gap" or limit.slices is None or part in wanted:
+            yield str(row["model"]), part, row[name]
 
 
 def is_number(cell: Cell) -> bool:
@@ -130,15 +125,10 @@ def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row
     found = dict(rows)
     if result.parameters.get("reference") == "all-pairs":
         return found
-    for table in ("comparisons", "run_comparisons", "slice_comparisons"):
-        for row in result.tables.get(table, ()):
-            label = str(row["model"])
-            if row.get("slice") != part or label not in found:
-                continue
-            more = {name: cell for name, cell in row.items() if name.endswith(APART)}
-            if "metric" in row:
-                more[f"{row['metric']}{APART}"] = row["difference"]
-            found[label] = {**found[label], **more}
+    for row in result.tables.get(COMPARISONS, ()):
+        label = str(row["model"])
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
+            found[label] = {**found[label], f"{row['metric']}{APART}": row["difference"]}
     return found
 
 

@@ -59,7 +59,7 @@ def _counted(row: Row, name: str) -> list[float]:
 def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
     """Yield whether models are among those that may be the best by the measure that decides."""
     best: Sequence[Row] = result.tables.get("best", ())
-    if models and (result.command != "report" or not best or "may_be_best" not in best[0]):
+    if models and (result.command != "report" or not best or "tied" not in best[0]):
         hint = "only a report of several models, with intervals, says who may be"
         raise UsageError.of("--still-best: nobody knows who may be the best here", "bad-gate",
                             hint=hint)  # fmt: skip
@@ -68,7 +68,7 @@ def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
         which, colon, model = text.partition(":")
         few = bool(colon) and which in ("any", "all") and text not in rows
         lead = str(best[0]["metric"])
-        may = {row["model"]: row["may_be_best"] for row in best if row["metric"] == lead}
+        may = {row["model"]: row["tied"] for row in best if row["metric"] == lead}
         found = [
             _stands(lead, name, may.get(name))
             for name in named_models(rows, model if few else text, "still-best")

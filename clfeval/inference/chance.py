@@ -9,29 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.inference.shares import Fourfold, distances, paired_sum
+from clfeval.inference.shares import distances
 from clfeval.inference.special import halved
 from clfeval.inference.tails import chi_square_tail, coin_tail
 
 _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
-
-
-def paired_chance(sign: int, positives: Fourfold, negatives: Fourfold) -> Floats:
-    """Return the p value that two classifiers do not differ, as `paired_combination` has it.
-
-    p is 1 minus the largest level at which that interval excludes 0: p < 1 - level where it does.
-
-    Shapes: as there; more than 0 dimensions. Range 0..1; 1 where the difference is 0, NaN where a
-    table is empty. Errors: as there.
-    Source: Newcombe 2001, inverted.
-    """
-    value, *_ = np.atleast_1d(*paired_sum(sign, positives, negatives, 0.0))
-
-    def told(z: Floats) -> Bools:
-        _, low, high = paired_sum(sign, positives, negatives, z)
-        return np.asarray(np.where(value > 0, low > 0, high < 0) & (value != 0))
-
-    return chance_of(told, value)
 
 
 def mid_p(a: int, b: int) -> float:

@@ -27,7 +27,7 @@ _ROUNDING = 1e-9  # of the largest difference: what rounding of weights leaves
 
 def design(
     k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
-    plain: ArrayLike | None = None, cautious: bool = True, heavy: ArrayLike = 0.0,
+    cautious: bool = True, heavy: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the design effect of a share k / n, and how many clusters of one size tell as much.
 
@@ -36,8 +36,7 @@ def design(
     with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
     is never below 1: where rows happen to be less alike than by chance, that is not relied on.
     With k = 0 or k = n no row differs from another and nothing shows how alike they are: then all
-    rows of a cluster pass for one, and the effect is nn / n. plain: n² times the variance for
-    independent rows, where k is no count of rows but a difference of two.
+    rows of a cluster pass for one, and the effect is nn / n.
 
     cautious: (m (1/2 - p))² / 2 is added to the sum of squares, with m = nn / n: half a cluster
     more, of which half the rows are hits. Without it few clusters that happen to lack a bad one
@@ -55,9 +54,9 @@ def design(
         p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
         spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
         each = np.maximum(size / rows, heavy)
-        if cautious and plain is None:
+        if cautious:
             spread = spread + (each * (0.5 - p)) ** 2 / 2
-        alone = hits * (1 - p) if plain is None else np.asarray(plain, np.float64)
+        alone = hits * (1 - p)
         effect = np.where(alone > 0, np.maximum(spread / alone, 1), each)
     return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
 
@@ -119,7 +118,7 @@ class JointShares:
 
 def parts_of(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
-    plain: ArrayLike | None = None, heavy: ArrayLike = 0.0,
+    heavy: ArrayLike = 0.0,
 ) -> JointShares:  # fmt: skip
     """Return what clusters say of shares k / n whose counts are sums of the same d counts.
 
@@ -128,7 +127,7 @@ def parts_of(
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
     of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
-    each share; plain and heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one
+    each share; heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one
     cluster.
     Source: as for `design`; the residuals are the influence values of a ratio.
     """
@@ -139,7 +138,7 @@ def parts_of(
     kk, kn, nn = (
         np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
     )
-    effect, g = design(k, n, kk, kn, nn, plain, heavy=heavy)
+    effect, g = design(k, n, kk, kn, nn, heavy=heavy)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
         return JointShares(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
@@ -193,37 +192,12 @@ def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
 
 
-def paired_divisors(
-    products: ArrayLike, totals: ArrayLike, models: ArrayLike, reference: int, apart: ArrayLike,
-    slopes: ArrayLike, *, level: float,
-) -> Floats:  # fmt: skip
-    """Return by what to divide what models and a reference answer, in each class: (2, m).
-
-    totals (2k + 2,): TP of each of k models, FP of each, P and N; products: the sums over clusters
-    of the products of any two. models (m,): which of them; apart (2, m): in how many positives, and
-    negatives, they differ from the reference; slopes (2,): of the function along the two
-    differences.
-    """
-    x, chosen = np.asarray(totals, np.float64), np.asarray(models, np.int64)
-    k, unit = len(x) // 2 - 1, np.eye(len(x))
-    parts = np.stack([unit[chosen + at] - unit[reference + at] for at in (0, k)])
-    sizes, more = x[-2:, None], parts @ x
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = np.asarray(apart, np.float64) - more**2 / sizes
-    shape = (len(chosen), len(x))
-    found = parts_of(
-        np.broadcast_to(np.asarray(products), (*shape, len(x))), np.broadcast_to(x, shape),
-        parts, unit[-2:, None], plain,
-    )  # fmt: skip
-    along = np.broadcast_to(np.asarray(slopes, np.float64)[:, None], (2, len(chosen)))
-    return found.divisors(along, level=level)
-
-
 def rate_covariance(products: ArrayLike, totals: ArrayLike) -> Floats:
     """Return the covariances over clusters of the true and the false positive rates of k models.
 
-    Shapes: totals (2k + 2,) and products as for `paired_divisors`; (2k, 2k), true positive rates
-    first. NaN for a class without rows, infinite in a single cluster.
+    Shapes: totals (2k + 2,), TP of each of k models, FP of each, P and N; products: the sums over
+    clusters of the products of any two; (2k, 2k), true positive rates first. NaN for a class
+    without rows, infinite in a single cluster.
     """
     x = np.asarray(totals, np.float64)
     d = len(x)

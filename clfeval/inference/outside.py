@@ -169,3 +169,38 @@ class Powers:
         covariance = corrected(squares[:, None], rows, rows)
         df = degrees(rows, over(rows * max(fourth, 0.0), squares**2), fewest)
         return mean, Uncertainty(covariance, df, np.ones(1), rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskSums:
+    """Sums over rows of p^k, k 0 to 4, and over the positive ones of p^k, k 0 to 3."""
+
+    every: Floats
+    positive: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> RiskSums:
+        """Take probabilities, (m,), and how many rows of each class have each."""
+        powers = [np.ones_like(scores)]
+        for _ in range(4):
+            powers.append(powers[-1] * scores)
+        n = positives + negatives
+        return cls(np.array([_summed(n, p) for p in powers]),
+                   np.array([_summed(positives, p) for p in powers[:4]]))  # fmt: skip
+
+    def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, Uncertainty] | None:
+        """Return observed / expected positives outside a part, and its uncertainty.
+
+        f = (y - r p) M / sum p, r the ratio. fewest: the rows of the smaller class. None where less
+        than half of the rows are left, or nothing is expected.
+        """
+        n, y = self.every - part.every, self.positive - part.positive
+        if not (0 < self.every[0] <= 2 * n[0] and n[1] > 0):
+            return None
+        rows, r, unit = float(n[0]), float(y[0] / n[1]), float(n[0] / n[1])
+        second = y[0] - 2 * r * y[1] + r**2 * n[2]
+        fourth = y[0] - 4 * r * y[1] + 6 * r**2 * y[2] - 4 * r**3 * y[3] + r**4 * n[4]
+        squares = np.array([max(second, 0.0) * unit**2])
+        df = degrees(rows, over(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
+        covariance = corrected(squares[:, None], rows, rows)
+        return r, Uncertainty(covariance, df, np.ones(1), rows)

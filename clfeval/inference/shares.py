@@ -122,65 +122,6 @@ def combination(
     )
 
 
-def paired_combination(
-    sign: int, positives: Fourfold, negatives: Fourfold, *, level: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return the paired difference among positive rows plus or minus that among negative rows.
-
-    value = d+ + sign d-   low = value - sqrt(down+² + down-²)   high = value + sqrt(up+² + up-²)
-    p1 = (both + first) / n   p2 = (both + second) / n   d = p1 - p2 = (first - second) / n
-    down = sqrt(d1² - 2 psi d1 e2 + e2²)   up = sqrt(e1² - 2 psi e1 d2 + d2²)
-
-    with down, up of d- exchanged when sign is -1; d1, e1, d2, e2 are the distances to the lower and
-    upper Wilson limit of p1 and of p2. With x = both neither - first second, psi is
-    c / sqrt(product of the four margins): c = x when x < 0, else max(x - n/2, 0); psi is 0 when a
-    margin is 0. Each table is (both, first, second, neither).
-
-    Shapes: all counts broadcast. Range -2..2; low <= value <= high; NaN where a table is empty.
-    Errors: ValueError unless sign is 1 or -1, when a count is negative or unless 0 < level < 1.
-    Source: Newcombe 2001, Statistics in Medicine 20:2885, section 3; the differences: 1998,
-    Statistics in Medicine 17:2635, method 10.
-    """
-    return paired_sum(sign, positives, negatives, critical_value(level))
-
-
-def paired_sum(
-    sign: int, positives: Fourfold, negatives: Fourfold, z: ArrayLike
-) -> tuple[Floats, Floats, Floats]:
-    """Return what `paired_combination` returns, for z standard errors that broadcast too."""
-    if sign not in (1, -1):
-        raise ValueError(f"the sign {sign} is neither 1 nor -1")
-    value1, down1, up1 = _paired(*positives, z)
-    value2, down2, up2 = _paired(*negatives, z)
-    if sign < 0:
-        down2, up2 = up2, down2
-    value = value1 + sign * value2
-    low, high = value - np.hypot(down1, down2), value + np.hypot(up1, up2)
-    return np.asarray(value), np.asarray(np.maximum(low, -2)), np.asarray(np.minimum(high, 2))
-
-
-def _paired(
-    both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, z: ArrayLike
-) -> tuple[Floats, Floats, Floats]:
-    """Return a paired difference and how far down and up its limits lie."""
-    a, b, c, d = fourfold((both, first, second, neither))
-    n = a + b + c + d
-    _, below1, above1 = distances(a + b, n, z)
-    _, below2, above2 = distances(a + c, n, z)
-    cross = a * d - b * c
-    corrected = np.where(cross > 0, np.maximum(cross - n / 2, 0), cross)
-    margins = np.sqrt((a + b) * (c + d)) * np.sqrt((a + c) * (b + d))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        psi = np.where(margins > 0, np.clip(corrected / margins, -1, 1), 0.0)
-        value = (b - c) / n
-    return value, _third_side(below1, above2, psi), _third_side(above1, below2, psi)
-
-
-def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
-    """Return sqrt(x² - 2 cosine x y + y²) so that it never takes the root of a negative."""
-    return np.asarray(np.sqrt((x - y) ** 2 + 2 * (1 - cosine) * (x * y)))
-
-
 def distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return k / n and how far below and above it its Wilson limits lie, of z standard errors."""
     p, q, hits, misses = parts = score_parts(k, n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,16 +12,16 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.counted import Counted
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import Owned, RowWeights
-from clfeval.inference.clusters import design, paired_divisors
+from clfeval.inference.clusters import design
 from clfeval.inference.influence import uncertainty
-from clfeval.inference.shares import Fourfold
 from clfeval.measures.classes import accuracy_influence
 from clfeval.result import Warn
 from clfeval.shell import given
 
 ENOUGH = 20  # clusters
+ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
 CLUSTERED = {  # beside the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by the signs of "
@@ -59,47 +58,6 @@ def share_design(
         sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
     return design(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Paired:
-    """What clusters say of models and a reference on the same rows.
-
-    others: the places of the models; products, totals: as of `inference.clusters.paired_divisors`.
-    """
-
-    others: Sequence[int]
-    reference: int
-    products: Floats
-    totals: Floats
-
-    @classmethod
-    def of(cls, patterns: PatternCounts, others: Sequence[int], reference: int) -> Paired | None:
-        """Return it of some models and the reference, by place; None without clusters."""
-        products = patterns.products()
-        if products is None:
-            return None
-        c = ConfusionCounts.of_patterns(patterns)
-        totals = np.concatenate([c.tp, c.fp, c.positives[:1], c.negatives[:1]]).astype(np.float64)
-        return cls(others, reference, products, totals)
-
-    def divided(
-        self, positives: Fourfold, negatives: Fourfold, sign: int, level: float
-    ) -> tuple[Fourfold, Fourfold]:
-        """Return the tables (both, the model, the reference, neither) of independent rows.
-
-        For the difference among positives plus `sign` times that among negatives.
-        """
-        tables = [
-            np.array(np.broadcast_arrays(*one), np.float64).reshape(4, -1)
-            for one in (positives, negatives)
-        ]
-        by = paired_divisors(
-            self.products, self.totals, self.others, self.reference,
-            [one[1:3].sum(axis=0) for one in tables], [1.0, float(sign)], level=level,
-        )  # fmt: skip
-        first, second = (one / each for one, each in zip(tables, by, strict=True))
-        return (*first,), (*second,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,19 +100,29 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
 
 
 def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
-    """Return the rows of the smallest class that truth has, or how many clusters tell as much.
-
-    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it.
-    """
-    places = np.array([patterns.truth == k for k in range(classes)])
-    if isinstance(patterns.clusters, ClusterCounts):
-        n, squares = (
-            places @ patterns.n.astype(np.float64),
-            patterns.clusters.shares(places, places)[-1],
-        )
-        return float((n[n > 0] ** 2 / squares[n > 0]).min())
-    sizes = class_sizes(patterns, classes)
+    """Return the rows of the smallest class that truth has, or how many clusters tell as much."""
+    sizes = smallest_sizes(patterns, classes)
     return float(sizes[sizes > 0].min())
+
+
+def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
+    """Return how many rows a slice has, and whether models are compared in it: 30, 5 a class."""
+    sizes = class_sizes(patterns, 2)
+    return float(patterns.rows), bool(sizes.sum() >= ROWS and fewest(patterns) >= OF_A_CLASS)
+
+
+def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return how many rows each class has, (classes,), or how many clusters tell as much.
+
+    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it. Of one class all
+    rows are of it.
+    """
+    if not isinstance(patterns.clusters, ClusterCounts):
+        sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
+        return sizes if classes > 1 else sizes.sum(keepdims=True)
+    places = np.array([(patterns.truth == k) | (classes == 1) for k in range(classes)])
+    n, squares = places @ patterns.n.astype(np.float64), patterns.clusters.shares(places, places)
+    return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
 
 
 def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:

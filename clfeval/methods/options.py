@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, no_table
-from clfeval.notation import count_or_all, shares
+from clfeval.notation import count_or_all, one_column, shares
 from clfeval.options import Opt, listed, number
 
 if TYPE_CHECKING:
     from clfeval.measures.population import Population
 
-INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
+INTERVALS, POPULATIONS, RUNS = "Intervals", "Populations", "Runs"  # panels
 RESAMPLES = 2000  # unless another number is asked for
 
 
@@ -99,6 +99,31 @@ class Certainty:
     totals: str = "random"
     resamples: int = RESAMPLES
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RunOptions:
+    """What tells runs of models apart."""
+
+    run: Annotated[
+        str | None,
+        Opt(
+            "Rows are of several runs, told apart by this column: means over runs.",
+            RUNS, metavar="COLUMN", parse=one_column, many=True, stated=True, signed="run",
+            completes="column", common=True,
+        ),
+    ] = None  # fmt: skip
+    run_files: Annotated[bool, Opt("Every file is a run.", RUNS, stated=True)] = False
+
+    @property
+    def runs(self) -> bool:
+        """True when the table holds several runs."""
+        return self.run is not None or self.run_files
+
+    def check_runs(self) -> None:
+        """Raise UsageError where both say what a run is."""
+        if self.run is not None and self.run_files:
+            raise bad_option("--run and --run-files both say what a run is: give one")
 
 
 class Sure:

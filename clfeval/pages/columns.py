@@ -11,7 +11,6 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
-VERDICTS = ("better", "worse", "equivalent", "not worse", "undecided")  # on differences
 SHARED: Mapping[str, str] = {
     "slice": "the rows that share their values in the columns of --by, else the whole table",
     "model": "the classifier, as its column or the table calls it",
@@ -28,12 +27,25 @@ SHARED: Mapping[str, str] = {
     "odds": "positives : negatives in the population",
     "measure": "the measure or score that the row of this table is about",
     "interval": "range that covers the true value, with the confidence that --level says",
-    "baseline.old": "the value in the baseline, saved earlier",
-    "baseline.new": "the value in this result",
-    "baseline.change": "new - old; its interval is of independent rows, too wide where they are "
-    "the same",
-    "baseline.verdict": "better or worse where that interval excludes 0",
-    "paired": "whether the interval is of the same rows in both",
+    "comparisons.against": "what the model is compared with: a reference on the same rows, the "
+    "other rows (slice), means over runs, a baseline, the accepted label of a history",
+    "comparisons.metric": "the measure that is compared",
+    "comparisons.reference": "the other side: a model, the rest of the rows, a baseline or a label",
+    "old": "the value on the other side",
+    "new": "the value of the model",
+    "difference": "new - old with its own confidence interval",
+    "p": "two-sided p-value of no difference; it inverts the interval",
+    "p_adjusted": "p adjusted for the family: joint maximum for pairs of models, Benjamini and "
+    "Hochberg for slices, and for changes of the measures of the first screen; else none",
+    "difference_adjusted": "the difference with an interval of a level at which all of the family "
+    "hold",
+    "verdict": "better or worse: significant in the family; equivalent, not worse: by the margin; "
+    "changed: significant, without a direction; else undecided",
+    "paired": "whether both sides are of the same rows",
+    "comparisons.rows": "rows compared; of runs, how many runs",
+    "se": "standard error of the difference",
+    "detectable": "the smallest difference that is detected with power 0.8",
+    "comparisons.method": "how the interval and p were found",
     "baseline_changes.id": "the row, as the column of ids calls it",
     "baseline_changes.truth": "the true class of the row",
     "baseline_changes.before": "what the model said in the baseline, which was right",

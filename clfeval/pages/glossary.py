@@ -67,9 +67,9 @@ PHIDELTA: Mapping[str, str] = {
     **{f"{table}.{name}": words for table in ("features", "selected")
        for name, words in _IN_FEATURES.items()},
     "delta": "sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
-    "phi": "sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
+    "phi": "sensitivity - specificity: 1 always positive, 0 unbiased, -1 always negative",
     "reading": f"what the interval of δ says: chance up to ±{CHANCE}, near oracle from {ORACLE}; "
-    f"a lean where that of φ lies beyond ±{LEAN}",
+    f"biased where that of φ lies beyond ±{LEAN}",
     "reading_withheld": "why there is no reading, such as an interval across a boundary",
     "region_sensitivity": "sensitivity, its interval wider: with that of specificity it covers "
     "the point",
@@ -78,36 +78,19 @@ PHIDELTA: Mapping[str, str] = {
     "precision": "share of positive answers that are right",
     "npv": "share of negative answers that are right",
     "reference": "the model from which the difference is taken",
-    "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
-    "where p, verdict and sentences take all together",
-    "delta_adjusted": "the same, its interval such that those of all models hold together",
-    "comparisons.p_value": "p at which the interval of the difference of δ excludes 0",
-    "p_adjusted": "p adjusted for all that are compared, by Holm's rule",
-    "verdict": "on δ, all together: better or worse than the reference, or undecided; with "
-    "--margin also equivalent, or not worse by as much",
-    "phi_p_value": "p at which the interval of the difference of φ excludes 0",
-    "phi_p_adjusted": "the same adjusted for all that are compared, by Holm's rule",
-    "phi_difference": "above 0 it says positive more easily than the reference",
-    "run_comparisons.delta_difference": "mean over the runs in common of δ minus that of the "
-    "reference",
-    "run_comparisons.phi_difference": "mean over the runs in common of φ minus that of the "
-    "reference",
-    "differing_positives": "positive rows that one of the two gets right and the other not",
-    "differing_negatives": "negative rows that one of the two gets right and the other not",
     "runs": "runs that hold rows of both classes; of a comparison, those of both models",
     "run": "one repetition, such as a fold or a seed, as --run or --run-files tells them apart",
     "delta_mean": "mean over runs of sensitivity + specificity - 1: 1 oracle, 0 chance",
     "delta_sd": "standard deviation of δ over the runs",
-    "phi_mean": "mean over runs of sensitivity - specificity: which way it leans",
+    "phi_mean": "mean over runs of sensitivity - specificity: which way it is biased",
     "phi_sd": "standard deviation of φ over the runs",
     "covariance": "how φ and δ vary together over the runs, divided by runs - 1",
     "accuracy_u_mean": "mean over the runs of (1 + δ) / 2",
     "accuracy_u_sd": "standard deviation over the runs of (1 + δ) / 2",
     "bias": "low where the mean of φ is at most 0.05 from 0",
     "variance": "low where runs lie at most 0.05 (SD) from their mean",
-    "t": "the corrected resampled t statistic of the difference of δ",
-    "df": "degrees of freedom of t, the runs in common less 1",
-    "p_value": "p of the corrected resampled t-test that δ does not differ",
+    "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
+    "where all have the same rows",
     "gini": "over all thresholds: 2 ROC AUC - 1, the mean δ of the curve",
     "best_threshold": "threshold at which δ is largest",
     "best_delta": "chosen on these rows: expect less on others",
@@ -331,6 +314,7 @@ REPORT: Mapping[str, str] = {
     "log_loss": "mean surprise at what happened, in nats; 0 is perfect",
     "calibration_slope": "below 1 probabilities are too extreme, above not enough",
     "calibration_intercept": "beside that slope; 0 at a slope of 1 where they are calibrated",
+    "oe_ratio": "observed / expected positives: above 1 probabilities are too low on average",
     "calibration_in_the_large": "intercept at slope 1; above 0 they are too low on average",
     "net_benefit": "hits a row, less false alarms times threshold / (1 - threshold)",
     "sensitivity": "share of the positives that are called positive",
@@ -338,7 +322,7 @@ REPORT: Mapping[str, str] = {
     "precision": "share of the positive answers that are right",
     "npv": "share of the negative answers that are right",
     "balanced_accuracy": "mean of sensitivity and specificity",
-    "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
+    "tied": "not significantly worse than the best by the leading measure, all pairs compared",
     "truth": "the true class",
     "predicted": "the class that was said",
     "share": "share of the rows of that truth",
@@ -366,7 +350,7 @@ REPORT: Mapping[str, str] = {
     "class taken for another": "the true class, what it was called, and how many of its rows were",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
-    "p, Holm": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "p, adjusted": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
     "in the large": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",

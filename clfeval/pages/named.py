@@ -8,7 +8,7 @@ _EACH = "one row a model: its 2 x 2 table and its measures; with --by one for ea
 _ASKED = "the measures that --measure asked for, one row each, with the method of their intervals"
 _SLICES = "how the models do in each slice of --by"
 EVERYWHERE: Mapping[str, str] = {
-    "baseline": "this result beside the one that --baseline names",
+    "baseline": "how measures changed since the baseline, the worst first",
     "baseline_changes": "rows that a model had right in the baseline, and has wrong now",
     "intervals": "not a table: every interval beside its value, in all tables that are shown",
     "plots": "all pictures of the command",
@@ -50,10 +50,9 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "break-even": "where the curves over the class ratio are largest, and where they do not "
         "lean to either class",
         "spread": "how far the runs of a model lie apart",
-        "tests": "models compared over the runs: t, p and degrees of freedom",
         "models": _EACH, "comparisons": "each model against the one that --reference names",
         "run_spread": "one row a model: mean and spread of its runs",
-        "run_comparisons": "models compared over the runs", "runs": "the points of single runs",
+        "runs": "the points of single runs",
         "curves": "one row a curve of --curve: its area, its largest value and where it is",
         "curve": "the points of the curves of --curve",
         "populations": "measures at the class ratios that --prevalence names",
@@ -117,7 +116,6 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "best": "by each measure who may be the best, and the limits of each model's place",
         "winner": "by each measure the best of three or more, less the luck of having been that",
         "run_spread": "by each measure one row a model: the mean of its runs, and how far they lie",
-        "run_comparisons": "models compared over the runs that --run tells apart",
         "runs": "every measure of each run by itself",
         "together": "whether all models are right in as many rows: Cochran's Q",
         "baselines": "what each measure is worth without information, and p",

@@ -10,11 +10,11 @@ from functools import partial
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE, VERDICTS
+from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
 from clfeval.result import Cell, Result, Row, estimate, value_of
-from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.schema import Column, Page, Shown, Source, Table, comparisons, of
 from clfeval.words import quoted
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
@@ -26,8 +26,6 @@ RATES = of("share", "sensitivity specificity")
 AT = (*of("prevalence", "prevalence"), Column("odds", "odds", "positives:negatives"))
 BOUNDS = {"minimum": -1, "maximum": 1}
 MOVED = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
-DIFFERENCES = (Column("phi_difference", "doubled", "difference of φ"),
-               Column("delta_difference", "doubled", "difference of δ"))  # fmt: skip
 FEATURE = (
     *of("text", "feature column"),
     Column("kind", "text", among=("binary", "numeric", "category", "term")),
@@ -48,15 +46,6 @@ TABLES = (
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
-    Table("comparisons", (
-        SLICE, MODEL, *of("text", "reference"), *DIFFERENCES,
-        Column("p_value", "p?", "p"), Column("p_adjusted", "p?", "p by Holm's rule"),
-        Column("delta_adjusted", "doubled", "difference of δ, all together"),
-        Column("verdict", "text", among=(None, *VERDICTS)),
-        Column("phi_p_value", "p?", "p of φ"), Column("phi_p_adjusted", "p?", "p of φ, Holm"),
-        Column("differing_positives", "weight", "P differing"),
-        Column("differing_negatives", "weight", "N differing"),
-    ), f"{CLASSIFIERS}?"),
     Table("run_spread", (
         MODEL, *of("count", "runs"),
         Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
@@ -65,12 +54,7 @@ TABLES = (
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
         Column("accuracy_u_sd", "number?", "SD of it"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
-        Column("variance", "text", among=(None, "low", "high")),
-    ), f"{CLASSIFIERS}?"),
-    Table("run_comparisons", (
-        MODEL, *of("text", "reference"), *of("count", "runs"), *DIFFERENCES[::-1],
-        *of("cut?", "t"), Column("df", "count?"), Column("p_value", "p?", "p"),
-        Column("p_adjusted", "p?", "p by Holm's rule"),
+        Column("variance", "text", among=(None, "low", "high")), *of("text", "method"),
     ), f"{CLASSIFIERS}?"),
     Table("runs", (MODEL, *of("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
                    *of("share", "accuracy_u")), f"{CLASSIFIERS}?"),
@@ -110,22 +94,15 @@ TABLES = (
 
 LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
-PAIRED = 10  # pairs of models shown unasked
+PAIRED = 20  # differences between models shown unasked
 CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
     "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
 }  # fmt: skip
-DIFFERENT: Mapping[str, Source] = {
-    "difference\nof δ": "delta_difference", "p,\nHolm": "p_adjusted", "verdict": "verdict",
-    "difference\nof φ": "phi_difference",
-    "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
-}  # fmt: skip
-JUDGED = ("p_adjusted", "verdict")
 READINGS = ("inverted", "chance", "informative", "near oracle")
 EXPLAINED = (
-    "delta", "phi", "reading", "delta_difference", "phi_difference", "differing_positives",
-    "differing_negatives", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds", "npv",
-    "gini", "best_delta",
+    "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
+    "npv", "gini", "best_delta",
 )  # fmt: skip
 OF_FEATURES = ("delta", "phi", "role", "support")
 
@@ -195,30 +172,27 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         rows = ranked(tables["populations"], "precision")
         note = without_model([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
-    if "comparisons" in tables:
-        title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
-        rows = ranked(tables["comparisons"], "delta_difference")
-        judged = any(row["verdict"] is not None for row in rows)
-        told = {head: name for head, name in DIFFERENT.items() if judged or name not in JUDGED}
-        apart = {**{name: name for name in who.split()}, **told}
-        compared = sum(row["slice"] is None for row in rows)
-        note = ""
-        if judged and compared > 1:
-            title += f"; p and verdict for {compared} together"
-            note = "intervals: each by itself"
-        yield part("comparisons", title, apart, rows, lead="delta_difference", note=note)
+    runs, reference = comparisons(result, "run"), result.parameters["reference"]
+    rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]
+    if rows := rows or runs:
+        title = f"Differences from {quoted(reference)} on the same rows" if reference else (
+            "Differences between models")  # fmt: skip
+        title = f"{title.removesuffix(' on the same rows')} of means over runs" if runs else title
+        apart: dict[str, Source] = (
+            {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
+        )
+        apart |= {"measure": "metric", "model": "model"} | ({} if reference else {
+            "less": "reference"}) | {"difference": "difference"}  # fmt: skip
+        note, few = "", reference is not None or len(rows) <= PAIRED
+        if any(row["p"] is not None for row in rows):
+            apart |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+            note = "intervals: each by itself; p and verdict: adjusted for all models by a measure"
+        yield part("comparisons", title, apart, rows, lead="difference", note=note,
+                   rank="asked" if few else "detail")  # fmt: skip
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "Curves, the largest Gini first"
         yield part("curves", title, columns, ranked(tables["curves"], "gini"), lead="gini")
-    if "run_comparisons" in tables:
-        pairs = tables["run_comparisons"]
-        few = len(pairs) <= PAIRED or result.parameters["reference"] is not None
-        columns = "model reference delta_difference p_adjusted? runs"
-        yield part(
-            "run_comparisons", "Models over the runs", columns, rank="asked" if few else "detail",
-            lead="delta_difference", legend=(),
-        )  # fmt: skip
     if "slice" in who:
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{who} delta phi sensitivity specificity"
@@ -252,7 +226,7 @@ def _read(row: Row) -> Row:
     if phi.value in (-1, 1):
         words += f", always {'positive' if phi.value > 0 else 'negative'}"
     elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
-        words += f", leans {'positive' if phi.low > 0 else 'negative'}"
+        words += f", biased {'positive' if phi.low > 0 else 'negative'}"
     return {**row, "reading": words}
 
 
@@ -273,9 +247,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         ("break-even", "curves", "Where curves are largest, and where they do not lean",
          f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
         ("spread", "run_spread", "Runs together",
-         "model covariance accuracy_u_mean accuracy_u_sd"),
-        ("tests", "run_comparisons", "Tests over the runs",
-         "model reference t df p_value p_adjusted phi_difference"),
+         "model covariance accuracy_u_mean accuracy_u_sd method"),
         ("runs", "runs", "Each run", "model run sensitivity specificity phi delta"),
     ):  # fmt: skip
         if table in tables:
@@ -350,7 +322,7 @@ def _where(row: Row) -> Cell:
 
 
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
-         "spread", "tests")  # fmt: skip
+         "spread")  # fmt: skip
 PAGE = Page(
     "phidelta", TABLES, headline, shown, lambda _: (), parts=PARTS, plots=("diamond",),
     glossary=PHIDELTA, headings=PHIDELTA_HEADINGS,

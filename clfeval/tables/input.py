@@ -161,7 +161,7 @@ class Input:
     ] = False  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Opt("Also compute every slice of this column, or of two crossed, 'a*b'; repeat.", COLUMNS,
+        Opt("Also every slice of a column, of two crossed 'a*b', of bins 'age:4'; repeat.", COLUMNS,
             stated=True, completes="column", common=True),
     ] = ()  # fmt: skip
     cluster: Annotated[
@@ -180,6 +180,17 @@ class Input:
         positive = self.positive and self.positive.strip().lower()
         labels = tuple(label.strip().lower() for label in self.labels)
         return replace(self, positive=positive, labels=labels)
+
+    def with_runs(self, column: str | None, *, files: bool) -> Input:
+        """Return it with the column, or the name of each file, that tells runs apart, if any."""
+        if column is None and not files:
+            return self
+        from clfeval.tables.scan import FILE_NAME
+
+        if self.by:
+            raise bad_option(f"{'--run-files' if files else '--run'} and --by: one at a time")
+        run = FILE_NAME if files else str(column)
+        return replace(self, by=(run,), run=run)
 
     def threshold_of(self, model: str) -> float:
         """Return the threshold in force for a model: scores at or above it are positive."""
@@ -250,10 +261,16 @@ def is_index(name: str) -> bool:
 
 
 def facets_of(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the columns that --by crosses, entry by entry; `a*b` is a and b unless a column."""
-    whole = {*columns, roles.run}
+    """Return the columns that --by crosses, entry by entry; `a*b` is a and b unless a column.
+
+    Of a column in bins, `age:4`, its name.
+    """
+    from clfeval.tables.bins import split_bins
+
+    whole = {*columns, *([] if roles.run is None else [roles.run])}
     entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
-    return tuple(dict.fromkeys(tuple(dict.fromkeys(entry)) for entry in entries))
+    named = ([split_bins(one, whole)[0] for one in entry] for entry in entries)
+    return tuple(dict.fromkeys(tuple(dict.fromkeys(entry)) for entry in named))
 
 
 def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str | None]]) -> None:

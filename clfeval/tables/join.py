@@ -12,6 +12,7 @@ from typing import Any
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, listing, unknown_column
 from clfeval.late import nw
 from clfeval.tables.align import Side, aligned
+from clfeval.tables.bins import edges_of
 from clfeval.tables.cells import FRAME
 from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, facets_of, match_names
@@ -122,7 +123,9 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     # labels of one file are no flags beside the scores of another
     sure = all(len({model.kind for model in part.columns.models}) == 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
-    return Predictions((table,), replace(layout, joined=True), columns, looks, said, how)
+    edges = edges_of((table,), asked.by, table.columns, roles.null_value)
+    layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
+    return Predictions((table,), layout, columns, looks, said, how)
 
 
 def stem(name: str) -> str:

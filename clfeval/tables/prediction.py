@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from clfeval.errors import DataError, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
+from clfeval.tables.bins import edges_of
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
@@ -20,7 +21,15 @@ from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.names import refuse_commas
 from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
-from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
+from clfeval.tables.scan import (
+    FILE_NAME,
+    Frame,
+    Reading,
+    TableFile,
+    check_names,
+    named_runs,
+    open_typed,
+)
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
 
@@ -78,6 +87,7 @@ class Columns:
     written: frozenset[str] = frozenset()
     fold: bool = False
     bits: Mapping[str, Reading] = field(default_factory=dict)
+    edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of columns in bins
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of the file that holds a model's answers, or the first of them."""
@@ -114,6 +124,7 @@ class Columns:
             return "loose" if loose else "number"
 
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
+        chosen |= {name: cast(Reading, f"bins {edges}") for name, edges in self.edges.items()}
         chosen[self.truth] = self.label(self.truth, mode)
         if self.answer:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
@@ -361,6 +372,11 @@ def open_predictions(
             yield whole
         return
     with open_files(tables, roles) as files:
+        if roles.run == FILE_NAME:
+            if len(files) < 2:
+                what = "--run-files takes every file as a run, and there is one"
+                raise bad_option(what, "name several files, or --run COLUMN")
+            files = named_runs(files)
         found = _recognised(files, roles)
         expand = found.layout.expand
         if expand is not None and not keep_counts:
@@ -378,4 +394,5 @@ def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     except DataError as error:
         raise with_delimiter_hint(files[0], error) from error
     peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
-    return Predictions(files, layout, columns, peeks, roles)
+    edges = edges_of(files, roles.by, files[0].columns, roles.null_value)
+    return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

@@ -6,6 +6,7 @@ import glob
 import io
 import json
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ from clfeval.tables.source import SourceFile
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
 # `folded` is text in small letters, without spaces around it. `False/True` and the like are bits,
-# however they are written, as the two texts.
+# however they are written, as the two texts; `bins (1.0, 2.0)` are numbers cut there.
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
@@ -50,6 +51,7 @@ class TableFile:
 
     parts: the files whose rows were joined into it, if any; lost: rows left out, of which some of
     them know nothing; place: in which file, row and column a cell of it was, by row and column.
+    run: what it is called where every file is a run.
     """
 
     name: str
@@ -60,6 +62,7 @@ class TableFile:
     parts: tuple[TableFile, ...] = ()
     lost: int = 0
     place: Origin | None = None
+    run: str = ""
 
     @property
     def files(self) -> tuple[TableFile, ...]:
@@ -72,6 +75,16 @@ class TableFile:
         return self.source.display if self.source else self.name
 
 
+def named_runs(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
+    """Return files that are runs with what these are called: numbered where names are alike."""
+    often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
+    for file in files:
+        numbers[file.shown] += 1
+        number = f" ({numbers[file.shown]})" if often[file.shown] > 1 else ""
+        found.append(replace(file, run=f"{file.shown}{number}"))
+    return tuple(found)
+
+
 def scan(
     file: TableFile,
     readings: Mapping[str, Reading],
@@ -81,12 +94,12 @@ def scan(
 ) -> nw.LazyFrame[Any]:
     """Scan the named columns; with `watch` read every field of a text table and add its marks.
 
-    FILE_NAME among the columns is the name of the file in every row.
+    FILE_NAME among the columns is the run that the file is, in every row.
     """
     if FILE_NAME in readings:
         others = {name: reading for name, reading in readings.items() if name != FILE_NAME}
         frame = scan(file, others, null_values=null_values, watch=watch)
-        frame = frame.with_columns(nw.lit(file.name).alias(FILE_NAME))
+        frame = frame.with_columns(nw.lit(file.run).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
     if bits := {name: reading for name, reading in readings.items() if "/" in reading}:
         texts: dict[str, Reading] = dict.fromkeys(bits, "text")
@@ -94,6 +107,15 @@ def scan(
         return frame.with_columns(
             in_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
             for name, pair in bits.items()
+        )
+    if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
+        from clfeval.tables.bins import in_bins
+
+        texts = dict.fromkeys(bins, "text")
+        frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
+        return frame.with_columns(
+            in_bins(nw.col(name), literal_eval(one.removeprefix("bins "))).alias(name)
+            for name, one in bins.items()
         )
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)

@@ -1,4 +1,4 @@
-"""200 interrupts at any moment and 200 kills during --save; in the gate a tenth of them.
+"""200 interrupts at any moment and 200 kills during --save.
 
 An interrupt ends with 130 or 143, one line or none, no traceback, no file left; after a kill every
 file is the old one or the new one, and nothing stays that the next run to it does not remove.
@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 from tests.process.program import BIN, environment, many_models
-from tests.thoroughness import full
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(os.name == "nt", reason="these signals are POSIX"),
     pytest.mark.usefixtures("folder"),
 ]
-TIMES = 200 if full() else 8
+TIMES = 200
 OURS = "clfeval.cli"  # what is imported once the handlers are set, and stands in a traceback
 TABLE = many_models(6, 300)
 WORDS = ("mars", "-", "-q", "-f", "json", "--save", "r.json", "--save", "r.html", "--no-plot")

@@ -12,6 +12,7 @@ import pytest
 
 import clfeval
 from clfeval.result import Estimate, Result
+from tests.thoroughness import full
 
 Cell = dict[str, Any]
 
@@ -129,7 +130,7 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
         return [result.to_json() for result in found]
 
     first = documents(frame)
-    for seed in range(3):
+    for seed in range(3 if full() else 1):
         assert documents(frame.sample(fraction=1.0, shuffle=True, seed=seed)) == first
 
 

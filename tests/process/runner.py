@@ -18,13 +18,18 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import ModuleType
 from typing import IO
 from unittest import mock
 
+import typer.main
 import typer.rich_utils
 
 from clfeval.cli.app import main
+
+# what typer reads off a function is read once for all runs: half of the time of a short one
+typer.main.get_params_from_function = lru_cache(500)(typer.main.get_params_from_function)
 
 SIGNALS = ("SIGPIPE", "SIGTERM", "SIGHUP", "SIGINT")
 

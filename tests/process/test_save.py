@@ -163,7 +163,7 @@ HOWS = {
 def test_what_a_kill_leaves_is_removed_by_the_next_run_to_the_file(how: str) -> None:
     code, left = HOWS[how]
     Path("r.json").write_text("old", encoding="utf-8")
-    for _ in range(3):  # one kill after the other does not add up
+    for _ in range(2):  # one kill after the other does not add up
         done = python(KILLED.format(how=code), "mars", "t.csv", "-q", "--save", "r.json")
         assert done.code == -9
         assert Path("r.json").read_text(encoding="utf-8") == "old"

@@ -1,4 +1,4 @@
-"""What phidelta answers: who discriminates best, who cannot be told from it, who leans."""
+"""What phidelta answers: who discriminates best, who is tied with it, who is biased."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from math import isclose
 from typing import Any
 
 from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.shares import holm
 from clfeval.measures.plane import LEAN
-from clfeval.methods.phidelta.against import Against
-from clfeval.methods.phidelta.tables import Points, run_comparison_rows
-from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
+from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
+from clfeval.methods.phidelta.comparisons import tied_with_best
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
-from clfeval.words import between, exact, many, named, number, percent, quoted
+from clfeval.words import between, exact, interval, many, named, number, percent, quoted, ties
 
 MOST = 5  # sentences
-LISTED = 6  # models that may be as good, by name
 EQUAL = 1e-12  # values that differ by less differ by rounding
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
@@ -26,10 +23,9 @@ def classifier_answer(
     tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
     reference: str | None = None, margin: float | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say who discriminates best, who cannot be told from it on the same rows, and who leans.
+    """Say who discriminates best, who is not significantly different from it, and who is biased.
 
-    Another model can be told from the best where the p value of the paired difference of delta,
-    adjusted by Holm's rule for all that are compared, is below 1 - level.
+    All pairs of models are compared by delta on the same rows, and adjusted together.
     """
     models = whole(tables["models"])
     ranked = _ranked(models, "delta")
@@ -40,125 +36,58 @@ def classifier_answer(
         return (Answer("no-position", text),)
     leaders = _leaders(ranked, "delta")
     first = reference if reference in leaders else leaders[0]
-    others = [str(row["model"]) for row in ranked[len(leaders) :]]
-    said = [_best(ranked, leaders), *_told_apart(first, len(leaders), others, patterns, level)]
-    compared = whole(tables.get("comparisons", ()))
+    said = [_best(ranked, leaders, level)]
+    compared = tables.get("comparisons", ())
     if reference is not None and compared and level is not None:
-        said += [] if reference in leaders else [_against(reference, compared, level)]
-        said += [] if margin is None else _that_matters(reference, compared, margin)
+        from clfeval.methods.comparison_answer import comparison_answer
+
+        said += comparison_answer(compared, "delta", reference, margin, level)
+    elif len(leaders) < len(ranked):
+        others = [str(row["model"]) for row in ranked[len(leaders) :]]
+        said.append(_ties(leaders, others, patterns, level))
     said += [
         *_on_curves(whole(tables.get("curves", ()))),
         *_right(first, tables.get("populations", ())),
-        *_useless(ranked), *_inverted(ranked), *_leaning(ranked, "phi"),
+        *_useless(ranked), *_inverted(ranked), *_biased(ranked, "phi"),
     ]  # fmt: skip
     return tuple(said[:MOST])
 
 
-def _best(ranked: Sequence[Row], leaders: Sequence[str]) -> Answer:
+def _best(ranked: Sequence[Row], leaders: Sequence[str], level: float | None) -> Answer:
     """Name the one with the largest delta; several where they have the same."""
     delta, name = estimate(ranked[0]["delta"]), named(leaders)
     value, low, high = _value(delta), delta.low, delta.high
-    better = all(_better(row["delta"]) for row in ranked[: len(leaders)])
-    if len(leaders) == 1:
-        rates = f"(sensitivity {_rate(ranked[0], 'sensitivity')}, specificity "
-        rates += f"{_rate(ranked[0], 'specificity')})"
-        has = "discriminates best: δ" if better else "has the largest δ,"
-        has = has if len(ranked) > 1 else "has δ"
-        text = f"{name} {has} {between(value, low, high)} {rates}."
-        return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
+    better, one = all(_better(row["delta"]) for row in ranked[: len(leaders)]), len(leaders) == 1
     if any((estimate(r["delta"]).low, estimate(r["delta"]).high) != (low, high)
            for r in ranked[: len(leaders)]):  # fmt: skip
         low = high = None
-    each = f"{between(value, low, high)} each"
-    text = f"{name} discriminate best, alike: δ {each}."
-    if not better:
-        text = f"{name} have the largest δ, {each}."
+    has = f"discriminate{'s' * one} best" if better else "has the largest δ" if one else (
+        "have the largest δ")  # fmt: skip
+    size = f"δ {interval(value, low, high, level or 0.95)}"
+    text = f"{name} {has}: {size}"
     if len(leaders) == len(ranked):
-        text = f"No model discriminates more than another: δ {each}."
-    return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
+        text = f"{name} has {size}" if one else f"All models have the same δ: {size[2:]}"
+    if one:
+        text += f", sensitivity {_rate(ranked[0], 'sensitivity')}, "
+        text += f"specificity {_rate(ranked[0], 'specificity')}"
+    return Answer("best-delta", f"{text}.", tuple(leaders), "delta", value, low, high)
 
 
-def _told_apart(
-    best: str, leaders: int, others: Sequence[str], patterns: PatternCounts | None,
+def _ties(
+    leaders: Sequence[str], others: Sequence[str], patterns: PatternCounts | None,
     level: float | None,
-) -> list[Answer]:  # fmt: skip
-    if not others:
-        return []
-    if level is None:
-        text = "No intervals are computed: whether the others are worse by chance is not tested."
-        return [Answer("untested", text)]
-    if patterns is None:
-        text = (
-            "Counts do not tell which rows the models share: whether the others are worse by "
-            "chance is not tested."
-        )
-        return [Answer("untested", text)]
-    given = Against.of(patterns, best)
-    told = dict(zip(given.models, given.told(level), strict=True))
-    equal = [name for name in others if not told[name] < 0]
-    return [_equal(best, leaders, equal, len(others), "On the same rows")]
-
-
-def _equal(best: str, leaders: int, equal: Sequence[str], compared: int, where: str) -> Answer:
-    """Say who may be as good."""
-    if not equal:
-        text = f"{where} each other model discriminates less, and chance does not explain it."
-        return Answer("told-apart", text, (best,))
-    who = "it" if leaders == 1 else quoted(best)
-    others = named(equal, most=LISTED, word="or")
-    if len(equal) == compared > LISTED:
-        others = f"any of the {compared:,} others"
-    text = f"{where} {who} cannot be told from {others}."
-    return Answer("not-told-apart", text, tuple(equal))
-
-
-def _against(reference: str, compared: Sequence[Row], level: float) -> Answer:
-    """Say who discriminates more than the model asked for, and who less."""
-    apart = {str(row["model"]): _apart(row, level) for row in compared}
-    more, less, same = (
-        [name for name, side in apart.items() if side == wanted] for wanted in (1, -1, 0)
-    )
-    if not (more or less):
-        text = f"On the same rows no other model can be told from {quoted(reference)}."
-        return Answer("against-reference", text)
-    parts = [f"{named(more)} discriminate{'s' * (len(more) == 1)} more"] if more else []
-    parts = parts or ["no model discriminates more, for certain"]
-    parts += [f"{named(less)} discriminate{'s' * (len(less) == 1)} less"] if less else []
-    parts += [f"{named(same)} cannot be told from it"] if same else []
-    text = f"Against {quoted(reference)}, on the same rows: {'; '.join(parts)}."
-    return Answer("against-reference", text, tuple(more))
-
-
-def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> list[Answer]:
-    """Say who differs by less than matters, is at least not worse by so much, or may be."""
-    kinds: dict[tuple[str, bool], list[str]] = {}
-    for row in compared:
-        found, apart = str(row["verdict"]), estimate(row["delta_adjusted"])
-        low, high = apart.low or 0.0, apart.high or 0.0
-        sides = {BETTER: low > margin, WORSE: high < -margin, UNDECIDED: high < margin}
-        kinds.setdefault((found, sides.get(found, False)), []).append(str(row["model"]))
-    to, said = quoted(reference), []
-    for kind, words in (
-        ((BETTER, True), f"better than {to} by more"),
-        ((BETTER, False), f"better than {to}, perhaps by less"),
-        ((WORSE, True), f"worse than {to} by more"),
-        ((WORSE, False), f"worse than {to}, perhaps by less"),
-        ((EQUIVALENT, False), f"equivalent to {to}"),
-        ((NOT_WORSE, False), f"not worse than {to} by so much"),
-        ((UNDECIDED, True), f"not better than {to} by so much, and perhaps worse"),
-    ):
-        names = kinds.get(kind, [])
-        said += [f"{named(names)} {'is' if len(names) == 1 else 'are'} {words}"] if names else []
-    if names := kinds.get((UNDECIDED, False), []):
-        said.append(f"{named(names)} may be worse than {to} by so much, or better")
-    text = f"If δ has to differ by {exact(margin)} to matter: {'; '.join(said)}."
-    return [Answer("that-matters", text, tuple(kinds.get((EQUIVALENT, False), [])), "delta")]
-
-
-def _apart(row: Row, level: float) -> int:
-    """Return 1 for a model of more delta than the reference, -1 of less, 0: none can tell."""
-    p, apart = row["p_adjusted"], estimate(row["delta_difference"]).value or 0.0
-    return (apart > 0) - (apart < 0) if isinstance(p, float) and p < 1 - level else 0
+) -> Answer:  # fmt: skip
+    """Say who is tied with the best, all pairs of models taken together."""
+    if level is None or patterns is None:
+        why = "no intervals are computed" if level is None else "the models' rows may differ"
+        return Answer("untested", f"No significance test: {why}.")
+    found = tied_with_best(patterns, level)
+    if found is None:
+        return Answer("untested", "No significance test: the errors of δ are unknown.")
+    tied = [name for name in others if found.ties.get(name, True)]
+    text = ties(tied, [name for name in others if name not in tied])
+    return Answer("not-told-apart", text, tuple(tied)) if tied else Answer(
+        "told-apart", text, tuple(leaders[:1]))  # fmt: skip
 
 
 def _on_curves(curves: Sequence[Row]) -> list[Answer]:
@@ -198,93 +127,49 @@ def _useless(ranked: Sequence[Row]) -> list[Answer]:
     names = [str(row["model"]) for row in ranked if _covers(estimate(row["delta"]), 0.0)]
     if not names:
         return []
-    text = f"{named(names)} cannot be told from chance (δ 0)."
+    text = f"{named(names)} {_are(names)} not significantly different from chance (δ 0)."
     if 1 < len(names) == len(ranked):
-        text = "No model can be told from chance (δ 0)."
+        text = "No model is significantly different from chance (δ 0)."
     return [Answer("like-chance", text, tuple(names))]
 
 
 def _inverted(ranked: Sequence[Row]) -> list[Answer]:
-    """Name whose answers are wrong more often than chance would have it."""
+    """Name whose predictions are wrong more often than chance would have it."""
     ends = ((str(row["model"]), estimate(row["delta"]).high) for row in ranked)
     names = [name for name, high in ends if high is not None and high < 0]
     if not names:
         return []
-    do, whose = ("do", "their") if len(names) > 1 else ("does", "its")
-    text = f"{named(names)} {do} worse than chance: {whose} answers inverted would discriminate."
+    text = f"{named(names)} {_are(names)} significantly worse than chance (δ 0): invert "
+    text += f"{'its' if len(names) == 1 else 'their'} predictions."
     return [Answer("better-inverted", text, tuple(names), "delta")]
 
 
-def _leaning(ranked: Sequence[Row], column: str) -> list[Answer]:
-    """Name who leans for certain: the interval of phi lies beyond a tenth."""
+def _biased(ranked: Sequence[Row], column: str) -> list[Answer]:
+    """Name who is significantly biased: the interval of phi lies beyond a tenth."""
     said = []
     for code, sign, errs in (
-        ("leans-positive", 1, "more false alarms than misses"),
-        ("leans-negative", -1, "more misses than false alarms"),
+        ("leans-positive", 1, "more false positives than false negatives"),
+        ("leans-negative", -1, "more false negatives than false positives"),
     ):
         names = [str(row["model"]) for row in ranked if _beyond(row[column], sign)]
         if names:
-            lean = "lean" if len(names) > 1 else "leans"
-            text = f"{named(names)} {lean} towards {code[6:]}: at equal classes {errs}."
+            text = f"{named(names)} {_are(names)} biased towards {code[6:]}: at equal classes "
+            text += f"{errs}."
             said.append(Answer(code, text, tuple(names), "phi"))
     return said
 
 
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
 def run_answer(
-    points: Points, spread: Sequence[Row], train_fraction: float | None, level: float | None
-) -> tuple[Answer, ...]:
-    """Say who discriminates best on average over runs, and whether a test tells the others from it.
-
-    The corrected resampled t-tests of the differences from the best, under Holm's rule; there are
-    none where nobody knows what share of the rows models were trained on.
-    """
-    ranked = _ranked(spread, "delta_mean")
-    if not ranked:
-        return (Answer("no-position", "δ is undefined in every run: each lacks a class."),)
-    leaders, mean = _leaders(ranked, "delta_mean"), estimate(ranked[0]["delta_mean"])
-    runs = dict.fromkeys(many(float(str(row["runs"])), "run") for row in ranked[: len(leaders)])
-    over = f"on average over {next(iter(runs)) if len(runs) == 1 else 'its runs'}"
-    value, low, high = _value(mean), mean.low, mean.high
-    if len(leaders) > 1:
-        low = high = None
-    best = "discriminate best, alike," if len(leaders) > 1 else "discriminates best"
-    text = f"{named(leaders)} {best if len(ranked) > 1 else 'has'} {over}: δ "
-    if len(ranked) > 1 and not all(_better(row["delta_mean"]) for row in ranked[: len(leaders)]):
-        has = "has" if len(leaders) == 1 else "have"
-        text = f"{named(leaders)} {has} the largest δ {over}: "
-    said = [Answer("best-delta", f"{text}{between(value, low, high)}.", tuple(leaders), "delta",
-                   value, low, high)]  # fmt: skip
-    others = [str(row["model"]) for row in ranked[len(leaders) :]]
-    if others:
-        compared = run_comparison_rows(points, leaders[0], train_fraction, level)
-        rows = {str(row["model"]): row for row in compared}
-        said.append(_over_runs(leaders, [rows[name] for name in others], train_fraction, level))
-    return tuple([*said, *_leaning(ranked, "phi_mean")][:MOST])
-
-
-def _over_runs(
-    leaders: Sequence[str], others: Sequence[Row], train_fraction: float | None, level: float | None
-) -> Answer:
-    """Say whom a test tells from the best; nobody it tests not, or only the other way round."""
-    chance = [row["p_value"] for row in others]
-    if level is None:
-        text = "No intervals are computed: whether the others are worse by chance is not tested."
-        return Answer("untested", text)
-    if train_fraction is None:
-        text = (
-            "Whether the others are worse by chance is not tested: that needs the share of rows "
-            "the models were trained on."
-        )
-        return Answer("untested", text)
-    if not any(isinstance(p, float) for p in chance):
-        text = "These runs are too few, or too much alike, to test whether others are worse."
-        return Answer("untested", text)
-    adjusted = holm([p if isinstance(p, float) else 1.0 for p in chance])
-    equal = [
-        str(row["model"]) for row, p in zip(others, adjusted, strict=True)
-        if p > 1 - level or _value(row["delta_difference"]) >= 0
-    ]  # fmt: skip
-    return _equal(leaders[0], len(leaders), equal, len(others), "Over these runs")
+    means: Sequence[RunMean], spread: Sequence[Row], compared: Sequence[Row], runs: Runs,
+    level: float | None,
+) -> tuple[Answer, ...]:  # fmt: skip
+    """Say who discriminates best on average over runs, who differs from it, and who is biased."""
+    said = [*run_answers("delta", means, compared, runs, level)]
+    return tuple([*said, *_biased(_ranked(spread, "delta_mean"), "phi_mean")][:MOST])
 
 
 def feature_answer(
@@ -294,8 +179,8 @@ def feature_answer(
     """Say which feature discriminates most, and how many do no better than chance.
 
     best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many are not told from chance, all taken together. by_chance: the strongest of so many
-    features may be as strong by chance. expected: how many would be told, one by one, by chance.
+    how many do not differ from chance, all taken together. by_chance: the strongest of so many
+    features may be as strong by chance. expected: how many would differ, one by one, by chance.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
@@ -311,7 +196,8 @@ def feature_answer(
     if useless:
         of = many(features, "feature")
         together = f"; one by one {round(expected):,} could by chance alone" * (expected >= 1)
-        text = f"{useless:,} of {of} cannot be told from chance (δ 0){together}."
+        are = "is" if useless == 1 else "are"
+        text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0){together}."
         said.append(Answer("useless-features", text))
     if selected is not None:
         are = "is" if selected == 1 else "are"

@@ -15,6 +15,7 @@ from clfeval.methods.options import (
     Level,
     Margin,
     Populations,
+    RunOptions,
     Sure,
     Totals,
     also_measured,
@@ -24,7 +25,7 @@ from clfeval.methods.options import (
 )
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
-PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
+PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 
 ISOMETRICS = ("sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information")
 CUTS = ("median", "mean", "best", "soft")
@@ -85,7 +86,7 @@ class PlaneOptions(Sure, Populations):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ClassifierOptions:
+class ClassifierOptions(RunOptions):
     """What is asked of classifiers beside the plane."""
 
     reference: Annotated[
@@ -104,31 +105,9 @@ class ClassifierOptions:
         ),
     ] = False
     points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
-    run: Annotated[
-        str | None,
-        Opt(
-            "Rows are of several runs, told apart by this column.",
-            CLASSIFIERS, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
-            completes="column", common=True,
-        ),
-    ] = None  # fmt: skip
-    run_files: Annotated[bool, Opt("Every file is a run.", CLASSIFIERS, stated=True)] = False
     margin: Margin = None
-    train_fraction: Annotated[
-        float | None,
-        Opt(
-            "Share of rows each run was trained on: corrected intervals and tests.",
-            CLASSIFIERS, metavar="F", above=0, below=1, outside="is not between 0 and 1",
-            signed="train", stated=True,
-        ),
-    ] = None  # fmt: skip
     measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
     totals: Totals = "random"
-
-    @property
-    def runs(self) -> bool:
-        """True when the table holds several runs."""
-        return self.run is not None or self.run_files
 
     def check(self) -> None:
         """Raise UsageError for names of no measure."""
@@ -142,14 +121,10 @@ class ClassifierOptions:
             raise bad_option("--margin judges differences of δ: add --reference MODEL")
         if self.margin is not None and self.runs:
             raise bad_option("--margin judges differences on the same rows, not over runs")
-        if self.run is not None and self.run_files:
-            raise bad_option("--run and --run-files both say what a run is: give one")
-        if self.train_fraction is not None and not self.runs:
-            raise bad_option("--train-fraction is for comparing runs: add --run COLUMN")
+        self.check_runs()
         if self.measure and self.runs:
-            hint = "leave --measure out, or --run: --by COLUMN measures each run as a slice"
             what = "--measure takes rows as a sample, and those of several runs may be the same"
-            raise bad_option(what, hint)
+            raise bad_option(what, "clfeval report --run COLUMN --measure has means over runs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -224,7 +199,7 @@ PHIDELTA = Command(
     help="Show how well classifiers or features discriminate (δ), and which way they lean (φ).",
     examples="""clfeval phidelta preds.csv --positive malignant --reference logreg
 clfeval phidelta scores.parquet --curve --isometrics precision=0.5,0.8
-clfeval phidelta cv.csv --run fold --train-fraction 0.8
+clfeval phidelta cv.csv --run fold --id id --reference logreg
 clfeval phidelta table.csv --features --truth outcome --select --top 20
 clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
 """,

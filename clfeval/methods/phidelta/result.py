@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
-from clfeval.errors import UsageError, bad_option, listing, unknown_model
+from clfeval.counts.slices import slice_label
+from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
     at_threshold,
@@ -19,33 +21,38 @@ from clfeval.methods.document import (
 )
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.beside import beside
+from clfeval.methods.measured.run_means import (
+    Runs,
+    row_differences,
+    run_comparisons,
+    run_means,
+    run_notes,
+)
 from clfeval.methods.options import Certainty
-from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
+from clfeval.methods.phidelta.comparisons import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
     Plane,
-    Points,
     model_rows,
-    points_of,
     population_rows,
-    run_comparison_rows,
     run_rows,
+    run_values,
     spread_rows,
 )
 from clfeval.methods.roc import Curve, curve_row, point_rows
-from clfeval.result import Result, Row, Rows, Warn
+from clfeval.result import Answer, Result, Row, Rows, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
     "shares of rows, delta_b": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
-    "differences on the same rows": "Newcombe paired square-and-add; p values by Holm's rule",
+    "differences on the same rows": "influence values, t; p adjusted by the joint maximum",
     "other measures": "range over the score region (Newcombe 2011)",
     "gini, roc_auc": "DeLong, logit; with fewer than 30 rows of a class, or within 3 standard "
     "errors of 0 or 1, out to Newcombe's score limits",
-    "means over runs": "corrected resampled t (Nadeau-Bengio)",
+    "means over runs": "corrected t (Nadeau-Bengio) of folds; square-and-add of runs and rows",
     "joint region": "two Clopper-Pearson intervals at the square root of the level",
 }
 AS_COUNTED = {  # by --totals, beside these
@@ -109,9 +116,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         tables["populations"] = population_rows(whole, plane.populations)
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
-            row
-            for label, patterns in sample.patterns.items()
-            for row in comparison_rows(label, patterns, options.reference, level, options.margin)
+            *comparison_rows(
+                sample.patterns, tables["models"], options.reference, level, options.margin
+            )
         ]
     statistics = [one.digest() for one in (counts, *sample.runs.values())]
     if options.reference is not None and sample.patterns:
@@ -123,10 +130,13 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     found = plane_found(plane)
     if level is not None:
         found["interval_methods"] = found["interval_methods"] | AS_COUNTED[options.totals]
-    runs = Plane.of(sample.runs, level) if sample.runs else None
-    points = points_of(runs) if runs else {}
-    if runs is not None:
-        tables |= _run_tables(sample, runs, points, options, level)
+    notes = list[Warn]()
+    if sample.runs:
+        answer, notes = _add_runs(tables, sample, options, level)
+    else:
+        answer = classifier_answer(
+            tables, sample.patterns.get(None), level, options.reference, options.margin
+        )
     measured = beside(sample, options.measure, Certainty(level, totals=options.totals))
     tables |= measured.tables
     tables |= plane_tables(plane)
@@ -134,20 +144,14 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if sample.runs:
         summary["runs"] = len(sample.runs)
     by = said.by if said.run is None else ()
-    first, *others = (
-        run_answer(points, tables["run_spread"], options.train_fraction, level)
-        if options.runs
-        else classifier_answer(
-            tables, sample.patterns.get(None), level, options.reference, options.margin
-        )
-    )
+    first, *others = answer
     together = statistics[0]
     if len(statistics) > 1:
         together = sha256("".join(statistics).encode()).hexdigest()
     return Result(
         command="phidelta",
         signature=signature(
-            "cmd pos cut miss weight by run train ref margin odds totals ci measures",
+            "cmd pos cut miss weight by run ref margin odds totals ci measures",
             {
                 "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
@@ -160,7 +164,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         inputs=sample.files,
         parameters=parameters(
             "mode positive negative level interval totals interval_methods prevalences isometrics "
-            "missing by run run_files train_fraction reference margin measure",
+            "missing by run run_files reference margin measure",
             {
                 "mode": "classifiers", "positive": sample.positive,
                 "negative": list(sample.negative), "by": list(by), **found,
@@ -172,6 +176,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         answer=(at_threshold(first, sample.thresholds), *others),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
+            *notes,
             *lines_missing(plane, tables, summary["odds"]),
             *measured.notes,
         ),
@@ -209,19 +214,32 @@ def _curve_tables(
     return {"curves": curves, "curve": points}, digest
 
 
-def _run_tables(
-    sample: Sample, runs: Plane, points: Points, options: ClassifierOptions, level: float | None
-) -> dict[str, Rows]:
-    fraction, models = options.train_fraction, sample.slices[None].models
-    rows = run_rows(runs, sample.thresholds)
-    tables: dict[str, Rows] = {
-        "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
-        "run_spread": spread_rows(points, fraction, level),
-    }
-    if len(points) > 1:
-        compared = run_comparison_rows(points, options.reference, fraction, level)
-        tables["run_comparisons"] = compared
-    return tables
+def _add_runs(
+    tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
+) -> tuple[tuple[Answer, ...], list[Warn]]:
+    """Add the tables of runs; return what they answer, and notes."""
+    models, runs = sample.slices[None].models, Runs.from_sample(sample)
+    rows = run_rows(Plane.of(sample.runs, level), sample.thresholds)
+    tables["runs"] = sorted(rows, key=lambda row: models.index(str(row["model"])))
+    values = run_values(tables["runs"])
+    means = run_means(values, runs, level)
+    tables["run_spread"] = spread_rows(values, means)
+    reference, compared = options.reference or ALL_PAIRS, list[Row]()
+    if level is not None:
+        within = runs.reference(reference)
+        inside = (
+            []
+            if within is None or sample.counted is None
+            else [*slice_comparison_rows(sample.counted.slices, within, level)]
+        )
+        by_rows = row_differences(inside, slice_label((str(sample.roles.run),), ("",)))
+        compared = [*run_comparisons(values, models, runs, reference, by_rows, level=level,
+                                     seed=SEED)]  # fmt: skip
+    if compared:
+        tables["comparisons"] = compared
+    return run_answer(means, tables["run_spread"], compared, runs, level), [
+        *run_notes("delta", values, runs, sample.roles.cluster, level)
+    ]
 
 
 def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
@@ -254,13 +272,4 @@ def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> l
     if options.curve:
         text = "the largest δ of a curve was chosen on these rows: on new ones expect less"
         said.append(Warn("chosen-threshold", text))
-    if options.runs and options.train_fraction is None:
-        text = "runs may share rows: means get intervals, and models a test, with --train-fraction"
-        said.append(Warn("runs-dependent", text))
-    lacking = [
-        run for run, c in sample.runs.items() if not (c.positives.all() and c.negatives.all())
-    ]
-    if lacking:
-        text = f"runs with one class only are not in the means: {listing(lacking)}"
-        said.append(Warn("runs-left-out", text))
     return said + (counting_notes(sample.counted) if sample.counted is not None else [])

@@ -5,13 +5,12 @@
     -0.1 <= delta <= 0.1       no better than chance
     delta < -0.1               better inverted
 
-An informative model also leans towards positive (phi > 0.1) or negative (phi < -0.1), or is
-balanced. A reading is withheld when the interval of delta covers one of its boundaries, the lean
-when that of phi does.
+An informative model is also biased towards positive (phi > 0.1) or negative (phi < -0.1), or
+balanced. A reading is withheld when the interval of delta covers one of its boundaries, the
+bias when that of phi does.
 
 Armano reads the scatter of a model's runs: their mean phi is its bias (towards which class it
-errs), their spread its variance. Runs on overlapping training sets are not independent, so means
-have intervals, and models a test, only with the share of rows that was trained on (Nadeau-Bengio).
+errs), their spread its variance.
 """
 
 from __future__ import annotations
@@ -20,19 +19,16 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
-from clfeval.inference.resampling import corrected_t
-from clfeval.inference.shares import holm
 from clfeval.lazy import CellColumns
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position, position
+from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import (
     RANDOM,
@@ -45,15 +41,15 @@ from clfeval.methods.estimates import (
     limits,
     rows_of,
 )
-from clfeval.result import Estimate, Row
+from clfeval.methods.measured.run_means import RunMean, RunValues
+from clfeval.result import Estimate, Row, estimate
 
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
 WORDS = ("better inverted", "no better than chance", "informative", "near oracle")
 BIAS = 0.05  # a mean |phi| up to here is low bias
 SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
-
-Points = Mapping[str, Mapping[str, tuple[float, float]]]  # (phi, delta) by model, then by run
+COMPARED = ("delta", "phi")
 
 
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
@@ -67,15 +63,14 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
         return None, f"the interval of δ covers {' and '.join(covered)}"
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
-        side = "positive" if phi.value > 0 else "negative"
-        return f"{words}: always says {side}", None
+        return f"{words}: always says {_side(phi.value)}", None
     if words != "informative" or phi.low is None or phi.high is None:
         return words, None
     if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
         return words, None
     lean = "balanced"
     if abs(phi.value or 0.0) > LEAN:
-        lean = f"leans towards {'positive' if phi.low > 0 else 'negative'}"
+        lean = f"biased towards {_side(phi.low)}"
     return f"{words}, {lean}", None
 
 
@@ -217,96 +212,47 @@ def run_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     })  # fmt: skip
 
 
-def points_of(plane: Plane) -> Points:
-    """Return each model's (phi, delta) by run; runs that lack a class are left out."""
-    points: dict[str, dict[str, tuple[float, float]]] = {}
-    phi, delta = position(*Cells.at_prevalence(plane.counts).rates)
-    columns = plane.counts.models, plane.labels, phi.tolist(), delta.tolist()
-    for model, run, x, y in zip(*columns, strict=True):
-        mine = points.setdefault(model, {})
-        if x == x and y == y:
-            mine[str(run)] = (x, y)
-    return points
+def run_values(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
+    """Return delta and phi by measure and model, then by run."""
+    found: dict[tuple[str, str], dict[str, Estimate]] = {}
+    for metric in COMPARED:
+        for row in rows:
+            mine = found.setdefault((metric, str(row["model"])), {})
+            mine[str(row["run"])] = estimate(row[metric])
+    return found
 
 
-def spread_rows(points: Points, train_fraction: float | None, level: float | None) -> list[Row]:
+def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
     """Return, per model, mean, SD and covariance of its runs, and Armano's reading of them.
 
     SD and covariance divide by runs - 1. The spread that tells the variance is the root of the
     summed variances of phi and delta: how far a run lies from the mean point.
     """
-    mean = partial(_mean, train_fraction, level)
+    of = {(one.metric, one.model): one for one in means}
     rows: list[Row] = []
-    for model, by_run in points.items():
-        xy = np.array(list(by_run.values()), np.float64).reshape(-1, 2)
-        phi, delta = xy.T
-        several = len(xy) > 1
-        sd: list[Any] = xy.std(axis=0, ddof=1).tolist() if several else [None, None]
+    for model in dict.fromkeys(one.model for one in means):
+        delta, phi = (of[metric, model] for metric in COMPARED)
+        xy = [[one.value for one in values[metric, model].values() if one.value is not None]
+              for metric in COMPARED]  # fmt: skip
+        value, low, high = (
+            None if end is None else (1 + end) / 2
+            for end in (delta.mean.value, delta.mean.low, delta.mean.high)
+        )
         row: dict[str, Any] = {
-            "model": model, "runs": len(xy), "phi_mean": mean(phi), "phi_sd": sd[0],
-            "delta_mean": mean(delta), "delta_sd": sd[1],
-            "covariance": float(np.cov(phi, delta, ddof=1)[0, 1]) if several else None,
-            "accuracy_u_mean": mean((1 + delta) / 2, 0.0),
-            "accuracy_u_sd": sd[1] / 2 if several else None, "bias": None, "variance": None,
+            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
+            "delta_mean": delta.mean, "delta_sd": delta.sd, "covariance": None,
+            "accuracy_u_mean": Estimate(value, low, high, delta.mean.reason),
+            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": None,
+            "variance": None, "method": delta.method,
         }  # fmt: skip
-        if several:
-            bias = float(phi.mean())
-            side = f"towards {'positive' if bias > 0 else 'negative'}"
-            row["bias"] = "low" if abs(bias) <= BIAS else side
-            row["variance"] = "low" if math.hypot(*sd) <= SPREAD else "high"
+        if phi.sd is not None and delta.sd is not None:
+            bias = phi.mean.value or 0.0
+            row["covariance"] = float(np.cov(np.array(xy), ddof=1)[0, 1])
+            row["bias"] = "low" if abs(bias) <= BIAS else f"towards {_side(bias)}"
+            row["variance"] = "low" if math.hypot(phi.sd, delta.sd) <= SPREAD else "high"
         rows.append(row)
     return rows
 
 
-def run_comparison_rows(
-    points: Points, reference: str | None, train_fraction: float | None, level: float | None
-) -> list[Row]:
-    """Compare models over their common runs: all against the reference, or all pairs.
-
-    t and p belong to the difference of delta: the corrected resampled t-test. There is none when
-    the difference is the same in all runs, and not 0. The p values of all comparisons together are
-    adjusted by Holm's rule.
-    """
-    pairs = [(b, a) for a, b in combinations(points, 2)]
-    if reference is not None:
-        pairs = [(model, reference) for model in points if model != reference]
-    rows: list[dict[str, Any]] = []
-    for model, other in pairs:
-        common = [run for run in points[model] if run in points[other]]
-        xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
-        phi, delta = xy.reshape(-1, 2).T
-        test = None
-        moves = bool(len(common) > 1 and (np.ptp(delta) > 0 or not delta.any()))
-        if train_fraction is not None and moves:
-            test = corrected_t(delta, train_fraction, level=level or 0.95)
-        rows.append(
-            {
-                "model": model, "reference": other, "runs": len(common),
-                "delta_difference": _mean(train_fraction, level, delta, -2.0, 2.0),
-                "phi_difference": _mean(train_fraction, level, phi, -2.0, 2.0),
-                "t": test.t if test else None, "df": test.df if test else None,
-                "p_value": test.p_value if test else None,
-            }
-        )  # fmt: skip
-    tested = [row["p_value"] for row in rows if row["p_value"] is not None]
-    adjusted = iter(holm(tested))
-    return [
-        {**row, "p_adjusted": None if row["p_value"] is None else next(adjusted)} for row in rows
-    ]
-
-
-def _mean(
-    train_fraction: float | None, level: float | None, values: Floats, low: float = -1.0,
-    high: float = 1.0,
-) -> Estimate:  # fmt: skip
-    """Return the mean with its corrected interval, cut to the range of the measure.
-
-    Runs that are all alike tell nothing of how others would differ: no interval.
-    """
-    if not len(values):
-        return Estimate(None, reason="too_few_rows")
-    mean = float(values.mean())
-    if train_fraction is None or level is None or len(values) < 2 or np.ptp(values) == 0:
-        return Estimate(mean)
-    found = corrected_t(values, train_fraction, level=level)
-    return Estimate(mean, min(max(found.low, low), mean), max(min(found.high, high), mean))
+def _side(phi: float) -> str:
+    return "positive" if phi > 0 else "negative"

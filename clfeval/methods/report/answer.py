@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, comb, isfinite
+from math import comb, isfinite
 
-from clfeval.inference.best import POWER, detectable
+from clfeval.compare.families import POWER, BestSet, detectable
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.report.together import Race
-from clfeval.result import Answer, Estimate, Row, estimate, whole
-from clfeval.words import between, exact, many, named, number, quoted
+from clfeval.result import Answer, Estimate, Row, at_most, estimate, whole
+from clfeval.words import between, exact, interval, many, named, number, quoted, ties
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
 SURE = "overconfidence"  # of several classes
 HARDLY, UNSURE = 0.02, 0.2  # so much of it hardly matters; an interval so wide tells little
-SENTENCES, LINES, LINE = 5, 9, 78  # at most, of a screen of 80 columns
 SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
-LEAST = ("resolution", "same-answers")  # what is left out first
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
 
 
 def report_answer(
-    models: Sequence[Row], lead: str, race: Race | None, decision: Sequence[Row],
+    models: Sequence[Row], lead: str, tested: BestSet | None, decision: Sequence[Row],
     level: float | None, lost: Mapping[str, float] | None = None, *,
-    same: Sequence[Sequence[str]] = (), of: str = "labels", worth: Race | None = None,
-    bins: Sequence[Row] = (),
+    same: Sequence[Sequence[str]] = (), of: str = "labels", worth: BestSet | None = None,
+    bins: Sequence[Row] = (), untested: str = "",
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in at most five sentences: best, luck, twins, probabilities, decisions, limits.
+    """Say it in at most five sentences: best, corrected, twins, probabilities, decisions, limits.
 
     lost: how many rows of each model had probability 0 for what they are. same: models whose
     labels, or `of` what, are alike in every row. worth: who has the largest net benefit at one
@@ -41,27 +38,18 @@ def report_answer(
         text = f"{CATALOG[lead].title} is undefined for every model: a class has no row."
         return (Answer("no-leader", text),)
     best = str(ranked[0]["model"])
-    said = [_best(ranked, lead, race, level)]
-    if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
-        said.append(_luck(ranked[0], lead, race))
+    said = [_best(ranked, lead, tested, level, untested)]
+    if tested is not None and len(tested.models) >= FEW and tested.optimism >= SEEN:
+        said.append(_corrected(ranked[0], lead, tested, level))
     said += _twins(same, of)
     if not any(SCORED in row for row in models):
         said.append(Answer("labels-only", LABELS))
     said += _sure(ranked[0])
-    said += _believable(ranked, race, {} if lost is None else lost, whole(bins), level)
+    said += _believable(ranked, tested, {} if lost is None else lost, whole(bins), level)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
-    said += _cannot_tell(race, lead, level)
+    said += _detectable(tested, lead, level)
     return at_most(said)
-
-
-def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Leave out what matters least, where there is more to say than people read."""
-    left = list(said)
-    for code in LEAST:
-        if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
-            left = [one for one in left if one.code != code]
-    return tuple(left[:SENTENCES])
 
 
 def _ranked(rows: Sequence[Row], name: str) -> list[Row]:
@@ -71,30 +59,30 @@ def _ranked(rows: Sequence[Row], name: str) -> list[Row]:
     return sorted(there, key=lambda row: sign * (estimate(row[name]).value or 0.0))
 
 
-def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | None) -> Answer:
-    """Name the model with the best value, and those that may be as good."""
+def _best(
+    ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str
+) -> Answer:
+    """Name the model with the best value, and those that are not significantly different.
+
+    untested: why nobody is compared with the best, where that is so.
+    """
     top = estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
     leaders = [str(row["model"]) for row in ranked if estimate(row[lead]).value == value]
+    size = interval(value, top.low, top.high, level or 0.95)
     has = "has" if len(leaders) == 1 else "have"
-    said = between(value, top.low, top.high)
-    first = f"{named(leaders)} {has} the largest {title}, {said}"
+    first, more = f"{named(leaders)} {has} the highest {title}: {size}.", ""
     if len(ranked) == 1:
-        first = f"{named(leaders)} has {title} {said}"
-        return Answer("best", f"{first}.", tuple(leaders), lead, value, top.low, top.high)
-    if len(leaders) == len(ranked):
-        first = f"No model has a larger {title} than another: {said} each"
-    if race is None:
-        why = "no intervals are computed" if level is None else "their rows may differ"
-        more = f"whether that is chance is not tested: {why}"
+        first = f"{named(leaders)} has {title} {size}."
+    elif len(leaders) == len(ranked):
+        first = f"All models have the same {title}: {size}."
+    elif tested is None:
+        more = untested
     else:
-        order, may_be = [str(row["model"]) for row in ranked], race.may_be_best
-        others = [name for name in order if may_be.get(name) and name not in leaders]
-        more = f"{named(others, most=LISTED)} may be the best as well" if others else (
-            "no other model may be the best" if len(leaders) < len(ranked) else "")  # fmt: skip
-        if len(others) == len(ranked) - len(leaders) > FEW:
-            more = f"any of the {len(others):,} others may be the best as well"
-    text = f"{first}; {more}." if more else f"{first}."
+        known, order = tested.ties, [str(row["model"]) for row in ranked[len(leaders) :]]
+        worse = [name for name in order if not known.get(name, True)]
+        more = ties([name for name in order if name not in worse], worse)
+    text = f"{first} {more}".rstrip()
     return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
 
 
@@ -108,26 +96,25 @@ def _twins(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
     return [Answer("same-answers", f"{text}.", tuple(name for some in same for name in some))]
 
 
-def _luck(first: Row, lead: str, race: Race) -> Answer:
-    """Say how much of the winner's value is luck of the best of so many on the same rows.
+def _corrected(first: Row, lead: str, tested: BestSet, level: float | None) -> Answer:
+    """Say the winner's value corrected for the selection of the best of several.
 
     A limit that nothing lies above, as that of a model without an error, stays where it is.
     """
-    top, luck = estimate(first[lead]), race.found.optimism
+    top, bias = estimate(first[lead]), tested.optimism
     was = top.value or 0.0
-    value = was - luck
-    low = None if top.low is None else max(top.low - luck, CATALOG[lead].low)
+    value = was - bias
+    low = None if top.low is None else max(top.low - bias, CATALOG[lead].low)
     high = top.high
     if high is not None and high - was >= SEEN:
-        high -= luck
-    count = len(race.models)
-    text = f"Luck of the best of {count} on the same rows is {number(luck)}: expect "
-    text += f"{between(value, low, high)}."
-    return Answer("luck", text, (str(first["model"]),), lead, value, low, high)
+        high -= bias
+    text = f"Corrected for choosing the best of {len(tested.models)}, its {CATALOG[lead].title} is "
+    text += f"{interval(value, low, high, level or 0.95)}."
+    return Answer("corrected", text, (str(first["model"]),), lead, value, low, high)
 
 
 def _believable(
-    ranked: Sequence[Row], race: Race | None, lost: Mapping[str, float], bins: Sequence[Row],
+    ranked: Sequence[Row], tested: BestSet | None, lost: Mapping[str, float], bins: Sequence[Row],
     level: float | None,
 ) -> list[Answer]:  # fmt: skip
     """Say whether the probabilities of the best model can be believed: Cox's slope and level.
@@ -161,7 +148,7 @@ def _believable(
         text += f"({facts}), but not what came in {off} of its rows (--show calibration)"
     else:
         text = f"Nothing here speaks against the probabilities of {name} ({facts})"
-    may = {} if race is None else race.may_be_best
+    may = {} if tested is None else tested.ties
     others = [row for row in ranked[1:] if may.get(str(row["model"]))]
     if wrong and not _close(ranked[0]):
         some = [str(row["model"]) for row in others if _fits(row, bins, level, lost)]
@@ -264,17 +251,17 @@ def _outside(one: Estimate, ideal: float) -> bool:
     return (one.low is not None and one.low > ideal) or (one.high is not None and one.high < ideal)
 
 
-def _worth(ranked: Sequence[Row], worth: Race | None) -> list[Answer]:
-    """Say at the threshold in force whose net benefit surely is larger than the best model's."""
+def _worth(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
+    """Say at the threshold in force whose net benefit is significantly higher than the leader's."""
     best = str(ranked[0]["model"])
-    if worth is None or worth.may_be_best.get(best, True):
+    if worth is None or worth.ties.get(best, True):
         return []
-    most = worth.models[worth.found.winner]
+    most = worth.models[worth.leader]
     row = next(row for row in ranked if row["model"] == most)
     one, own = estimate(row["net_benefit"]), estimate(ranked[0]["net_benefit"]).value or 0.0
-    value, at = between(one.value or 0.0, one.low, one.high), exact(float(str(row["threshold"])))
-    text = f"At threshold {at} the net benefit of {quoted(best)}, {number(own)}, surely is not the "
-    text += f"largest: {quoted(most)} has {value}."
+    value, at = interval(one.value or 0.0, one.low, one.high), exact(float(str(row["threshold"])))
+    text = f"At threshold {at} {quoted(most)} has significantly higher net benefit than "
+    text += f"{quoted(best)}: {value} compared with {number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
@@ -313,19 +300,17 @@ def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
     return found
 
 
-def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
-    """Say which difference from the next best model is too small to be seen in this table."""
-    if race is None or level is None or sum(race.may_be_best.values()) == 1:
-        return []  # where one is surely the best, the question has its answer
-    least = detectable(race.found.error, level=level, df=race.df)
+def _detectable(tested: BestSet | None, lead: str, level: float | None) -> list[Answer]:
+    """Say which difference from the next best model this table can detect."""
+    if tested is None or level is None or tested.tied.sum() == 1:
+        return []  # where one is significantly the best, the question has its answer
+    least = detectable(tested.error, level=level, df=tested.df)
     if not (isfinite(least) and least):
         return []
-    pair = [race.models[place] for place in (race.found.winner, race.found.second)]
+    pair = [tested.models[place] for place in (tested.leader, tested.second)]
     measure = CATALOG[lead]
-    text = (
-        f"Between {named(pair)} a difference of {measure.title} of {number(least)} would be seen "
-        f"with power {POWER:g}, a smaller one less often."
-    )
+    text = f"A difference in {measure.title} of {number(least)} between {named(pair)} would be "
+    text += f"detected with power {POWER:g}."
     if least >= measure.high - measure.low:
-        text = f"So few rows hardly show any difference of {measure.title} between {named(pair)}."
+        text = f"These rows are too few to compare {named(pair)} by {measure.title}."
     return [Answer("resolution", text, (), lead, least)]

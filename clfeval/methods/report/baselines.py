@@ -19,7 +19,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.report.contests import Observed
+from clfeval.methods.report.comparisons import Observed
 from clfeval.result import Estimate, Row
 
 EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"

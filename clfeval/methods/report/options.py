@@ -14,6 +14,7 @@ from clfeval.methods.options import (
     RESAMPLES,
     Certainty,
     Level,
+    RunOptions,
     Sure,
     Totals,
     also_measured,
@@ -82,7 +83,7 @@ def _methods(flag: str, given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReportOptions(Sure):
+class ReportOptions(RunOptions, Sure):
     """Which measures, how sure they are to be, and how much of each curve is listed."""
 
     measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
@@ -158,14 +159,6 @@ class ReportOptions(Sure):
             CUTTING, metavar="SHARE|cost:...",
         ),
     ] = ()  # fmt: skip
-    run: Annotated[
-        str | None,
-        Opt(
-            "Rows are of several runs, told apart by this column: means over runs.",
-            COMPARING, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
-            signed="run", completes="column", common=True,
-        ),
-    ] = None  # fmt: skip
     dummies: Annotated[
         bool,
         Opt("What each measure is worth without information: truth dealt anew, p, constants.",
@@ -230,6 +223,7 @@ class ReportOptions(Sure):
 
             check_names(self.measure)
             check_names(self.compared, "--margin" if self.margin else "--resolution")
+        self.check_runs()
         _ = self.rules, self.zones
         if self.reference is not None and self.confidence is None:
             raise bad_option("--reference compares by intervals: leave --interval none out")

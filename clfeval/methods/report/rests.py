@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -16,39 +18,52 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, beyond
-from clfeval.inference.outside import Powers, RankedPairs
+from clfeval.inference.outside import Powers, RankedPairs, RiskSums
 from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
 from clfeval.methods.measured.asked import NET_BENEFIT, Asked
 from clfeval.methods.measured.decisions import benefit_of, confusions_at
+from clfeval.methods.measured.label_estimates import label_influence
 from clfeval.methods.measured.metrics import hard_rows, risk_of, score_rows, takes_scores
 from clfeval.methods.measured.scored import by_delong, by_influence
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.slices import Key, Rest, Size, as_default, go_together, rests
-from clfeval.methods.report.together import moved_by_votes, of_scores
+from clfeval.methods.report.model_estimates import of_scores
+from clfeval.methods.report.slices import Key, Rest, Size, Sizes, as_default, go_together, rests
 from clfeval.result import Estimate
 
 _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
-Sizes = Mapping[str, tuple[Size, Size]]
 
 
-def outside(sample: Sample) -> Sample:
-    """Return a sample that has, under the name of each slice, the rows that are not in it."""
+def outside(
+    sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
+) -> Sample:
+    """Return a sample that has, under the name of each slice, the rows that are not in it.
+
+    labels: some of the slices; without: others whose rows are left out too.
+    """
     counted, whole = sample.counted, sample.slices[None]
-    names = [label for label in sample.slices if label is not None]
+    names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
     if counted is not None and None in every:
         left: dict[str | None, PatternCounts] = {
-            label: beyond(every[None], every[label], "truth", "votes") for label in names
-        }
+            label: beyond(every[None], _added([every[one] for one in (label, *without)]), "truth",
+                          "votes")
+            for label in names
+        }  # fmt: skip
         counts: dict[str | None, ConfusionCounts] = {
             label: ConfusionCounts.of_patterns(one) for label, one in left.items()
         }
         return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
     less: dict[str | None, ConfusionCounts] = {
-        label: _left(whole, sample.slices[label]) for label in names
+        label: _left(whole, _added([sample.slices[one] for one in (label, *without)]))
+        for label in names
     }
     return replace(sample, slices=less)
+
+
+def _added(parts: Sequence[Any]) -> Any:
+    """Add up the counts of slices that share no rows."""
+    return reduce(add, parts)
 
 
 def _left(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
@@ -69,7 +84,8 @@ def sizes_of(sample: Sample, others: Sample) -> Sizes:
         owned = [None if one is None else one.clusters for one in patterns]
         spans = any(len(one) for one in _spans(*owned))
         both = [
-            _size(one.slices[label].rows.max().item(), *class_rows(one, label),
+            _size(one.slices[label].rows.max().item(),
+                  [min(rows) for rows in class_rows(one, label)[::-1]],
                   clusters=clusters, spans=spans)
             for one, clusters in zip((sample, others), owned, strict=True)
         ]  # fmt: skip
@@ -85,20 +101,19 @@ def class_totals_of(
     there = class_sizes(whole, len(whole.classes)) > 0
     both = [
         _size(shown(one.n.sum(), one.unit).item(),
-              *([size] for size in class_sizes(one, len(one.classes))[there].tolist()),
+              class_sizes(one, len(one.classes))[there].tolist(),
               clusters=one.clusters, spans=spans)
         for one in (part, left)
     ]  # fmt: skip
     return both[0], both[1]
 
 
-def _size(rows: Any, *classes: Sequence[float], clusters: Owned | None, spans: bool) -> Size:
-    """Put together what is known of a part; classes: the rows of each class, model by model."""
-    least = min((min(one) for one in classes), default=0.0)
+def _size(rows: Any, classes: Sequence[float], *, clusters: Owned | None, spans: bool) -> Size:
+    """Put together what is known of a part; classes: the rows of each class, the fewest of any."""
+    least = min(classes, default=0.0)
     if isinstance(clusters, ClusterCounts):
         least = min(least, clusters.size)
-    told = sum(min(one) for one in classes)
-    return Size(rows, told, least, clusters is None, spans)
+    return Size(rows, tuple(classes), least, clusters is None, spans)
 
 
 def _spans(one: Owned | None, other: Owned | None) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +137,7 @@ def of_votes(
         assert isinstance(left.clusters, ClusterCounts)
         for one in held:
             if one.needs == "confusion" and one.name != NET_BENEFIT:
-                f, g = (moved_by_votes(each, one.measure)[2] for each in (part, left))
+                f, g = (label_influence(each, one.measure)[1] for each in (part, left))
                 found = go_together(part.clusters, left.clusters, places, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each
@@ -174,9 +189,14 @@ class Everybody:
             cut = np.array([t])
             all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
             return benefit_of(_left(all_of, confusions_at(part, cut)), t, level)[0]
+        totals = (whole.positives, whole.negatives)
+        if one.name == "oe_ratio" and wanted.how != "bootstrap":
+            sums = self._once("risks", lambda: RiskSums.of(whole.scores, *totals))
+            few = min(int(n.sum()) - int(p.sum()) for n, p in zip(totals, sides, strict=True))
+            found = sums.outside(RiskSums.of(part.scores, *sides), fewest=few)
+            return found and by_influence(measure, found[0], found[1], level).value
         if loss is None:
             return None
-        totals = (whole.positives, whole.negatives)
         # near the mean, so that sums keep their digits: that of some of the scores
         some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
         centre = self._once(

@@ -6,15 +6,26 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from clfeval.compare.families import BestSet, best_set, family_of, pairs_of
+from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.reference import slice_reference_rows
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
 from clfeval.lazy import BySlice
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import Stakes
+from clfeval.methods.comparison_answer import (
+    OperatingPoint,
+    comparison_answers,
+    why_untested,
+)
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
     clipped_note,
 )
 from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
+from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.metrics import (
     any_scored,
     by_model,
@@ -23,34 +34,29 @@ from clfeval.methods.measured.metrics import (
     in_order,
     unscored_rows,
 )
-from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
 )
-from clfeval.methods.report.contests import (
+from clfeval.methods.report.comparisons import (
     Observed,
     check_reference,
+    compare_models,
     compared,
-    held_together,
+    labels_inside,
     observed_values,
 )
+from clfeval.methods.report.model_estimates import identical_columns
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
-from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
+from clfeval.methods.report.slice_answer import judged_models, slice_answer
+from clfeval.methods.report.slices import Key, Rest, Slices, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import (
-    Race,
-    Together,
-    alike,
-    by_votes,
-    by_worth,
-)
-from clfeval.methods.report.within import Within, compared_within, inside_votes
-from clfeval.result import Answer, Estimate, Result, Row, Rows, estimate, whole
+from clfeval.result import Answer, Estimate, Result, Row, Rows, at_most, estimate, whole
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -58,12 +64,12 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
-    if options.run is not None:
-        from clfeval.methods.report.runs import Runs, check_runs, each_run, over_runs
+    if options.runs:
+        from clfeval.methods.measured.run_means import Runs
+        from clfeval.methods.report.runs import check_runs, each_run, over_runs
 
         check_runs(options, sample.slices[None].models)
-        each, counted = each_run(sample)
-        runs = Runs.of(counted)
+        each, runs = each_run(sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
         return over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
@@ -84,11 +90,11 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, digests, scored = sample.counted, [counts.digest()], AllScores()
-    stood = _by_votes(sample, held, options)
+    estimates = _by_labels(sample, held)
     if counted is not None and any_scored(sample):
         scored = scores_of(sample, counted, asked, held, options, lead)
         rows += scored.measures
-        stood |= scored.stood
+        estimates |= scored.estimates
         digests += scored.digests
     same = scored.same + _same_votes(sample, scored.lost)
     judged = in_order(rows, sample, asked)
@@ -98,34 +104,51 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
-        tables["baselines"] = _baselines(sample, sliced(asked, lead), of, scored.baselines)
+        tables["baselines"] = _baselines(sample, sliced(asked), of, scored.baselines)
     uncut = {} if counted is None else counted.uncut
-    contests = held_together(stood, held, judged, patterns, _called, options, counted, uncut)
-    contestants = contests.races.get(lead)
-    within = Within()
+    by, instead = lead, None
+    if options.reference in counts.models and options.reference not in getattr(
+            estimates.get(lead), "models", counts.models):  # fmt: skip
+        by, instead = LEAD_OF_LABELS, lead
+        estimates |= _net_benefit(sample)
+    found = compare_models(estimates, held, judged, patterns, _called, options, counted, uncut)
+    tested = found.best.get(lead)
+    compared_rows = found.tables.get("comparisons", ())
+    firsts, told = _model_rows(sample, judged, [None], tested), list[Answer]()
     if len(sample.slices) > 1:
-        by = sliced(asked, lead)
-        others = outside(sample)
-        beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
+        of_slices, others = sliced(asked), outside(sample)
+        beside = scored.beside | dict(of_votes(sample, others, of_slices, options.certainty))
         sizes = sizes_of(sample, others)
-        tables |= slice_rows(judged, beside, by, sizes, options.confidence, sample.facets)
-        inside = {
-            **inside_votes(sample.patterns, held, lead, options, uncut), **scored.inside,
-        }  # fmt: skip
-        margins = by_measure(options.margin, _called)
-        within = compared_within(inside, stood, sample.patterns, sizes, options, margins, uncut)
-        tables |= {"slice_comparisons": within.rows} if within.rows else {}
-    firsts = _model_rows(sample, judged, [None], contestants)
+        slices = Slices.from_metrics(judged, of_slices, sizes, options.confidence, sample.facets)
+
+        def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Rest]:
+            some = outside(sample, labels, without)
+            rest = dict(of_votes(sample, some, of_slices, options.certainty))
+            return {**rest, **scored.retest(model, labels, without)}
+
+        of_models = judged_models(firsts, lead, options.reference, sample.roles.model)
+        positives = {label: one.shown("positives").max().item()
+                     for label, one in sample.slices.items() if label is not None}  # fmt: skip
+        found_slices, of_slices_rows = slices.tables(beside, of_models, retest, positives)
+        tables |= found_slices
+        told = [*slice_answer(tables["slices"], of_slices_rows, of_models, options.confidence)]
+        compared_rows = [*compared_rows, *of_slices_rows]
+        inside = {**labels_inside(sample.patterns, held, lead, options, uncut), **scored.inside}
+        enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
+        compared_rows = [*compared_rows, *slice_reference_rows(
+                inside, estimates, enough, str(options.reference), level=options.level,
+                seed=options.seed, margins=by_measure(options.margin, _called),
+            )]  # fmt: skip
     models = BySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
     confusion = _confusion_rows(sample)
-    first, *more_said = report_answer(
-        firsts, lead, contestants, whole(tables.get("decision", ())), options.confidence,
+    first, *more = report_answer(
+        firsts, lead, tested, whole(tables.get("decision", ())), options.confidence,
         scored.lost, same=same, of=_of_what(lead, same, scored.same),
         worth=_by_worth(sample, firsts, options), bins=whole(tables.get("calibration", ())),
+        untested=why_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
-    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     cuts: tuple[Answer, ...] = ()
     if options.cuts:
         from clfeval.methods.report.cutting.said import cutting_answer
@@ -133,11 +156,16 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         cuts = cutting_answer(
             tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
         )
+    answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
+              *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
+    if compared_rows:
+        tables["comparisons"] = compared_rows
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=at_most(contests.before(*cuts, first, *within.answer(lead), *told, *more_said)),
+        tables={"models": models, **tables, **{name: some for name, some in found.tables.items()
+                if name != "comparisons"}, "confusion": confusion},
+        answer=at_most(answer),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
@@ -170,18 +198,41 @@ def _called(text: str) -> Iterator[str]:
     yield from (one.name for one in asked_of((text,)))
 
 
-def _by_votes(sample: Sample, held: Sequence[Asked], options: ReportOptions) -> dict[str, Together]:
-    """Return how models stand by measures of their labels; none where rows may differ."""
-    patterns, stood = sample.patterns.get(None), dict[str, Together]()
+def _by_labels(sample: Sample, held: Sequence[Asked]) -> dict[str, PairedEstimates]:
+    """Return models by measures of their labels; none where rows may differ."""
+    patterns, found = sample.patterns.get(None), dict[str, PairedEstimates]()
     if patterns is None:
-        return stood
+        return found
     uncut = {} if sample.counted is None else sample.counted.uncut
     for one in held:
         if one.needs == "confusion" and one.name != NET_BENEFIT:
-            found = by_votes(patterns, one, options.reference, uncut)
-            if found is not None:
-                stood[one.name] = found
-    return stood
+            estimates = label_estimates(patterns, one, uncut)
+            if estimates is not None:
+                found[one.name] = estimates
+    return found
+
+
+def _point(sample: Sample) -> OperatingPoint:
+    """Return the threshold in force of all models, and the class totals."""
+    totals, cuts = class_totals(sample), {*sample.thresholds.values()} - {None}
+    where = "At the thresholds in force" if cuts else "By their labels"
+    if len(cuts) == 1:
+        where = f"At threshold {next(iter(cuts)):g}"
+    return OperatingPoint(where, totals["positives"], totals["negatives"])
+
+
+def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:
+    """Return models, or some, by net benefit of their labels at the one threshold of all scores."""
+    patterns, cuts = sample.patterns.get(None), {*sample.thresholds.values()} - {None}
+    if patterns is None or len(cuts) != 1:
+        return {}
+    (t,) = cuts
+    if t is None or not 0 < t < 1:
+        return {}
+    asked = Asked(NET_BENEFIT, CATALOG[NET_BENEFIT].given(stakes=Stakes(t, 1 - t)), {})
+    without = {name for name in patterns.models if models and name not in models}
+    found = label_estimates(patterns, asked, without)
+    return {} if found is None else {NET_BENEFIT: found}
 
 
 def _of_what(lead: str, same: object, scored: object) -> str:
@@ -197,29 +248,28 @@ def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]
     if patterns is None:
         return []
     votes = zip(patterns.models, patterns.votes.T, strict=True)
-    return alike({model: mine for model, mine in votes if model not in without})
+    return identical_columns({model: mine for model, mine in votes if model not in without})
 
 
-def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Race | None:
-    """Return who has the largest net benefit at the one threshold of all models with scores.
-
-    Twice as sure as elsewhere: models are the best by something else, and this speaks against them.
-    """
-    patterns = sample.patterns.get(None)
+def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
+    """Return who has the highest net benefit at the one threshold of all models with scores."""
     known = [row for row in rows if estimate(row.get("net_benefit")).value is not None]
-    (cut, *others) = {row["threshold"] for row in known} or {None}
-    if patterns is None or options.confidence is None or others or not isinstance(cut, float):
+    if options.confidence is None or len({row["threshold"] for row in known}) != 1:
         return None
-    found = by_worth(patterns, cut, [str(row["model"]) for row in known])
-    return None if found is None else found.race(level=(1 + options.level) / 2, seed=options.seed)
+    one = _net_benefit(sample, [str(row["model"]) for row in known]).get(NET_BENEFIT)
+    if one is None:
+        return None
+    pairs = pairs_of(None, one.models)
+    return best_set(family_of(one, pairs, level=options.level, seed=options.seed), one,
+                    seed=options.seed)  # fmt: skip
 
 
 def _model_rows(
     sample: Sample, metrics: Sequence[Row], labels: Iterable[str | None],
-    leaders: Race | None = None,
+    tested: BestSet | None = None,
 ) -> list[Row]:  # fmt: skip
     """Return the first screen: one row a model and slice, of some slices."""
-    found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
+    found, ties = by_model(metrics), {} if tested is None else tested.ties
     uncut = {} if sample.counted is None else sample.counted.uncut
     names = (*OF_SCORES, *HARD) if any_scored(sample) else HARD
     rows: list[Row] = []
@@ -235,7 +285,7 @@ def _model_rows(
                        for name, column in cells.items()},
                     **{name: mine.get(name, Estimate(None, reason="needs_scores"))
                        for name in names},
-                    "may_be_best": None if label is not None else may.get(model),
+                    "tied": None if label is not None else ties.get(model),
                 }
             )  # fmt: skip
     return rows

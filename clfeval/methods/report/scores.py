@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.compare.paired import PairedEstimates
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.rows import ScoredRows, scored_rows
@@ -17,25 +18,28 @@ from clfeval.counts.units import shown
 from clfeval.lazy import BySlice, LazyRows, stacked
 from clfeval.measures.probability import clipped
 from clfeval.measures.scored import LEAST
-from clfeval.methods.clustered import fewest
+from clfeval.methods.clustered import smallest_sizes
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import score_rows, takes_scores
 from clfeval.methods.report.baselines import score_baselines
 from clfeval.methods.report.calibration import calibration_rows
-from clfeval.methods.report.contests import observed_values
+from clfeval.methods.report.comparisons import compared_inside, observed_values, scores_inside
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
     distribution_rows,
     threshold_rows,
 )
+from clfeval.methods.report.model_estimates import (
+    identical_columns,
+    row_by_row,
+    score_estimates,
+)
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import Everybody
-from clfeval.methods.report.slices import Key, Rest, sliced
-from clfeval.methods.report.together import Together, alike, by_rows, row_by_row
-from clfeval.methods.report.within import compared_inside, in_slices
+from clfeval.methods.report.slices import Key, Rest, Retest, sliced
 from clfeval.result import Row, Rows
 
 Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
@@ -54,21 +58,22 @@ TABLES = (
 class AllScores:
     """What scores tell of all models that have some.
 
-    stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
+    estimates: models by measure; digests: of the scores; lost: of each model the rows whose
     class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack. unjudged: what no slice is judged by.
+    that slices lack. unjudged: what no slice is judged by; retest: see `slices.Slices.judged`.
     """
 
     measures: Sequence[Row] = ()
-    stood: Mapping[str, Together] = field(default_factory=dict)
+    estimates: Mapping[str, PairedEstimates] = field(default_factory=dict)
     digests: Sequence[str] = ()
     lost: Mapping[str, float] = field(default_factory=dict)
     same: list[list[str]] = field(default_factory=list)
     beside: dict[Key, Rest] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
-    inside: Mapping[str, Mapping[str, Together]] = field(default_factory=dict)
+    inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
     unjudged: Callable[[], InSlices] = lambda: InSlices()
+    retest: Retest = lambda *_: {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +90,7 @@ def scores_of(
 ) -> AllScores:  # fmt: skip
     """Return what scores tell, one model at a time."""
     every = scored_rows(counted.kept)
-    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
+    names, by = [counted.models[i].name for i in every.models], sliced(asked)
     inner = [one for one in compared_inside(held, lead, options) if takes_scores(one)]
 
     def one(j: int) -> _Scored:
@@ -109,25 +114,41 @@ def scores_of(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    stood = dict[str, Together]()
+    estimates, sizes = dict[str, PairedEstimates](), smallest_sizes(sample.patterns[None], 2)
     for each in held:
-        together = by_rows(
-            every.weights, every.owners, each, moved.pop(each.name), options.reference,
-            fewest(sample.patterns[None]), sampling=every.weighed,
-        )  # fmt: skip
-        if together is not None:
-            stood[each.name] = together
+        found_of = score_estimates(
+            every.weights, every.owners, each, moved.pop(each.name), sizes, sampling=every.weighed
+        )
+        if found_of is not None:
+            estimates[each.name] = found_of
     if options.reference is not None:
-        from clfeval.methods.report.redrawn import by_draws
+        from clfeval.methods.report.bootstrap_estimates import bootstrap_estimates
 
-        stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
-                      options.reference, options.certainty)  # fmt: skip
-    same = alike(dict(zip(names, every.scores, strict=True)))
+        estimates |= bootstrap_estimates(
+            every, names, held, observed_values(measures), sample.patterns[None],
+            options.reference, options.certainty,
+        )  # fmt: skip
+    same = identical_columns(dict(zip(names, every.scores, strict=True)))
     inside = {
-        each.name: in_slices(every, sample.patterns, each, moved_in[each.name], options.reference)
+        each.name: scores_inside(every, sample.patterns, each, moved_in[each.name])
         for each in inner
     }
-    rest = [each for each in asked if each not in by]
+    rest = [each for each in asked if each.name not in {one.name for one in by}]
+
+    def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Rest]:
+        if model not in names:
+            return {}
+        j, parts = names.index(model), {
+            label: np.concatenate([every.slices[one] for one in (label, *without)])
+            for label in labels
+        }  # fmt: skip
+        (whole, place), some = every.ranked(j), replace(every, slices=parts)
+        everybody = Everybody(model, whole, sample.thresholds.get(model))
+        return {
+            key: value for label in labels
+            for here, at in [some.within(whole, place, label)]
+            for key, value in everybody.outside(label, here.frozen(), at, by, options.certainty)
+        }  # fmt: skip
 
     @cache
     def unjudged() -> InSlices:
@@ -147,7 +168,7 @@ def scores_of(
     named = {name: rows if name in CUTS else BySlice(rows, others(name))
              for name, rows in known.items()}  # fmt: skip
     return AllScores(
-        measures, stood, digests, lost, same, beside, named, baselines, inside, unjudged
+        measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
 
 

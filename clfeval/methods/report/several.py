@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from clfeval.counts.classes import ClassPatterns
+from clfeval.compare.families import BestSet
+from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.reference import slice_reference_rows
+from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
@@ -17,27 +21,33 @@ from clfeval.counts.weights import beyond
 from clfeval.errors import UsageError
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
+from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
-from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines
+from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
-from clfeval.methods.report.contests import (
+from clfeval.methods.report.comparisons import (
     check_reference,
+    compare_models,
     compared,
-    held_together,
+    compared_inside,
     observed_values,
 )
+from clfeval.methods.report.model_estimates import (
+    class_label_estimates,
+    identical_columns,
+    probability_estimates,
+)
 from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.methods.report.redrawn import by_draws_of_classes
 from clfeval.methods.report.rests import class_totals_of
-from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
+from clfeval.methods.report.slice_answer import judged_models, slice_answer
+from clfeval.methods.report.slices import Key, Rest, Size, Slices, as_default, rests, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, Together, alike, by_labels, by_probabilities
-from clfeval.methods.report.within import Within, compared_inside, compared_within
-from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.result import Answer, Estimate, Result, Row, Warn, at_most
 from clfeval.words import plain
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -62,30 +72,44 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     lead = _lead(whole, counted)
     held = compared(asked, lead, options)
     metrics: dict[tuple[str | None, str], list[Row]] = {}
-    by, others, sizes = sliced(asked, lead), list[Row](), dict[str, tuple[Size, Size]]()
+    by, sizes = sliced(asked, several=True), dict[str, tuple[Size, Size]]()
     for label, patterns in every.items():
         if label is not None:
             left = beyond(whole, patterns, "truth", "votes")
             sizes[label] = class_totals_of(whole, patterns, left)
-            others += label_rows(label, left, by, as_default(options.certainty))
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
-    lost = dict[str, float]()
+    lost, scores = dict[str, float](), dict[str, Mapping[str | None, ClassScores]]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
-        scores = counted.class_scores(i)
-        for label, counts in scores.items():
-            found = probability_rows(label, model.name, counts, asked, options.certainty)
-            metrics[label, model.name] += found
-            if label is not None:
-                less = beyond(scores[None], counts, "truth", "p")
-                others += probability_rows(
-                    label, model.name, less, by, as_default(options.certainty)
-                )
-            else:
-                digests.append(f"{model.name}{counts.digest()}")
-                lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
+        mine = counted.class_scores(i)
+        for label, counts in mine.items():
+            metrics[label, model.name] += probability_rows(
+                label, model.name, counts, asked, options.certainty
+            )
+        digests.append(f"{model.name}{mine[None].digest()}")
+        lost[model.name] = clipped_rows(mine[None].truth, mine[None].p, mine[None].n).item()
+        if sizes:
+            scores[model.name] = mine
+
+    def rest_of(
+        models: Collection[str], labels: Iterable[str], without: Sequence[str]
+    ) -> dict[Key, Rest]:
+        """Return the measures of the rows that are in none of a slice and some others."""
+        found, wanted = list[Row](), as_default(options.certainty)
+        for label in labels:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            found += label_rows(label, beyond(whole, part, "truth", "votes"), by, wanted)
+            for name, mine in scores.items():
+                if name in models:
+                    some = reduce(add, [mine[one] for one in (label, *without)])
+                    less = beyond(mine[None], some, "truth", "p")
+                    found += probability_rows(label, name, less, by, wanted)
+        # where clusters are in several slices nobody looks how they go together
+        rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
+        return {key: replace(one, rho=rho) for key, one in rests(found, {})}
+
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -93,44 +117,57 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
-    stood = _stood(whole, counted, held, options)
-    stood |= by_draws_of_classes(
-        counted, held, observed_values(rows), whole, options.reference, options.certainty
-    )
-    contests = held_together(
-        stood, held, rows, whole, partial(_called, counted), options, counted
-    )  # fmt: skip
-    leaders = contests.races.get(lead)
-    models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
+    estimates = _estimates(whole, counted, held)
+    if options.reference is not None:
+        estimates |= class_bootstrap_estimates(
+            counted, held, observed_values(rows), whole, options.reference, options.certainty
+        )
+    called = partial(_called, counted)
+    compared_by = compare_models(estimates, held, rows, whole, called, options, counted)
+    compared_rows = compared_by.tables.get("comparisons", ())
+    tested = compared_by.best.get(lead)
+    models = _model_rows(rows, tested, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
-    same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
-    first, *more = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
-    tables = {"models": models, "metrics": rows, **contests.tables, "confusion": confusion}
-    within = Within()
+    same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
+    first, *more = report_answer(
+        firsts, lead, tested, (), options.confidence, same=same,
+        untested=why_untested(options, same_rows=True),
+    )  # fmt: skip
+    tables: dict[str, Sequence[Row]] = {
+        "models": models, "metrics": rows, **compared_by.tables, "confusion": confusion,
+    }  # fmt: skip
+    told = list[Answer]()
     if sizes:
-        beside = dict(rests(others, {}))
-        if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
-            beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
-        tables |= slice_rows(rows, beside, by, sizes, options.confidence, sample.facets)
+        slices = Slices.from_metrics(rows, by, sizes, options.confidence, sample.facets)
+        judged = judged_models(firsts, lead, options.reference, sample.roles.model)
+        found_slices, of_slices = slices.tables(
+            rest_of(whole.models, sizes, ()), judged,
+            lambda model, labels, without: rest_of([model], labels, without), {},
+        )  # fmt: skip
+        tables |= found_slices
+        told = [*slice_answer(tables["slices"], of_slices, judged, options.confidence)]
+        compared_rows = [*compared_rows, *of_slices]
         inside = {
             one.name: {
                 label: there
                 for label, part in every.items()
-                if label is not None and (there := by_labels(part, one, options.reference))
+                if label is not None and (there := class_label_estimates(part, one))
             }
             for one in compared_inside(held, lead, options)
             if one.needs in ("confusion", "classes")
         }
-        within = compared_within(inside, stood, every, sizes, options,
-                                 by_measure(options.margin, partial(_called, counted)))  # fmt: skip
-        tables |= {"slice_comparisons": within.rows} if within.rows else {}
+        enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
+        compared_rows = [*compared_rows, *slice_reference_rows(
+                inside, estimates, enough, str(options.reference), level=options.level,
+                seed=options.seed, margins=by_measure(options.margin, called),
+            )]  # fmt: skip
+        tables["comparisons"] = compared_rows
     if options.dummies:
         tables["baselines"] = sorted(
             class_baselines(whole, by, observed_values(rows), options.seed),
             key=lambda row: [one.name for one in by].index(str(row["metric"])),
         )
-    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={
@@ -138,7 +175,10 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=at_most(contests.before(first, *within.answer(lead), *told, *more)),
+        answer=at_most(
+            (*comparison_answers(compared_rows, lead, options, called), *told[:1], first,
+             *told[1:], *more)
+        ),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),
@@ -179,21 +219,21 @@ def _lead(patterns: ClassPatterns, counted: Counted) -> str:
     return "accuracy" if absent else AREA if scored else "balanced_accuracy"
 
 
-def _stood(
-    patterns: ClassPatterns, counted: Counted, held: Sequence[Asked], options: ReportOptions
-) -> dict[str, Together]:
-    """Return how models stand by these measures on the same rows."""
-    stood = dict[str, Together]()
+def _estimates(
+    patterns: ClassPatterns, counted: Counted, held: Sequence[Asked]
+) -> dict[str, PairedEstimates]:
+    """Return models by these measures on the same rows."""
+    found = dict[str, PairedEstimates]()
     for one in held:
         if one.needs in ("confusion", "classes"):
-            found = by_labels(patterns, one, options.reference)
-            if found is not None:
-                stood[one.name] = found
+            estimates = class_label_estimates(patterns, one)
+            if estimates is not None:
+                found[one.name] = estimates
     of_scores = [one for one in held if one.needs in ("scores", "probabilities")]
-    return stood | by_probabilities(counted, patterns, of_scores, options.reference)
+    return found | probability_estimates(counted, patterns, of_scores)
 
 
-def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str]) -> list[Row]:
+def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[str]) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
@@ -204,11 +244,11 @@ def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str
     scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
     names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
     none = Estimate(None, reason="needs_scores")
-    may = {} if leaders is None else leaders.may_be_best
+    ties = {} if tested is None else tested.ties
     return [
         {
             "slice": label, "model": model, **{name: mine.get(name, none) for name in names},
-            "may_be_best": None if label is not None else may.get(model),
+            "tied": None if label is not None else ties.get(model),
         }
         for (label, model), mine in found.items()
     ]  # fmt: skip

@@ -1,52 +1,76 @@
-"""How each slice differs from the other rows, by each measure and model, and which is worse."""
+"""How each slice differs from the other rows, by the measures that decide, and which is worse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import comb, inf, isnan, nan
+from math import comb, inf, nan
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Influence, Ints
+from clfeval.compare.change import (
+    WORSE,
+    Change,
+    adjusted_fdr,
+    bounded,
+    comparison_row,
+    ends_of,
+    known,
+    limits_p,
+    square_and_add,
+)
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
-from clfeval.inference.chance import benjamini_hochberg
-from clfeval.inference.gaps import chances
-from clfeval.inference.paired_measures import difference
 from clfeval.inference.special import student_quantile
-from clfeval.measures.catalog import CATALOG
+from clfeval.methods.clustered import OF_A_CLASS, ROWS
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.contests import ESTIMATORS, ON_SCREEN
-from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import between, many, named, number, quoted
+from clfeval.methods.report.comparisons import ESTIMATORS
+from clfeval.result import Estimate, Row, estimate
 
-ROWS, OF_A_CLASS = 30, 5  # of a slice, and of the other rows, from which on it is judged
-LISTED = 4  # slices by name
+# what slices are judged by: of two classes, of more; by ranking, calibration, operating point
+OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
+OF_MORE = ("accuracy", "overconfidence", "roc_auc")
+# how many rows, and of which classes, a slice and the other rows need to be judged
+NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
+    "sensitivity": (0, (1,)), "specificity": (0, (0,)), "roc_auc": (0, None),
+    "oe_ratio": (ROWS, ()), "accuracy": (ROWS, ()), "overconfidence": (ROWS, ()),
+}  # fmt: skip
+REST = "(other rows)"
 Key = tuple[str, str, str]  # slice, model, measure
+Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many rows a slice has, or what they weigh, and what they tell.
 
-    told: effective rows, least: those of the class that has fewest, or clusters. alike: rows are
-    independent and count one each. spans: it has clusters with rows outside it.
+    classes: effective rows of each class, negatives first of two; least: those of the class that
+    has fewest, or clusters. alike: rows are independent and count one each. spans: it has clusters
+    with rows outside it.
     """
 
     rows: Any
-    told: float
+    classes: tuple[float, ...]
     least: float
     alike: bool
     spans: bool
 
     @property
     def enough(self) -> bool:
-        """Whether so many rows are judged."""
-        return self.told >= ROWS and self.least >= OF_A_CLASS
+        """Whether models are compared in so many rows."""
+        return sum(self.classes) >= ROWS and self.least >= OF_A_CLASS
+
+    def enough_for(self, metric: str) -> bool:
+        """Whether so many rows are judged by a measure."""
+        rows, classes = NEEDED.get(metric, (ROWS, None))
+        some = self.classes if classes is None else [self.classes[k] for k in classes]
+        return sum(self.classes) >= rows and min(some, default=inf) >= OF_A_CLASS
+
+
+Sizes = Mapping[str, tuple[Size, Size]]  # of each slice, and of the other rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +81,15 @@ class Rest:
     rho: float = 0.0
 
 
-def sliced(asked: Sequence[Asked], lead: str) -> list[Asked]:
-    """Return the measures of slices: what leads, what was named, and those of the first screen."""
-    some = (one for one in asked
-            if one.name == lead or one.by == "name" or one.name in ON_SCREEN)  # fmt: skip
-    return sorted(some, key=lambda one: one.name != lead)
+Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, Rest]]
+
+
+def sliced(asked: Sequence[Asked], *, several: bool = False) -> list[Asked]:
+    """Return the measures that slices are judged by, and those that were named."""
+    usual = OF_MORE if several else OF_TWO
+    named = {one.name: one for one in asked if one.by == "name" or one.name in usual}
+    return sorted(named.values(), key=lambda one: usual.index(one.name)
+                  if one.name in usual else len(usual))  # fmt: skip
 
 
 def as_default(wanted: Certainty) -> Certainty:
@@ -94,156 +122,169 @@ def go_together(
     return np.asarray(np.clip(rho, -1, 1))
 
 
-def slice_rows(
-    metrics: Sequence[Row], beside: Mapping[Key, Rest], held: Sequence[Asked],
-    sizes: Mapping[str, tuple[Size, Size]], level: float | None, facets: Facets,
-) -> dict[str, list[Row]]:  # fmt: skip
-    """Return the tables of slices beside the other rows, the worst first, and of the extremes.
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """The measures of slices and of the other rows, and what is asked of them.
 
-    gap = the value in the slice less that in the other rows, limits from those of both (Zou and
-    Donner). q: Benjamini and Hochberg's, over all judged slices of one model and measure. sizes: of
-    each slice, and of the other rows. facets: the columns that make slices. Extremes are of each
-    by itself: slices of two columns share rows.
+    values: of each model and measure, those of the slices. held: the measures. facets: the columns
+    that make slices.
     """
-    found: dict[tuple[str, str], dict[str, Estimate]] = {}
-    for row in metrics:
-        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-            key = str(row["metric"]), str(row["model"])
-            found.setdefault(key, {})[str(row["slice"])] = estimate(row["value"])
-    rows, extremes = list[Row](), list[Row]()
-    for one in held:
-        for (metric, model), values in found.items():
-            if metric != one.name:
+
+    values: Mapping[tuple[str, str], Mapping[str, Estimate]]
+    held: Sequence[Asked]
+    sizes: Sizes
+    level: float | None
+    facets: Facets
+
+    @classmethod
+    def from_metrics(
+        cls, metrics: Sequence[Row], held: Sequence[Asked], sizes: Sizes, level: float | None,
+        facets: Facets,
+    ) -> Slices:  # fmt: skip
+        """Take the values of slices from the table `metrics`."""
+        found: dict[tuple[str, str], dict[str, Estimate]] = {}
+        for row in metrics:
+            if row["slice"] is not None and row["estimator"] in ESTIMATORS:
+                key = str(row["model"]), str(row["metric"])
+                found.setdefault(key, {})[str(row["slice"])] = estimate(row["value"])
+        return cls(found, held, sizes, level, facets)
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in their order."""
+        return list(dict.fromkeys(model for model, _ in self.values))
+
+    def changes(self, model: str, rest: Mapping[Key, Rest]) -> Changes:
+        """Return how far a model's measures in slices lie from those of the other rows.
+
+        difference = slice - rest by square-and-add; p only where both sides have rows enough.
+        """
+        found = Changes()
+        for one in self.held:
+            values = self.values.get((model, one.name), {})
+            labels = [label for label in values if (label, model, one.name) in rest]
+            if not labels:
                 continue
-            labels = [*values]
-            none = Rest(Estimate(None, reason="too_few_rows"))
-            others = [beside.get((label, model, metric), none) for label in labels]
-            mine, theirs = (_ends(each) for each in (values.values(), (x.value for x in others)))
-            d, low, high = _apart(mine, theirs, np.array([x.rho for x in others]))
-            judged = np.array([all(size.enough for size in sizes[label]) for label in labels])
+            others = [rest[label, model, one.name] for label in labels]
+            olds, news = [other.value for other in others], [values[label] for label in labels]
+            mine, theirs = ends_of(news), ends_of(olds)
+            d, low, high = square_and_add(mine, theirs, np.array([x.rho for x in others]))
             p = np.full(len(d), nan)
-            if level is not None:
-                p = chances(d, low, high, _freedom(one, labels, sizes), level=level)
-            p = np.where(judged, p, nan)
-            q = benjamini_hochberg(p)
-            sign = one.measure.sign
-            worst = np.where(np.isnan(d), inf, sign * d if sign else -np.abs(d))
-            for i in np.lexsort((worst, ~judged)).tolist():
-                why = None
-                if isnan(d[i]):
-                    why = values[labels[i]].reason or others[i].value.reason or "too_few_rows"
-                rows.append({
-                    "slice": labels[i], "metric": metric, "model": model,
-                    "rows": sizes[labels[i]][0].rows, "value": values[labels[i]],
-                    "gap": _estimate(d[i], low[i], high[i], why), "p": _or_none(p[i]),
-                    "q": _or_none(q[i]), "shown": bool(judged[i]),
-                })  # fmt: skip
-            told: dict[tuple[str, ...], list[int]] = {}
-            for i in np.flatnonzero(judged & ~np.isnan(mine[0])).tolist():
-                told.setdefault(facet_of(labels[i], facets), []).append(i)
+            if self.level is not None:
+                p = limits_p(d, low, high, self._freedom(one, labels), level=self.level)
+            columns = zip(labels, olds, news, *(x.tolist() for x in (d, low, high, p)), strict=True)
+            for label, old, new, *ends, chance in columns:
+                judged = all(size.enough_for(one.name) for size in self.sizes[label])
+                why = new.reason or old.reason or "too_few_rows"
+                d_ = bounded(ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None)
+                found[label, one.name] = Change(old, new, d_, known(chance) if judged else None,
+                                                rows=self.sizes[label][0].rows)  # fmt: skip
+        return found
+
+    def judged(self, model: str, rest: Mapping[Key, Rest], retest: Retest | None) -> Changes:
+        """Return the changes of a model adjusted over slices and measures together.
+
+        By Benjamini and Hochberg. The worst slice that is significantly worse is left out of the
+        rest of all others of its columns, which are tested again, until none is added: one bad
+        slice makes no other significant, and hides none. retest: measures anew the rest of some
+        slices of a model without others.
+        """
+        changes, level = self.changes(model, rest), self.level or 0.95
+        named = dict[str, Changes]()
+        while True:
+            changes = dict(zip(changes, adjusted_fdr([*changes.values()]), strict=True))
+            worse = [key for key, one in changes.items()
+                     if key[0] not in named and one.verdict(key[1], level) == WORSE]  # fmt: skip
+            if not worse:
+                break
+            label = min(worse, key=lambda key: (changes[key].adjusted or 0.0, changes[key].p))[0]
+            named[label] = {key: one for key, one in changes.items() if key[0] == label}
+            facet = facet_of(label, self.facets)
+            without = [one for one in named if facet_of(one, self.facets) == facet]
+            others = [one for one in self.sizes if facet_of(one, self.facets) == facet
+                      and one not in named]  # fmt: skip
+            if retest is None or not others:
+                continue
+            fresh = self.changes(model, retest(model, others, without))
+            changes |= {key: one for key, one in fresh.items() if one.difference.value is not None}
+        for mine in named.values():
+            changes |= mine
+        return changes
+
+    def tables(
+        self, rest: Mapping[Key, Rest], judged: Sequence[str], retest: Retest | None,
+        positives: Mapping[str, Any],
+    ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
+        """Return the tables of slices and of extremes, and rows of `comparisons`.
+
+        judged: the models whose worse slices are left out of the rest of others. positives: rows
+        of the positive class of each slice.
+        """
+        rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
+        for model in [*judged, *(one for one in self.models if one not in judged)]:
+            changes = self.judged(model, rest, retest if model in judged else None)
+            mine = [self._row(model, label, changes, positives) for label in self.sizes]
+            rows += sorted(mine, key=lambda row: (not row["worse"], row["q"] is None,
+                                                  row["q"] or 0.0))  # fmt: skip
+            ordered = sorted(changes, key=lambda key: (changes[key].adjusted is None,
+                                                       changes[key].adjusted or 0.0))  # fmt: skip
+            compared += [
+                comparison_row("slice", metric, model, REST, changes[label, metric], level,
+                               part=label) for label, metric in ordered
+            ]  # fmt: skip
+            extremes += self._extremes(model)
+        tables = {"slices": rows, "extremes": extremes}
+        return {name: each for name, each in tables.items() if each}, compared
+
+    def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
+        """Return what a slice has by each measure, the least q, and by which it is worse."""
+        level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
+        usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
+                 and any((name, one.name) in self.values for name in self.models)]  # fmt: skip
+        worse = [name for name, one in mine.items() if one.verdict(name, level) == WORSE]
+        found = {"positives": positives[label]} if label in positives else {}
+        return {
+            "slice": label, "model": model, "rows": self.sizes[label][0].rows, **found,
+            **{name: self.values.get((model, name), {}).get(
+                label, Estimate(None, reason="needs_scores")) for name in usual},
+            "q": min((one.adjusted for one in mine.values() if one.adjusted is not None),
+                     default=None),
+            "worse": worse,
+        }  # fmt: skip
+
+    def _freedom(self, one: Asked, labels: Sequence[str]) -> Floats:
+        """Return the degrees of freedom of each difference: many where it is of shares of rows."""
+        share = one.measure.share is not None
+        return np.array([
+            inf if share and self.sizes[label][0].alike
+            else max(1.0, min(size.least for size in self.sizes[label]) - 1)
+            for label in labels
+        ])  # fmt: skip
+
+    def _extremes(self, model: str) -> Iterator[Row]:
+        """Yield the largest value less the smallest by each measure and column of slices.
+
+        With limits that hold for every two slices, so for these two, whose values chose them:
+        Bonferroni's, at 1 - (1 - level) / pairs. Where slices have clusters in common, by the least
+        favourable correlation.
+        """
+        for one in self.held:
+            values = self.values.get((model, one.name), {})
+            told: dict[tuple[str, ...], list[str]] = {}
+            for label, value in values.items():
+                if value.value is not None and self.sizes[label][0].enough_for(one.name):
+                    told.setdefault(facet_of(label, self.facets), []).append(label)
             for some in (each for each in told.values() if len(each) > 1):
-                spans = any(sizes[labels[i]][0].spans for i in some)
-                gap, top, last = _extremes(one, mine, some, labels, sizes, level, spans)
-                extremes.append({
-                    "metric": metric, "model": model, "largest": labels[top],
-                    "smallest": labels[last], "gap": gap, "slices": len(some),
-                })  # fmt: skip
-    tables = {"slices": rows, "extremes": extremes}
-    return {name: each for name, each in tables.items() if each}
-
-
-def _extremes(
-    one: Asked, ends: Floats, some: Sequence[int], labels: Sequence[str],
-    sizes: Mapping[str, tuple[Size, Size]], level: float | None, spans: bool,
-) -> tuple[Estimate, int, int]:  # fmt: skip
-    """Return the largest value less the smallest, with limits that hold for every two slices.
-
-    So they hold for these two, whose values chose them: Bonferroni's, at 1 - (1 - level) / pairs.
-    Of 20 slices Tukey's would be narrower by 3 %. Where slices have clusters in common, by the
-    least favourable correlation.
-    """
-    values = ends[0, list(some)]
-    top, last = some[int(values.argmax())], some[int(values.argmin())]
-    wider = 1.0
-    if level is not None:
-        pairs = comb(len(some), 2)
-        df = _freedom(one, [labels[top], labels[last]], sizes).min()
-        both = (student_quantile(df, level=at) for at in (1 - (1 - level) / pairs, level))
-        wider = float(next(both) / next(both))
-    d, low, high = map(float, _apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0))
-    return _estimate(d, d - wider * (d - low), d + wider * (high - d)), top, last
-
-
-def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, Size]]) -> Floats:
-    """Return the degrees of freedom of each slice's gap: many where it is of shares of rows."""
-    share = one.measure.share is not None
-    return np.array([
-        inf if share and sizes[label][0].alike
-        else max(1.0, min(size.least for size in sizes[label]) - 1)
-        for label in labels
-    ])  # fmt: skip
-
-
-def _apart(one: Floats, other: Floats, rho: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return differences and their limits, from value, low and high of each, (3, m)."""
-    (x, low, high), (y, under, over) = one, other
-    return difference(x, low, high, y, under, over, rho)
-
-
-def _ends(estimates: Iterable[Estimate]) -> Floats:
-    """Return values and limits, (3, m); NaN for none."""
-    rows = [[nan if end is None else end for end in (one.value, one.low, one.high)]
-            for one in estimates]  # fmt: skip
-    return np.array(rows).reshape(-1, 3).T
-
-
-def _estimate(value: float, low: float, high: float, why: str | None = None) -> Estimate:
-    ends = (_or_none(low), _or_none(high))
-    return Estimate(_or_none(value), *(ends if None not in ends else (None, None)), reason=why)
-
-
-def _or_none(number_: float) -> float | None:
-    return None if isnan(number_) else float(number_)
-
-
-def slices_answer(
-    rows: Sequence[Row], lead: str, models: Sequence[str], level: float | None
-) -> tuple[Answer, ...]:
-    """Say in which slices the first model is worse than in the other rows, of all judged."""
-    mine = [row for row in rows if row["metric"] == lead and row["model"] in models[:1]]
-    if not mine or level is None:
-        return ()
-    measure, (best,) = CATALOG[lead], models[:1]
-    judged = [row for row in mine if row["q"] is not None]
-    if not judged:
-        text = (
-            f"No slice can be judged by {measure.title}: that takes limits, {ROWS} rows and "
-            f"{OF_A_CLASS} of each class, in it and outside."
-        )
-        return (Answer("slices", text, (best,), lead),)
-    sign = measure.sign
-    worse = [
-        row for row in judged
-        if float(str(row["q"])) < 1 - level and sign * (estimate(row["gap"]).value or 0.0) < 0
-    ]  # fmt: skip
-    among = f"{many(len(judged), 'slice')} judged{' together' * (len(judged) > 1)}"
-    if not worse:
-        text = f"In no slice is {quoted(best)} surely worse than outside it, by {measure.title} "
-        return (Answer("slices", f"{text}({among}).", (best,), lead),)
-    names, gap = (
-        named([str(row["slice"]) for row in worse], most=LISTED), estimate(worse[0]["gap"])
-    )  # fmt: skip
-    ways = "less" if sign > 0 else "more"
-    size = f"{measure.title} {ways} by {_size(gap)}" if len(worse) == 1 else f"by {measure.title}"
-    text = f"{quoted(best)} is worse in {names} than outside: {size} ({among})."
-    if len(worse) > 1:
-        text = f"{quoted(best)} is worse in each of {names} than outside it, {size} ({among})."
-    return (Answer("slices", text, (best,), lead, gap.value, gap.low, gap.high),)
-
-
-def _size(gap: Estimate) -> str:
-    value = abs(gap.value or 0.0)
-    if gap.low is None or gap.high is None:
-        return number(value)
-    low, high = sorted((abs(gap.low), abs(gap.high)))
-    return between(value, low, high)
+                ends = ends_of([values[label] for label in some])
+                top, last = int(ends[0].argmax()), int(ends[0].argmin())
+                wider = 1.0
+                if self.level is not None:
+                    df = self._freedom(one, [some[top], some[last]]).min()
+                    each = 1 - (1 - self.level) / comb(len(some), 2)
+                    both = (student_quantile(df, level=at) for at in (each, self.level))
+                    wider = float(next(both) / next(both))
+                rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
+                d, low, high = map(float, square_and_add(ends[:, top], ends[:, last], rho))
+                gap = bounded(d, d - wider * (d - low), d + wider * (high - d))
+                yield {"metric": one.name, "model": model, "largest": some[top],
+                       "smallest": some[last], "gap": gap, "slices": len(some)}  # fmt: skip

@@ -55,10 +55,11 @@ def stated(
         found = {
             "positive": None, "negative": [], "classes": list(order), "ordered": counted.ordered,
         }  # fmt: skip
-    found |= {"by": list(said.by if said.run is None else ()), "run": said.run}
+    found["by"] = list(said.by if said.run is None else ())
     signed |= {
         "cmd": "report", "miss": said.missing, "weight": "yes" if said.weight else None,
-        "by": ",".join(found["by"]), "run": said.run, "ci": options.interval,
+        "by": ",".join(found["by"]), "run": "file" if options.run_files else options.run,
+        "ci": options.interval,
         "level": f"{options.level:g}",
         "seed": options.seed, "measures": ",".join(options.measure),
         "best": " ".join(options.best_threshold), "abstain": " ".join(options.abstain),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
@@ -29,7 +30,6 @@ from clfeval.methods.tune_jpt.said import (
     with_verb,
     worth_of,
 )
-from clfeval.methods.verdict import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of, whole
 from clfeval.words import close, exact, many, named, percent, quoted
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
+from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
@@ -24,7 +25,6 @@ from clfeval.methods.tune_jpt.contest import (
 )
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
 from clfeval.methods.tune_jpt.tables import places_of
-from clfeval.methods.verdict import EQUIVALENT, NOT_WORSE, UNDECIDED, verdict
 from clfeval.result import Estimate, Row, Rows
 
 MOST_PAIRED = 30  # models of which every two are compared unasked
@@ -137,8 +137,11 @@ def winner_rows(
 
 def _that_matters(ends: Mapping[str, tuple[float, float]], margin: float) -> dict[str, Any]:
     """Say how the leader compares with the others, by the intervals of how much better it is."""
+    none = Estimate(None)
     known = {
-        name: verdict(low, high, int(low > 0), margin)
+        name: Change(none, none, Estimate(high, low, high), float(low <= 0)).verdict(
+            "", 0.5, margin=margin, best="max"
+        )
         for name, (low, high) in ends.items() if low == low
     }  # fmt: skip
     found, together = {*known.values()}, None

@@ -23,7 +23,8 @@ OF_SCORES = (
     *of("share", "roc_auc brier", when="?"), *of("estimate", "brier_skill", when="+curves"),
     *of("amount", "log_loss", when="?"), *of("signed", "overconfidence", when=f"{_MANY}?"),
     *of("share", "top_k_accuracy", when=f"{_MANY}?"),
-    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large net_benefit",
+    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
+        "net_benefit",
         when="+curves"),
 )  # fmt: skip
 HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
@@ -35,7 +36,7 @@ TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
         *(replace(one, kind="weight?", when=_TWO) for one in CELLS), *OF_SCORES, *HARD,
-        Column("may_be_best", "flag?"),
+        Column("tied", "flag?"),
     ), "", 1),
     replace(MEASURED, when="", least=1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from clfeval.measures.catalog import find_measure
-from clfeval.pages.columns import MODEL, VERDICTS
-from clfeval.pages.report.order import ranked
+from clfeval.pages.columns import MODEL
 from clfeval.pages.write import exact, heading
-from clfeval.result import Result, Row
-from clfeval.schema import Column, Shown, Source, Table, of
-from clfeval.words import NAMESAKES, many, quoted, reference_of
+from clfeval.result import Estimate, Result, Row, estimate
+from clfeval.schema import Column, Shown, Source, Table, comparisons, of
+from clfeval.words import NAMESAKES, many, number, quoted, reference_of
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -20,48 +20,30 @@ FAIRNESS = (
 METRIC = of("text", "metric")
 TABLES = (
     Table("best", (
-        *METRIC, MODEL, *of("flag", "may_be_best"), Column("p_first", "part", "P(first)"),
+        *METRIC, MODEL, *of("flag", "tied"), Column("p_first", "part", "P(first)"),
         *of("rank", "rank_low rank_high"),
     )),
     Table("winner", (*METRIC, MODEL, *of("estimate", "value"), *of("number", "optimism"),
                      *of("estimate", "corrected"))),
-    Table("comparisons", (
-        *METRIC, MODEL, *of("text", "reference"), *of("estimate", "difference"),
-        Column("se", "number?", "standard error"),
-        Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
-        Column("difference_adjusted", "estimate", "difference, all together"),
-        Column("verdict", "text", among=(None, *VERDICTS)),
-        Column("newly_right", "weight?", "newly right"),
-        Column("newly_wrong", "weight?", "newly wrong"),
-        Column("detectable", "number?"), *of("text", "method"),
-    ), "reference?"),
-    Table("slice_comparisons", (
-        *of("text", "slice metric"), MODEL, *of("text", "reference"), *of("estimate", "difference"),
-        Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
-        Column("difference_adjusted", "estimate", "difference, all together"),
-        Column("verdict", "text", among=(None, *VERDICTS)),
-        Column("newly_right", "weight?", "newly right"),
-        Column("newly_wrong", "weight?", "newly wrong"),
+    Table("mcnemar", (
+        MODEL, *of("text", "reference"), Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *of("text", "method"),
     ), "reference?"),
     Table("together", (
         *METRIC, *of("count", "models"), Column("differ", "weight", "rows that differ"),
         *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
     ), "reference?"),
     Table("runs", (*METRIC, MODEL, *of("text", "run"), *of("estimate", "value"),
-                   Column("se", "number?", "standard error")), "run?"),
+                   Column("se", "number?", "standard error"))),
     Table("run_spread", (
         *METRIC, MODEL, *of("count", "runs"), *of("estimate", "mean"), *of("number?", "sd"),
         *of("text", "method"),
-    ), "run?"),
-    Table("run_comparisons", (
-        *METRIC, MODEL, *of("text", "reference"), *of("count", "runs"),
-        *of("estimate", "difference"), *of("number?", "sd"), Column("p", "p?"),
-        Column("p_adjusted", "p?", "p by Holm's rule"), *of("text", "method"),
-        Column("verdict", "text", among=(None, "better", "worse", "undecided")),
-    ), "run?"),
+    )),
     Table("slices", (
-        *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
-        Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
+        *of("text", "slice"), MODEL, *of("weight", "rows"), Column("positives", "weight", when="?"),
+        *of("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+            when="?"),
+        Column("q", "p?"), Column("worse", "text*"),
     )),
     Table("extremes", (
         *METRIC, MODEL, *of("text", "largest smallest"), *of("estimate", "gap"),
@@ -87,14 +69,6 @@ MEANINGS: Mapping[str, str] = {
     "rank_high": "the last place it may have, by the confidence of --level",
     "optimism": "by how much the best of so many looks better than it is, on average",
     "corrected": "the value less the optimism, and its limits",
-    "difference": "of the model's value less the reference's, on the same rows",
-    "difference_adjusted": "the same with an interval so wide that those of all comparisons by the "
-    "measure hold together",
-    "p": "chance of a difference as large, were there none",
-    "p_adjusted": "the same by Holm's rule: for all comparisons by the measure together",
-    "verdict": "better or worse by Holm's rule; equivalent, not worse by the margin and the "
-    "interval of all together; else undecided",
-    "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
     "together.models": "how many models there are, less those without a threshold",
@@ -106,11 +80,10 @@ MEANINGS: Mapping[str, str] = {
     "run": "one repetition, such as a fold or a seed, as --run tells them apart",
     "mean": "the mean over runs, each counted alike, with limits of it",
     "run_spread.sd": "the standard deviation between runs",
-    "run_comparisons.sd": "the standard deviation of the differences of runs",
     "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
     "where all have the same rows",
-    "run_comparisons.method": "the same, with the errors of the difference on the rows of each run",
-    "run_comparisons.verdict": "better or worse by Holm's rule; else undecided",
+    "mcnemar.p": "McNemar's mid-p that both are right as often",
+    "mcnemar.method": "how p was found, or why it was not",
     "runs.value": "the measure in the run, by itself",
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
@@ -118,9 +91,8 @@ MEANINGS: Mapping[str, str] = {
     "largest": "the slice with the largest value of those judged",
     "smallest": "the slice with the smallest",
     "extremes.slices": "how many slices were judged",
-    "slices.p": "chance of a gap as large, were there none",
-    "q": "the same by Benjamini and Hochberg: for all judged slices of one model and measure",
-    "slices.shown": "judged: 30 rows and 5 of each class, in the slice and outside",
+    "q": "the least p of a slice, adjusted by Benjamini and Hochberg over slices and measures",
+    "worse": "the measures by which the slice is significantly worse than the other rows",
     "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the "
     "slice and outside",
     "predictive equality": "the gap of `specificity`, or of `fpr`, is 0: negatives are called "
@@ -141,54 +113,44 @@ MEANINGS: Mapping[str, str] = {
     "changes.id": "the row, as the column of --id calls it",
     "changes.row": "its row in the file; the header is row 1",
     "file": "the file it stands in",
-    "detectable": "the smallest difference that is seen with a power of 0.8",
 }
-SHORT: Mapping[str, Source] = {
-    "difference": "difference", "p, Holm": "p_adjusted", "verdict": "verdict",
+SLICE_HEADS = {
+    "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
 }  # fmt: skip
-CHANGES = {"newly right": "newly_right", "newly wrong": "newly_wrong"}
+SHORT: Mapping[str, Source] = {
+    "difference": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+}  # fmt: skip
 
 
 def shown_comparisons(result: Result) -> Iterator[Shown]:
     """Yield the differences that an option asks for, by the measures that decide first."""
-    rows = result.tables.get("comparisons", ())
+    rows, given = comparisons(result, "reference"), str(result.parameters.get("reference"))
     yield from shown_runs(result)
-    if not rows:
-        yield from _asked(result)
-        return
-    pairs = {(row["model"], row["reference"]): row for row in rows}
-    references = {str(reference) for _, reference in pairs}
-    columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
-    title = "Differences of any two models, on the same rows"
-    note = "intervals: each by itself" * (len(pairs) > 1)
-    if len(pairs) > 1:
-        tests = many(len(pairs), "comparison")
-        if result.parameters["reference"] == "best":  # chosen on these rows, of all pairs
-            models = int(result.summary["models"])
-            tests = f"all {many(models * (models - 1) // 2, 'pair')} of models"
-        note += f"; p and verdict for {tests} by each measure together"
-    given = str(result.parameters["reference"])
-    if len(references) == 1 or given.endswith(NAMESAKES):
-        title = f"Difference from {reference_of(min(references), given)}, on the same rows"
-    else:
-        columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
-    if len(pairs) == 1:
-        title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)}, on the same rows"
-        columns.pop("model")
-        counts = {name: rows[0][column] for name, column in CHANGES.items()}
-        note = "; ".join(f"{name}: {n:,} rows" for name, n in counts.items() if n is not None)
-    for row in result.tables.get("together", ()):
-        if row["p"] is not None:
-            note += (
-                f"; that all {row['models']} models are right as often: p = {exact(row['p'])} "
-                "(Cochran's Q)"
-            )
-    yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
-                note, rank="asked", lead="difference", whole=len(references) > 1)  # fmt: skip
-    if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
-        yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
-                    {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
-                    rank="asked")  # fmt: skip
+    if rows:
+        pairs = {(row["model"], row["reference"]): row for row in rows}
+        references = {str(reference) for _, reference in pairs}
+        columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
+        title, note = "Differences between models on the same rows", ""
+        if len(pairs) > 1:
+            note = "intervals: each by itself; p and verdict: adjusted for all comparisons by a "
+            note += "measure, not across measures"
+        if len(references) == 1 or given.endswith(NAMESAKES):
+            title = f"Differences from {reference_of(min(references), given)} on the same rows"
+        else:
+            columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
+        if len(pairs) == 1:
+            title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)} on the same rows"
+            columns.pop("model")
+            note = "p and verdict: not adjusted across measures"
+        for row in result.tables.get("together", ()):
+            if row["p"] is not None:
+                note += f"; Cochran's Q, all {row['models']} models equally accurate: p "
+                note += exact(float(str(row["p"])))
+        yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
+                    note, rank="asked", lead="difference", whole=True)  # fmt: skip
+    if "mcnemar" in result.tables:
+        yield Shown("mcnemar", "Rows that one of two models alone has right",
+                    "model reference newly_right newly_wrong p?", rank="asked")  # fmt: skip
     yield from _asked(result)
 
 
@@ -213,8 +175,7 @@ def shown_runs(result: Result) -> Iterator[Shown]:
     ):
         if name in result.tables:
             yield Shown(name, title, holds)
-    if "run_comparisons" in result.tables:
-        rows = result.tables["run_comparisons"]
+    if rows := comparisons(result, "run"):
         references = {str(row["reference"]) for row in rows}
         title = "Differences of means over runs, of any two models"
         less: dict[str, Source] = {"less": "reference"}
@@ -223,9 +184,9 @@ def shown_runs(result: Result) -> Iterator[Shown]:
         columns: dict[str, Source] = {"measure": "metric", "model": "model", **less, **SHORT}
         note = ""
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
-            note = "runs of the same rows have limits by what leads, and by --measure NAME"
-        yield Shown("run_comparisons", title, columns, named_first(result, rows), FEW, note,
-                    rank="asked", lead="difference", whole=len(references) > 1)  # fmt: skip
+            note = "runs of the same rows have intervals by the leading measure, and by --measure"
+        yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
+                    rank="asked", lead="difference", whole=True, name="runs_compared")  # fmt: skip
 
 
 def _asked(result: Result) -> Iterator[Shown]:
@@ -246,46 +207,61 @@ def _asked(result: Result) -> Iterator[Shown]:
 
 
 def shown_slices(result: Result) -> Iterator[Shown]:
-    """Yield how the best model's slices differ from the other rows by the measure that leads."""
+    """Yield the slices of the leader, those that are significantly worse first and marked."""
     every = result.tables.get("slices", ())
     if not every:
         return
-    lead = str(every[0]["metric"])
-    best = str(ranked(result.whole("models"), lead)[0]["model"])
+    best = str(every[0]["model"])
     mine = [row for row in every if row["model"] == best]
-    every_one = [row for row in mine if row["metric"] == lead]
-    rows = [row for row in every_one if row["shown"]] or every_one
-    few = sum(not row["shown"] for row in every_one)
-    note = "gap: less the value outside the slice; q: by Benjamini and Hochberg, of all slices"
+    rows = [row for row in mine if row["q"] is not None] or list(mine)
+    few = sum(row["q"] is None for row in mine)
+    note = (
+        "▼ significantly worse than the other rows; q: by Benjamini and Hochberg over slices and "
+    )
+    note += "measures"
     if few:
-        note += f"; {many(few, 'slice')} too small to judge"
-        note += ": -f csv --table slices" * (few < len(every_one))
-    columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", heading(lead): "value", "gap": "gap", "q": "q",
+        note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
+    columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
+    if "positives" in rows[0]:
+        columns["positives"] = "positives"
+    columns |= {
+        SLICE_HEADS.get(name, heading(name)): partial(_marked, name=name)
+        for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
-                rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
-    if inside := result.tables.get("slice_comparisons", ()):
+    yield Shown("slices", f"Slices of {quoted(best)}", {**columns, "q": "q"}, rows, FEW, note,
+                rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
+    if inside := comparisons(result, "reference", inside=True):
         to = reference_of(str(inside[0]["reference"]), str(result.parameters["reference"]))
         of = {str(row["metric"]) for row in inside}
         also: dict[str, Source] = {"measure": "metric"} if len(of) > 1 else {}
         by = "" if also else f", by {heading(*of)}"
-        yield Shown("slice_comparisons", f"Differences from {to} in each slice{by}",
+        yield Shown("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
-                    "intervals: each by itself; p and verdict: all slices together",
-                    rank="asked", lead="difference")  # fmt: skip
-    yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
-                "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
+                    "intervals: each by itself; p: adjusted by Benjamini and Hochberg",
+                    rank="asked", lead="difference", whole=True, name="within")  # fmt: skip
+    gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
+    yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
+                {"measure": "metric", "slice": "slice", "there": "new", "elsewhere": "old",
+                 "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
+                gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
         yield Shown("extremes", "Slices: the largest value less the smallest",
                     "metric model largest smallest gap slices")  # fmt: skip
 
 
+def _marked(row: Row, *, name: str) -> str:
+    """Write a measure of a slice, marked where it is significantly worse."""
+    value, worse = estimate(row[name]).value, row["worse"]
+    mark = "▼" if isinstance(worse, list) and name in worse else " "
+    return "" if value is None else f"{number(value)}{mark}"
+
+
 def shown_best(result: Result) -> Iterator[Shown]:
     """Yield who may be the best by each measure, and the winners less their luck."""
     for name, title, columns in (
-        ("best", "Who may be the best", "metric model may_be_best p_first rank_low rank_high"),
-        ("winner", "The winner's value, and less its luck",
+        ("best", "Models tied with the best, and their ranks",
+         "metric model tied p_first rank_low rank_high"),
+        ("winner", "The best model's value, corrected for its selection",
          "metric model value optimism corrected"),
         ("together", "All models together: are they right as often?",
          "metric models differ statistic? p? method"),

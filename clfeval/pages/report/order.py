@@ -22,7 +22,7 @@ def ranked(rows: Sequence[Row], name: str) -> list[Row]:
 
 def places(rows: Sequence[Row]) -> list[Sign]:
     """Mark the first of several, and those that may be the best as well, where that is tested."""
-    may = [row["may_be_best"] for row in rows]
+    may = [row["tied"] for row in rows]
     if len(may) < 2 or all(one is None for one in may):
         return [""] * len(may)
     first = next((i for i, one in enumerate(may) if one), 0)

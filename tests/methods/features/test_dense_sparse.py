@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,14 @@ def statistics(result: Result) -> str:
     return dict(part.split(":", 1) for part in result.signature.split("|"))["stats"]
 
 
+@cache
+def told_wide() -> Result:
+    return features(WIDE)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in_gives_the_same_rows(way: str) -> None:
-    result, wide = WAYS[way](), features(WIDE)
+    result, wide = WAYS[way](), told_wide()
     rows: list[Row] = [dict(row) for row in result.tables["features"]]
     assert [(row["feature"], *place(row)) for row in rows] == [
         (row["feature"], *place(dict(row))) for row in wide.tables["features"]

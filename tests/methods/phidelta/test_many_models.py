@@ -211,6 +211,7 @@ def test_runs_are_adjusted_too() -> None:
     assert [row["p_adjusted"] for row in free] == [None] * 3
 
 
+@pytest.mark.slow
 def test_equal_models_are_seldom_called_different() -> None:
     """Four against one, all alike: any is called in 5 % of tables at most, up to chance."""
     rng = np.random.default_rng(5)

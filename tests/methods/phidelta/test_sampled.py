@@ -101,6 +101,7 @@ def test_fixed_totals_are_said() -> None:
         clfeval.phidelta(frame, totals="known")
 
 
+@pytest.mark.slow
 def test_f1_covers_where_a_known_ratio_did_not() -> None:
     """60 rows, prevalence .1, rates .6 and .7: every table (TP, FP, FN) with its probability.
 

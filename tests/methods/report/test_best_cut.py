@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
@@ -27,6 +27,7 @@ from clfeval.views.csv import csv_lines
 from clfeval.words import exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
+from tests.thoroughness import examples
 
 CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 Cells = tuple[float, float, float, float]  # TP, FP, FN, TN
@@ -128,7 +129,7 @@ def _both(rows: Sequence[tuple[float, int, float]]) -> bool:
     return {row[1] for row in rows} == {0, 1}
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(scored_tables(models=(1, 1), rows=(2, 12)))
 def test_no_other_threshold_is_better(table: list[ScoredRow]) -> None:
     rows = _plain(table)
@@ -229,7 +230,7 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     assert near == pytest.approx(ends, abs=0.11)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(scored_tables(models=(1, 1), rows=(6, 12)), st.sampled_from(["mcc", "f1", "kappa"]))
 def test_other_rows_are_never_better_and_the_answer_says_so(
     table: list[ScoredRow], rule: str

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -18,6 +18,7 @@ from clfeval.methods.report.cutting.zones import zones_of
 from clfeval.result import Estimate, Result, Row
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
+from tests.thoroughness import examples
 
 Plain = tuple[float, int]
 
@@ -49,7 +50,7 @@ def judged(rows: Sequence[Plain], row: Row) -> dict[str, int]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(scored_tables(models=(1, 1), rows=(2, 12)), st.sampled_from([0.05, 0.2, 0.5, 0.9]))
 def test_those_nearest_the_threshold_have_no_answer(table: list[ScoredRow], share: float) -> None:
     rows = plain(table)
@@ -78,7 +79,7 @@ def low_to_high(row: Row, score: float) -> bool:
     return low <= score < (math.inf if row["high"] is None else float(str(row["high"])))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     scored_tables(models=(1, 1), rows=(2, 12)),
     st.sampled_from([(1.0, 1.0, 0.3), (1.0, 5.0, 0.5), (2.0, 1.0, 0.25), (1.0, 1.0, 0.8)]),

@@ -1,35 +1,39 @@
-"""Differences of measures without influence: rows drawn again, the same for two models at once."""
+"""Paired estimates by a bootstrap of two models at a time: of measures without influence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import nan, sqrt
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.compare.families import pairs_of
+from clfeval.compare.paired import Bootstrap, Errors, PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import RowKinds, ScoredRows
-from clfeval.inference.redrawn import OfDraws, of_draws
+from clfeval.inference.resampling import percentiles
+from clfeval.inference.special import student_quantile
 from clfeval.measures.scored import distinct
 from clfeval.methods.clustered import fewest
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.drawn import drawn_how, redraws
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.contests import Observed
-from clfeval.methods.report.together import Together, pairs_of
 from clfeval.result import Estimate
 
+Observed = Mapping[tuple[str, str], Estimate]  # by model and measure
 Both = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
+_NOTHING = 1e-12  # of the values: what rounding leaves of draws that are all alike
 OF_EACH = 8  # as many numbers of a kind of rows are made on every draw, of both models
 
 
-def by_draws(
+def bootstrap_estimates(
     every: ScoredRows, names: Sequence[str], held: Sequence[Asked], values: Observed,
     patterns: PatternCounts, reference: str | None, wanted: Certainty,
-) -> dict[str, Together]:  # fmt: skip
+) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return how models differ by those measures of scores that have no influence values.
 
     names: the models of these rows; values: of all measures, None where one is undefined.
@@ -46,16 +50,16 @@ def by_draws(
         sides = [_of_scores(every.scores[i][kinds.first], truth, some) for i in places]
         return _drawn(pair, kinds, sides, wanted)
 
-    return _told(
+    return _estimates(
         some, names, values, reference, fewest(patterns), wanted,
         lambda pairs: every.side_by_side(drawn, pairs),
     )  # fmt: skip
 
 
-def by_draws_of_classes(
+def class_bootstrap_estimates(
     counted: Counted, held: Sequence[Asked], values: Observed, patterns: ClassPatterns,
     reference: str | None, wanted: Certainty,
-) -> dict[str, Together]:  # fmt: skip
+) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return the same of class probabilities, of models that have some."""
     some = [
         one for one in held
@@ -74,13 +78,15 @@ def by_draws_of_classes(
         return _drawn(pair, kinds, sides, wanted)
 
     least = fewest(patterns, len(patterns.classes))
-    return _told(some, [*at], values, reference, least, wanted, lambda pairs: map(drawn, pairs))
+    return _estimates(
+        some, [*at], values, reference, least, wanted, lambda pairs: map(drawn, pairs)
+    )
 
 
-def _told(
+def _estimates(
     held: Sequence[Asked], names: Sequence[str], values: Observed, reference: str | None,
     least: float, wanted: Certainty, drawn: Callable[[Sequence[Both]], Iterable[Floats]],
-) -> dict[str, Together]:  # fmt: skip
+) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return what draws, (measures, r) of each pair of models by name, tell by each measure."""
     none, level = Estimate(None), wanted.level or 0.95
     models = {
@@ -91,25 +97,51 @@ def _told(
     both = dict.fromkeys(
         _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
     )
-    draws, found = dict(zip(both, drawn([*both]), strict=True)), dict[str, Together]()
+    draws, found = dict(zip(both, drawn([*both]), strict=True)), dict[str, PairedEstimates]()
     for place, one in enumerate(held):
-        mine, apart, how = models[one.name], list[tuple[float, ...]](), list[str]()
+        mine = models[one.name]
         value = np.array([values[name, one.name].value for name in mine], np.float64)
+        errors, df, low, high = (np.full((len(mine),) * 2, fill) for fill in (nan, 0.0, nan, nan))
+        how = dict[tuple[int, int], str]()
         for i, j in pairs[one.name]:
             turn = 1 if mine[i] < mine[j] else -1
             each = turn * draws[_by_name(mine[i], mine[j])][place]
             size = float(np.abs(value[[i, j]]).max())
-            apart.append(
-                of_draws(float(value[i] - value[j]), each, size, level=level, fewest=least)
+            errors[i, j], df[i, j], low[i, j], high[i, j] = difference_of_draws(
+                float(value[i] - value[j]), each, size, level=level, fewest=least
             )
-            how.append(drawn_how(len(each), int(np.isnan(each).sum()), wanted))
-        if apart:
-            error, df, low, high = np.array(apart).T
-            shared = OfDraws(error, df, low, high, level, how)
-            found[one.name] = Together(
-                one.name, one.measure, tuple(mine), value, shared, pairs[one.name], least
-            )
+            how[i, j] = drawn_how(len(each), int(np.isnan(each).sum()), wanted)
+        if how:
+            known, drawn_limits = Errors(errors, df), Bootstrap(low, high, level, how)
+            found[one.name] = PairedEstimates(
+                one.name, one.measure, tuple(mine), value, known, least,
+                np.zeros((len(mine), 0)), np.zeros(0), drawn_limits,
+            )  # fmt: skip
     return found
+
+
+def difference_of_draws(
+    difference: float, draws: Floats, size: float, *, level: float, fewest: float
+) -> tuple[float, float, float, float]:
+    """Return what r draws, (r,), tell of a difference: error, degrees of freedom, limits.
+
+    error = sqrt(m / (m - 1)) the standard deviation of the draws, m = fewest rows of a class, or
+    clusters; limits: the outer ones of d -+ t error, with min(m, r) - 1 degrees of freedom, and of
+    the percentiles.
+
+    size: of the values, beside which draws that hardly differ are alike. NaN draws are left out;
+    with more than half of them, or one row of a class, there are 0 degrees of freedom.
+    Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
+    """
+    low, high, _ = (float(one) for one in percentiles(draws, level=level))
+    df = min(fewest, len(draws)) - 1
+    if not (df > 0 and low <= high):
+        return nan, 0.0, nan, nan
+    error = float(np.nanstd(draws, ddof=1)) * sqrt(fewest / (fewest - 1))
+    if error <= _NOTHING * size:
+        return 0.0, df, nan, nan
+    reach = float(student_quantile(df, level=level)) * error
+    return error, df, min(low, difference - reach), max(high, difference + reach)
 
 
 def _by_name(one: str, other: str) -> Both:

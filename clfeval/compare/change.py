@@ -1,0 +1,212 @@
+"""The change of a measure from one side to another: difference, interval, p-value, verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Floats
+from clfeval.inference.paired_measures import difference
+from clfeval.inference.special import student_quantile
+from clfeval.inference.tails import student_tail
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.record import AIMS
+from clfeval.result import Cell, Estimate, Row
+
+BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
+NOT_WORSE, UNDECIDED, CHANGED = "not worse", "undecided", "changed"
+VERDICTS = (WORSE, BETTER, CHANGED, EQUIVALENT, NOT_WORSE, UNDECIDED)
+MISSING = "not_in_both"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A measure on two sides: its old and new value, how much more the new one is, and p.
+
+    difference: new - old with its own interval. p: two-sided, below 1 - level where that interval
+    excludes 0; None where nothing is known of the error. adjusted: p for all of its family.
+    simultaneous: the difference with an interval of a level at which all of the family hold.
+    paired: the errors of the two sides are those of the same rows. rows: how many.
+    """
+
+    old: Estimate
+    new: Estimate
+    difference: Estimate
+    p: float | None = None
+    adjusted: float | None = None
+    simultaneous: Estimate | None = None
+    paired: bool = False
+    rows: float | None = None
+
+    def turned(self) -> Change:
+        """Return the change the other way round."""
+        ends = [None if one is None else _negative(one)
+                for one in (self.difference, self.simultaneous)]  # fmt: skip
+        return replace(self, old=self.new, new=self.old, difference=ends[0] or self.difference,
+                       simultaneous=ends[1])  # fmt: skip
+
+    def significant(self, level: float) -> bool:
+        """Tell whether the difference is significant in its family; in none, by itself."""
+        p = self.p if self.adjusted is None else self.adjusted
+        return p is not None and p < 1 - level and bool(self.difference.value)
+
+    def verdict(self, metric: str, level: float, *, margin: float | None = None,
+                best: str | None = None) -> str | None:  # fmt: skip
+        """Name what is known of the difference; None where it is undefined.
+
+        better, worse: significant in the family. Of a measure with a target, worse is farther from
+        it; without a direction it is changed, and so is one that is about as far off on the other
+        side of its target. equivalent: the simultaneous interval lies inside -+ margin. not worse:
+        it lies above -margin. undecided: none of these.
+
+        best: the direction where the catalogue does not know the metric.
+        Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15:657.
+        """
+        d = self.difference.value
+        if d is None:
+            return None
+        sign = {"max": 1, "min": -1}.get(direction(metric, best), 0)
+        ends = self.simultaneous or self.difference
+        low, high = -math.inf, math.inf
+        if sign and ends.low is not None and ends.high is not None:
+            low, high = sorted((sign * ends.low, sign * ends.high))
+        if margin is not None and -margin < low and high < margin:
+            return EQUIVALENT
+        if self.significant(level):
+            farther = -sign * d if sign else self._farther(metric, best)
+            return CHANGED if not farther else WORSE if farther > 0 else BETTER
+        return NOT_WORSE if margin is not None and low > -margin else UNDECIDED
+
+    def _farther(self, metric: str, best: str | None) -> float:
+        """Return how much farther from its target a value is; 0 where that is not known."""
+        aim = AIMS.get(direction(metric, best))
+        old, new, d = self.old.value, self.new.value, self.difference.value or 0.0
+        if aim is None or old is None or new is None:
+            return 0.0
+        if (old - aim) * (new - aim) < 0:  # on two sides: as surely as their difference
+            low, high = self.difference.low, self.difference.high
+            reach = d - (low or 0.0) if d > 0 else (high or 0.0) - d
+            if not abs(new + old - 2 * aim) > reach:
+                return 0.0
+        return abs(new - aim) - abs(old - aim)
+
+
+def direction(metric: str, best: str | None = None) -> str:
+    """Return which way a measure is better: max, min, zero, one or none."""
+    measure = CATALOG.get(metric.partition(":")[0])
+    return measure.best if measure is not None else best or "none"
+
+
+def independent(old: Cell, new: Cell, *, level: float = 0.95) -> Change:
+    """Return the change between values of two independent samples.
+
+    difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
+    high = difference + sqrt((new.high - new)² + (old - old.low)²)
+
+    Without an interval, and p, where one of the two has none; undefined where one of the two is.
+    Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
+    """
+    was, now = (_estimate_of(one) for one in (old, new))
+    if was.value is None or now.value is None:
+        return Change(was, now, _endless(was, now))
+    if None in (was.low, was.high, now.low, now.high):
+        return Change(was, now, Estimate(now.value - was.value))
+    d, low, high = square_and_add(ends_of([now]), ends_of([was]))
+    (p,) = limits_p(d, low, high, math.inf, level=level).tolist()
+    return Change(was, now, bounded(float(d[0]), float(low[0]), float(high[0])), known(p))
+
+
+def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:
+    """Return new - old with limits, (m,) each, from value, low and high of both, (3, m).
+
+    rho: the correlation of their errors. Source: `inference.paired_measures.difference`.
+    """
+    (x, low, high), (y, under, above) = new, old
+    return difference(x, low, high, y, under, above, rho)
+
+
+def limits_p(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
+             level: float) -> Floats:  # fmt: skip
+    """Return two-sided p-values of differences with limits at a level: p < 1 - level as they say.
+
+    p = 2 P(T > |d| t / r), r how far the limit towards 0 lies off, t the quantile at `level`
+
+    T is Student's with df degrees of freedom. NaN where limits are; 1 where d = 0, and 0 where a
+    limit is d itself. Shapes: (m,) each.
+    """
+    d = np.asarray(d, np.float64)
+    reach = np.where(d > 0, d - np.asarray(low), np.asarray(high) - d)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * student_tail(df, np.abs(d) / reach * student_quantile(df, level=level))
+    return np.where(np.isnan(reach), np.nan, np.where(d == 0, 1.0, p))
+
+
+def comparison_row(
+    against: str, metric: str, model: str, reference: str, change: Change, level: float, *,
+    margin: float | None = None, part: str | None = None, best: str | None = None,
+    se: float | None = None, detectable: float | None = None, method: str | None = None,
+) -> Row:  # fmt: skip
+    """Return a row of the table `comparisons`: one model by one measure on two sides."""
+    return {
+        "against": against, "slice": part, "metric": metric, "model": model,
+        "reference": reference, "old": change.old, "new": change.new,
+        "difference": change.difference, "p": change.p, "p_adjusted": change.adjusted,
+        "difference_adjusted": change.simultaneous or change.difference,
+        "verdict": change.verdict(metric, level, margin=margin, best=best),
+        "paired": change.paired, "rows": change.rows, "se": se, "detectable": detectable,
+        "method": method,
+    }  # fmt: skip
+
+
+def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
+    from clfeval.inference.chance import benjamini_hochberg
+
+    p = np.array([math.nan if one.p is None else one.p for one in changes])
+    for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
+        yield replace(one, adjusted=known(q))
+
+
+def ends_of(estimates: Sequence[Estimate]) -> Floats:
+    """Return values and limits, (3, m); NaN for none."""
+    rows = [[math.nan if end is None else end for end in (one.value, one.low, one.high)]
+            for one in estimates]  # fmt: skip
+    return np.array(rows, np.float64).reshape(-1, 3).T
+
+
+def bounded(value: float, low: float, high: float, reason: str | None = None) -> Estimate:
+    """Return an estimate of numbers that may be NaN; both limits, or none."""
+    ends = (known(low), known(high))
+    return Estimate(known(value), *(ends if None not in ends else (None, None)), reason=reason)
+
+
+def known(number: float) -> float | None:
+    """Return a number; None for NaN."""
+    return None if math.isnan(number) else float(number)
+
+
+def _negative(one: Estimate) -> Estimate:
+    value, high, low = (None if x is None else 0.0 - x for x in (one.value, one.low, one.high))
+    return Estimate(value, low, high, one.reason)
+
+
+def _estimate_of(cell: Any) -> Estimate:
+    if isinstance(cell, Estimate):
+        return cell
+    return Estimate(cell) if isinstance(cell, (int, float)) else Estimate(None, reason=MISSING)
+
+
+def _endless(old: Estimate, new: Estimate) -> Estimate:
+    """Return a change without a finite value: to or away from what is infinite, or undefined."""
+    endless = {"infinite": math.inf, "minus_infinite": -math.inf}
+    was, now = (one.value if one.value is not None else endless.get(str(one.reason))
+                for one in (old, new))  # fmt: skip
+    if was is None or now is None:
+        return Estimate(None, reason=(new if now is None else old).reason or "undefined")
+    reasons = {value: reason for reason, value in endless.items()}
+    return Estimate(None, reason=reasons.get(now - was, "undefined"))

@@ -1,0 +1,248 @@
+"""Families of pairs of models: p-values adjusted by the joint maximum, and who is tied for best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, erf, sqrt
+
+import numpy as np
+
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.compare.change import Change, bounded, known
+from clfeval.compare.paired import PairedEstimates
+from clfeval.inference.resampling import stream
+from clfeval.inference.special import critical_value, normal_quantile, student_quantile
+from clfeval.result import Estimate
+from clfeval.words import NAMESAKES
+
+BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
+EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
+# the measures of the first screen of a report, by which models are compared with a reference
+ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
+             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
+CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
+# changes since a baseline are tested by these together
+CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
+POWER = 0.8
+DRAWS = 10_000
+_LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
+_EQUAL = 1e-9  # of how far draws lie apart: the same
+
+PairPlaces = Sequence[tuple[int, int]]
+
+
+def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
+    """Return the pairs of a family, by place: each model with the reference, or any two.
+
+    Of `old:*` each `NAME:MODEL` with `old:MODEL`. Without a reference, any two.
+    """
+    if reference is None or reference in EVERY:
+        return list(combinations(range(len(models)), 2))
+    if reference.endswith(NAMESAKES):
+        of = reference.removesuffix("*")
+        at = {name.removeprefix(of): i for i, name in enumerate(models) if name.startswith(of)}
+        tails = [name.partition(":")[2] for name in models]
+        return [(i, at[tail]) for i, tail in enumerate(tails) if at.get(tail, i) != i]
+    if reference not in models:
+        return ()
+    place = list(models).index(reference)
+    return [(i, place) for i in range(len(models)) if i != place]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Pairs of models by one measure, tested together: all arrays (q,).
+
+    p: of each by itself, adjusted: of all together. level: of each interval at which all hold.
+    """
+
+    estimates: PairedEstimates
+    first: Ints
+    second: Ints
+    p: Floats
+    adjusted: Floats
+    level: float
+    each_level: float
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs, by place."""
+        return list(zip(self.first.tolist(), self.second.tolist(), strict=True))
+
+    @property
+    def significant(self) -> Bools:
+        """Which differ significantly, all of them taken together."""
+        return np.asarray(self.adjusted < 1 - self.level)
+
+    def changes(self, values: Sequence[Estimate] | None = None,
+                rows: float | None = None) -> list[Change]:  # fmt: skip
+        """Return the change from the second to the first model of each pair.
+
+        values: of the models, with their own intervals.
+        """
+        one = self.estimates
+        own = [Estimate(value) for value in one.values.tolist()] if values is None else values
+        d, low, high, _ = one.intervals(self.first, self.second, level=self.level)
+        _, least, most, _ = one.intervals(self.first, self.second, level=self.each_level)
+        columns = zip(*(x.tolist() for x in (d, low, high, least, most, self.p, self.adjusted)),
+                      self.pairs, strict=True)  # fmt: skip
+        return [
+            Change(own[j], own[i], bounded(*ends), known(p), known(adjusted),
+                   bounded(ends[0], *together), paired=True, rows=rows)
+            for *numbers, p, adjusted, (i, j) in columns
+            for ends, together in [(numbers[:3], numbers[3:])]
+        ]  # fmt: skip
+
+
+def family_of(
+    estimates: PairedEstimates, pairs: PairPlaces, *, level: float, seed: int, measures: int = 1,
+    alone: bool = False,
+) -> Family | None:  # fmt: skip
+    """Test pairs of models together, by the joint maximum; None where there is none to test.
+
+    adjusted = P(max |Z_i - Z_j| / s_ij >= z), z the normal quantile of a pair's own p, over draws
+    Z ~ N(0, V) of the pairs whose error is known: Tukey's of all pairs, Dunnett's of those with a
+    reference; at most Bonferroni's p, at least the own. Without V, of estimates that err alike and
+    by themselves. each_level: that of the z whose adjusted p is 1 - level.
+
+    measures: how many measures share the family, by Bonferroni's rule. alone: nothing is adjusted.
+
+    Source: Hothorn, Bretz and Westfall 2008, Biometrical Journal 50:346.
+    """
+    if not pairs:
+        return None
+    first, second = np.array(pairs, np.int64).T
+    p = estimates.p_values(first, second)
+    tested = np.flatnonzero(~np.isnan(p) & ~((estimates.known.errors[first, second] == 0)
+                                             & (p == 1)))  # fmt: skip
+    adjusted, each = p.copy(), 1 - (1 - level) / measures
+    if not alone:
+        v, place = _by_name(estimates)
+        rng, (i, j) = stream(seed, f"family\0{estimates.metric}"), place[[first, second]][:, tested]
+        adjusted[tested], each = joint_maximum(p[tested], i, j, v, level=each, rng=rng)
+    adjusted = np.minimum(measures * adjusted, 1.0)
+    return Family(estimates, first, second, p, adjusted, level, each)
+
+
+def joint_maximum(
+    p: Floats, first: Ints, second: Ints, covariance: Floats, *, level: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, float]:  # fmt: skip
+    """Return p-values of pairs adjusted for all of them, (q,), and the level each then has.
+
+    See `family_of`; covariance (k, k) of the estimates, in any unit where none is better known.
+    """
+    if len(p) < 2:
+        return p, level
+    most = np.sort(_maxima(covariance, first, second, rng))
+    n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
+    z = np.array([-normal_quantile(max(x, 1e-300) / 2) if x < 1 else 0.0 for x in p.tolist()])
+    share = (n - np.searchsorted(most, z, side="left")) / n
+    beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may be larger than a significant one
+    reach = critical_value(1 - (1 - level) / len(p))
+    reach = min(reach, float(most[-beyond])) if beyond > 0 else reach
+    return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
+
+
+def _maxima(v: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:
+    """Draw the largest |Z_i - Z_j| / s_ij of some pairs, (d,)."""
+    draws = int(np.clip(_MOST // len(first), _LEAST, DRAWS))
+    z, variance = normal_draws(v, draws, rng), np.diag(v)
+    most = np.zeros(draws)
+    for i in np.unique(first).tolist():
+        others = second[first == i]
+        s = np.sqrt(np.maximum(variance[i] + variance[others] - 2 * v[i, others], 0.0))
+        some = s > _EQUAL * np.sqrt(variance[i] + variance[others])
+        apart = np.abs(z[:, others[some]] - z[:, i : i + 1]) / s[some]
+        bare = np.abs(rng.standard_normal((draws, int((~some).sum()))))
+        most = np.maximum(most, np.concatenate([apart, bare], axis=1).max(axis=1, initial=0.0))
+    return most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestSet:
+    """Who is tied with the best of k models by one measure, and by how much the best is biased.
+
+    tied (k,): not significantly worse than the leader, all pairs taken together; the set holds the
+    best one with probability `level` at least. first (k,): how often each is the best in draws of
+    all values together. low_rank, high_rank (k,): one more than there are models significantly
+    better; how many are not significantly worse. leader, second: places of the largest values.
+    optimism: how much too good the best of k looks on the same rows. error, df: of the difference
+    of the first two.
+    """
+
+    models: tuple[str, ...]
+    tied: Bools
+    first: Floats
+    low_rank: Ints
+    high_rank: Ints
+    leader: int
+    second: int
+    optimism: float
+    error: float
+    df: float
+
+    @property
+    def ties(self) -> dict[str, bool]:
+        """Whether each model is tied with the best."""
+        return dict(zip(self.models, self.tied.tolist(), strict=True))
+
+
+def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) -> BestSet | None:
+    """Return who is tied with the best, from the family of all pairs; None where nothing tells.
+
+    optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
+    Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
+    Association 106:1602, by draws.
+    """
+    v, k = estimates.known.covariance, len(estimates.models)
+    if v is None or not estimates.sign or not np.isfinite(v).all():
+        return None
+    x = estimates.sign * estimates.values
+    leader, worse = int(x.argmax()), np.zeros((k, k), bool)  # the first significantly worse
+    if family is not None:
+        for (i, j), told in zip(family.pairs, family.significant.tolist(), strict=True):
+            if told and x[i] != x[j]:
+                low, high = (i, j) if x[i] < x[j] else (j, i)
+                worse[low, high] = True
+    v, place = _by_name(estimates)
+    drawn = x + normal_draws(v, DRAWS, stream(seed, f"best\0{estimates.metric}"))[:, place]
+    at = drawn.argmax(axis=1)
+    optimism = float((drawn[np.arange(DRAWS), at] - x[at]).mean()) if k > 1 else 0.0
+    step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
+    top = drawn >= drawn.max(axis=1, keepdims=True) - step  # two that never differ are equal
+    first = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
+    second = int(np.where(np.arange(k) == leader, -np.inf, x).argmax())
+    return BestSet(
+        estimates.models, ~worse[:, leader], first, 1 + worse.sum(axis=1), k - worse.sum(axis=0),
+        leader, second, max(0.0, optimism), float(estimates.known.errors[leader, second]),
+        float(estimates.known.df[leader, second]),
+    )  # fmt: skip
+
+
+def _by_name(estimates: PairedEstimates) -> tuple[Floats, Ints]:
+    """Return V of the models in order of their names, 1 where it is unknown, and their places."""
+    v = estimates.known.covariance
+    order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
+    return (np.eye(len(order)) if v is None else v[np.ix_(order, order)]), np.argsort(order)
+
+
+def detectable(error: float, *, level: float, df: float = np.inf, power: float = POWER) -> float:
+    """Return the smallest true difference that is found with a probability of `power`.
+
+    (t at (1 + level) / 2 + t at power) x standard error of the difference, Student's t with so
+    many degrees of freedom
+
+    Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
+    """
+    both = (student_quantile(df, level=one) for one in (level, 2 * power - 1))
+    return float(sum(both)) * error
+
+
+def normal_draws(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw from N(0, V), (draws, k), also of a V that is singular."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(rng.standard_normal((draws, len(values))) @ root.T)

@@ -1,0 +1,272 @@
+"""Estimates of several models on the same rows: the errors of all their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints, over
+from clfeval.compare.change import limits_p
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.weights import Owned
+from clfeval.inference.influence import corrected, limits
+from clfeval.inference.paired_measures import difference
+from clfeval.inference.shares import ENOUGH, NEAR
+from clfeval.inference.special import student_quantile, tail_of
+from clfeval.inference.tails import student_tail
+from clfeval.measures.record import Measure
+
+DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
+UNKNOWN = "none: all rows differ alike"
+WIDER = f"{DELONG}, out to square-and-add of logits"
+MIDDLE = 0.5  # an area under the ROC curve of equal scores
+_BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
+_DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
+_ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
+_CLOSE = 1e-4  # of two variances: below, squares are summed for the pair itself
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """Standard errors and degrees of freedom of the differences of k estimates, (k, k) each.
+
+    An error is 0 where two estimates differ in no row, NaN where it is unknown. covariance: of the
+    estimates; None of a bootstrap, which draws two models at a time.
+    """
+
+    errors: Floats
+    df: Floats
+    covariance: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bootstrap:
+    """Limits of differences at a level from a bootstrap, (k, k), NaN for pairs not drawn."""
+
+    low: Floats
+    high: Floats
+    level: float
+    method: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedEstimates:
+    """k models by one measure on the same rows: values (k,), and the errors of their differences.
+
+    metric: the measure with its parameters. fewest: rows of the smaller class, or clusters of which
+    it is. steps (k, c), sizes (c,): by how much each estimate moves when all rows of one of c kinds
+    change, and how many rows there are; without steps nobody can say.
+    """
+
+    metric: str
+    measure: Measure
+    models: tuple[str, ...]
+    values: Floats
+    known: Errors
+    fewest: float
+    steps: Floats
+    sizes: Floats
+    bootstrap: Bootstrap | None = None
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is, 0 where neither is."""
+        return self.measure.sign
+
+    def intervals(
+        self, first: Ints, second: Ints, *, level: float
+    ) -> tuple[Floats, Floats, Floats, Bools]:
+        """Return differences of pairs with their limits at a level, (q,), and which are widened.
+
+        d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
+        which none among n changes, 1 - tail**(1/n) of them at the most. NaN where nothing is known.
+        Areas under the ROC curve: see `_areas`. Limits stay within the range of a difference.
+        """
+        d = self.values[first] - self.values[second]
+        s, df = self.known.errors[first, second], self.known.df[first, second]
+        wide = np.zeros(len(d), bool)
+        if self.bootstrap is not None:
+            free = np.where(df > 0, df, np.nan)
+            t, own = (student_quantile(free, level=at) for at in (level, self.bootstrap.level))
+            ends = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
+            low, high = d - (d - ends[0]) * t / own, d + (ends[1] - d) * t / own
+        else:
+            t = student_quantile(np.where(df > 0, df, np.nan), level=level)
+            reach = t * np.where(s > 0, s, np.nan)
+            low, high = d - reach, d + reach
+            if self.measure.interval == "delong":
+                low, high, wide = self._areas(first, second, low, high, level)
+        same = (s == 0) & (d == 0)
+        if same.any():
+            most = np.full(len(self.models), np.nan)
+            if self.steps.shape[1]:
+                most = (self.steps * (1 - tail_of(level) ** (1 / self.sizes))).max(axis=1)
+            low, high = np.where(same, -most[first], low), np.where(same, most[first], high)
+        span = self.measure.high - self.measure.low
+        return d, np.maximum(low, -span), np.minimum(high, span), wide
+
+    def p_values(self, first: Ints, second: Ints) -> Floats:
+        """Return the two-sided p-values of differences, (q,): below 1 - level as the limits say.
+
+        p = 2 P(T > |d| / s); 1 where no row differs, NaN where nothing is known. Of areas and rows
+        alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of areas
+        without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
+        """
+        s, df = self.known.errors[first, second], self.known.df[first, second]
+        d = self.values[first] - self.values[second]
+        free = np.where(df > 0, df, np.nan)
+        if self.bootstrap is not None:
+            low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
+            p = limits_p(d, low, high, free, level=self.bootstrap.level)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                p = np.where(s > 0, 2 * student_tail(free, np.abs(d) / s), np.nan)
+            if self.measure.interval == "delong":
+                ends = sum(self.values[at] != MIDDLE for at in (first, second))
+                tail = (1 - np.abs(d) / np.sqrt(np.maximum(ends, 1))) ** self.fewest
+                p = np.where(self._fixed(first, second), np.minimum(2 * tail, 1.0), p)
+        return np.where((s == 0) & (d == 0), 1.0, p)
+
+    def method(self, first: int, second: int, *, wide: bool) -> str:
+        """Say how the limits of a pair were found."""
+        if not self.known.errors[first, second] and not wide:
+            return NO_ROW if self.values[first] == self.values[second] else UNKNOWN
+        if self.bootstrap is not None:
+            return self.bootstrap.method.get((first, second), "bootstrap")
+        return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
+
+    def _fixed(self, first: Ints, second: Ints) -> Bools:
+        """Return which pairs of areas differ though neither has an error."""
+        assert self.known.covariance is not None
+        still = np.diag(self.known.covariance) == 0
+        apart = self.values[first] != self.values[second]
+        both = still[first] & still[second] & apart
+        return np.asarray(both & (self.known.df[first, second] > 0))
+
+    def _areas(
+        self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
+    ) -> tuple[Floats, Floats, Bools]:
+        """Return limits of differences of areas under the ROC curve, and which are wider.
+
+        Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
+        range, its error says too little of areas farther from there: a limit that does not lie
+        between 0 and the difference is the outer one of d -+ t s and of square-and-add of the
+        limits of both areas, on the logit scale with that t; at an end tail**(1 / fewest) from the
+        other end. The limit towards 0 stays: p says what the limits do. Two areas without an error
+        (all pairs of rows in order, or none; 1/2 of equal scores, which no row changes) have those
+        of square-and-add alone.
+        Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
+        """
+        assert self.known.covariance is not None
+        low, high = self.measure.low, self.measure.high
+        s, df = self.known.errors[first, second], self.known.df[first, second]
+        errors = np.sqrt(np.diag(self.known.covariance))
+        near = np.minimum(self.values - low, high - self.values) < NEAR * errors
+        bare = self._fixed(first, second)
+        wide = bare | ((s > 0) & ((self.fewest < ENOUGH) | near[first] | near[second]))
+        bound = (high - low) * tail_of(level) ** (1 / max(self.fewest, 1.0))
+
+        def with_limits(x: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
+            free = np.where(df > 0, df, np.nan)
+            under, above = limits(x, error, scale="logit", low=low, high=high, level=level, df=free)
+            under, above = (np.where(error == 0, x, end) for end in (under, above))
+            bottom, top = x <= low, x >= high
+            under = np.where(top, low + bound, np.where(bottom, low, under))
+            return x, under, np.where(bottom, high - bound, np.where(top, high, above))
+
+        one, other = (with_limits(self.values[at], errors[at]) for at in (first, second))
+        rho = over(self.known.covariance[first, second], errors[first] * errors[second])
+        _, below, beyond = difference(*one, *other, np.clip(np.nan_to_num(rho), -1, 1))
+        down = bare | (wide & ~(least > 0) & (below < least))
+        up = bare | (wide & ~(most < 0) & (beyond > most))
+        return np.where(down, below, least), np.where(up, beyond, most), down | up
+
+
+def errors_of_kinds(
+    f: Floats, n: Counts, clusters: Owned | None, *, fewest: float = np.inf,
+    flips: Floats | None = None,
+) -> Errors:  # fmt: skip
+    """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
+
+    n (m,): how many rows are of each kind, or their weight; clusters: what is drawn by itself,
+    where rows are not alike. fewest, flips: as of `errors_of_rows`.
+    """
+    total = float(n.sum())
+    if clusters is None:
+        return _errors(list(f), n.astype(np.float64), total, total, fewest, flips)
+    if isinstance(clusters, ClusterCounts):
+        totals = clusters.totals(f)
+        return _errors(list(totals), None, total, clusters.size, fewest, flips)
+    return _errors(list(f), clusters.squares, total, clusters.size, fewest, flips)
+
+
+def errors_of_rows(
+    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False,
+    fewest: float = np.inf, flips: Floats | None = None,
+) -> Errors:  # fmt: skip
+    """Return the errors of k estimates from their influence on n rows, f[i] (n,).
+
+    V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
+    w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
+    kurtosis (see `influence.uncertainty`), at most fewest - 1.
+
+    weights (n,): how many rows each is; sampling: what each weighs. owners (n,): the cluster of
+    each row, numbered from 0. flips (k, k): squares added to those of f_i - f_j where few rows of a
+    class change sides, or none: half a row more in each class and direction.
+    Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
+    shares: Agresti and Min 2005, Statistics in Medicine 24:729.
+    """
+    rows = len(f[0])
+    n = np.ones(rows) if weights is None else weights.astype(np.float64)
+    total = float(n.sum())
+    if owners is not None:
+        c = int(owners.max(initial=-1)) + 1
+        each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
+        return _errors(each, None, total, float(c), fewest, flips)
+    q = n**2 if sampling else None if weights is None else n
+    parts = total**2 / float((n**2).sum()) if sampling else total
+    return _errors(f, q, total, parts, fewest, flips)
+
+
+def _errors(
+    f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
+    flips: Floats | None,
+) -> Errors:  # fmt: skip
+    """Return the errors from k values of each of r terms, (r,) each, that count q (r,) times."""
+    k, r = len(f), len(f[0])
+    products, third, fourth = (np.zeros((k, k)) for _ in range(3))
+    for start in range(0, r, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        block = np.array([one[some] for one in f])
+        weighed = block if q is None else block * q[some]
+        squares = block * block
+        products += weighed @ block.T
+        third += (weighed * squares) @ block.T  # sums of f_i³ f_j
+        fourth += (weighed * block) @ squares.T
+    own, quarts = np.diag(products), np.diag(fourth)
+    spread = own[:, None] + own[None]
+    apart = spread - 2 * products
+    powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
+    for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
+        squares = (f[i] - f[j]) ** 2
+        for sums, power in ((apart, 1), (powers, 2)):
+            sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
+    apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
+    mass = float(r) if q is None else float(q.sum())
+    kurtosis = over(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1)
+    if flips is not None:
+        apart = apart + flips
+    errors = np.sqrt(corrected(apart, total, parts))
+    return Errors(errors, df, _rounded(corrected(products, total, parts)))
+
+
+def _rounded(covariance: Floats) -> Floats:
+    """Round to so many digits of the largest, so that the order of rows does not show."""
+    largest = float(np.abs(covariance).max(initial=0.0))
+    if not largest or not np.isfinite(largest):
+        return covariance
+    return np.asarray(np.round(covariance, _DIGITS - int(np.floor(np.log10(largest)))))

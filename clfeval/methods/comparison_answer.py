@@ -1,0 +1,218 @@
+"""Sentences about models compared with a reference: ranking, operating point, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
+from clfeval.compare.families import ALL_PAIRS, BEST, POWER
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.report.comparisons import OPERATING_POINT
+from clfeval.methods.report.options import ReportOptions, by_measure
+from clfeval.result import Answer, Row, estimate
+from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
+
+LISTED = 6  # models by name
+FEW_CHANGES = 3  # of them, with their values
+FEW_SLICES = 4  # slices by name
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Where models are compared, and how many rows each class has; None where they differ."""
+
+    where: str = "At the thresholds in force"
+    positives: float | None = None
+    negatives: float | None = None
+
+
+def comparison_answers(
+    rows: Sequence[Row], lead: str, options: ReportOptions,
+    called: Callable[[str], Iterable[str]], instead: str | None = None,
+    at: OperatingPoint = OperatingPoint(),
+) -> Iterator[Answer]:  # fmt: skip
+    """Say what was asked of a reference: of all rows, then of slices."""
+    if options.reference is None:
+        return
+    margin = by_measure(options.margin, called).get(lead)
+    rows = [row for row in rows if row["against"] == "reference"]
+    yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead, at)
+    yield from slice_comparison_answer(rows, lead, options.reference)
+
+
+def why_untested(options: ReportOptions, *, same_rows: bool) -> str:
+    """Say why models are not compared with the best; nothing where a reference was asked for."""
+    if options.reference is not None:
+        return ""
+    why = "the rows of the models may differ" if options.confidence is not None else (
+        "no intervals are computed")  # fmt: skip
+    return "" if same_rows and options.confidence is not None else f"No significance test: {why}."
+
+
+def comparison_answer(
+    rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
+    instead: str | None = None, at: OperatingPoint = OperatingPoint(),
+) -> Iterator[Answer]:  # fmt: skip
+    """Say how models compare with the reference by the leading measure, then at the threshold.
+
+    instead: what the leading measure stands for where the reference has labels only.
+    """
+    mine = [row for row in rows if row["metric"] == lead and row["slice"] is None]
+    if not mine:
+        return
+    title = CATALOG[lead].title
+    to = reference_of(str(mine[0]["reference"]), reference)
+    if instead is not None:
+        text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
+        yield Answer("compared-by-labels", f"{text}{CATALOG[instead].title}.", (), lead)
+    if reference == ALL_PAIRS and len(mine) > 1:
+        told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
+        text = f"{told:,} of {many(len(mine), 'pair')} of models differ significantly in {title} "
+        yield Answer("compared", f"{text}(adjusted for all pairs).", (), lead, float(told))
+    elif len(mine) == 1:
+        yield _one_model(mine[0], to, title, margin, level)
+    else:
+        yield _several_models(mine, to, title, margin, chosen=reference == BEST)
+    if reference != ALL_PAIRS or len(mine) == 1:
+        yield from _operating_point(rows, to, level, at)
+    if instead is not None:
+        yield from _others(rows, "net_benefit", to, level)
+
+
+def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
+    """Say how one model compares with the reference."""
+    d, found, model = estimate(row["difference"]), row["verdict"], quoted(str(row["model"]))
+    size = f"{title} {_size(row, level)}"
+    if found in (BETTER, WORSE):
+        text = f"{model} is significantly {found} than {to}: {size}."
+    elif found == EQUIVALENT and margin is not None:
+        text = f"{model} is equivalent to {to} within {exact(margin)}: {size}."
+    elif found == NOT_WORSE and margin is not None:
+        text = f"{model} is not worse than {to} by {exact(margin)}: {size}."
+    else:
+        text = f"{model} is not significantly different from {to}: {size}."
+        if isinstance(row["detectable"], float):
+            text = f"{text[:-1]}; a difference of {number(row['detectable'])} would be detected "
+            text += f"with power {POWER:g}."
+    return Answer("compared", text, (str(row["model"]),), str(row["metric"]), d.value, d.low,
+                  d.high)  # fmt: skip
+
+
+def _several_models(
+    rows: Sequence[Row], to: str, title: str, margin: float | None, *, chosen: bool
+) -> Answer:
+    """Say which models are better or worse than the reference, and which are not different."""
+    kinds: dict[str, list[str]] = {}
+    for row in rows:
+        kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
+    within, said = "" if margin is None else exact(margin), list[str]()
+    for kind, words in (
+        (BETTER, "significantly better"), (WORSE, "significantly worse"),
+        (EQUIVALENT, f"equivalent within {within}"), (NOT_WORSE, f"not worse by {within}"),
+        (UNDECIDED, "not significantly different"),
+    ):  # fmt: skip
+        if names := kinds.get(kind):
+            who = named(names, most=LISTED) if len(names) < len(rows) else "every other model"
+            said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
+    against = f"{to}, the best of these rows" if chosen else to
+    text = f"Compared with {against} by {title}, {'; '.join(said)}."
+    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["metric"]))
+
+
+def _operating_point(
+    rows: Sequence[Row], to: str, level: float, at: OperatingPoint
+) -> Iterator[Answer]:
+    """Say which rates at the threshold in force differ from those of the reference."""
+    mine = [row for row in rows if row["metric"] in OPERATING_POINT and row["slice"] is None]
+    models = list(dict.fromkeys(str(row["model"]) for row in mine))
+    if not mine:
+        return
+    changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
+    if not changed:
+        who, not_, word = "no model", "", " or "
+        if len(models) == 1:
+            who, not_, word = quoted(models[0]), "not ", " and "
+        text = f"{at.where} {who} is {not_}significantly different from {to} in "
+        text += f"{word.join(OPERATING_POINT)}."
+        yield Answer("operating-point", text, (), OPERATING_POINT[0])
+        return
+    changed.sort(key=lambda row: float(str(row["p_adjusted"])))
+    if len(models) == 1:
+        parts = [_detects(row, level, at) for row in changed]
+        text = f"{at.where} {quoted(models[0])} {' and '.join(parts)} than {to}"
+        others = [one for one in OPERATING_POINT if one not in {row["metric"] for row in changed}]
+        text += f"; {others[0]} is not significantly different" if others else ""
+    else:
+        text = f"{at.where}, compared with {to}, {_listed(changed, level)}"
+    d = estimate(changed[0]["difference"])
+    names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
+    yield Answer("operating-point", f"{text}.", names, str(changed[0]["metric"]), d.value, d.low,
+                 d.high)  # fmt: skip
+
+
+def _detects(row: Row, level: float, at: OperatingPoint) -> str:
+    """Say how many more positives a model detects, or how many fewer negatives it flags."""
+    d, positive = estimate(row["difference"]).value or 0.0, row["metric"] == OPERATING_POINT[0]
+    rows = at.positives if positive else at.negatives
+    kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
+    more = "more" if (d > 0) == positive else "fewer"
+    size = f"({row['metric']} {_size(row, level)})"
+    if rows is None:
+        return f"{verb} {more} {kind} {size}"
+    return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
+
+
+def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator[Answer]:
+    """Say which models differ from the reference by one more measure."""
+    mine = [row for row in rows if row["metric"] == metric and row["slice"] is None]
+    told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
+    text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
+    if told:
+        text = f"Compared with {to}, {_listed(told, level)}."
+    if mine:
+        yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
+
+
+def _listed(rows: Sequence[Row], level: float) -> str:
+    """List which models have higher or lower values of measures."""
+    parts = [
+        f"{quoted(str(row['model']))} has {_way(row)} {CATALOG[str(row['metric'])].title} "
+        f"({_size(row, level)})" for row in rows
+    ]  # fmt: skip
+    return listed(parts, most=FEW_CHANGES)
+
+
+def _way(row: Row) -> str:
+    return "higher" if (estimate(row["difference"]).value or 0.0) > 0 else "lower"
+
+
+def _size(row: Row, level: float) -> str:
+    """Write a difference as all of its family hold, with the p that inverts that interval."""
+    d, p = estimate(row["difference_adjusted"]), row["p_adjusted"]
+    text = signed(d.value or 0.0, d.low, d.high, level).replace(" (", ", ").rstrip(")")
+    return f"{text}, {chance(p)}" if isinstance(p, float) else text
+
+
+def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
+    """Say in which slices models are better or worse than the reference."""
+    mine = [row for row in rows if row["metric"] == lead and row["slice"] is not None]
+    if not mine:
+        return
+    to, title = reference_of(str(mine[0]["reference"]), reference), CATALOG[lead].title
+    models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
+    slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
+    told = {kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
+            for kind in VERDICTS if kind != UNDECIDED}  # fmt: skip
+    where = many(len(slices), "slice") if len(slices) > 1 else named(slices)
+    start = f"Within {where}, by {title}, "
+    if len(models) > 1:
+        parts = [f"{len(some):,} are {kind}" for kind, some in told.items() if some]
+        text = f"{start}{listed(parts) if parts else 'none'} of {len(mine):,} comparisons with {to}"
+        text += "" if parts else " is significant"
+    else:
+        parts = [f"{kind} in {named(some, most=FEW_SLICES)}" for kind, some in told.items() if some]
+        text = f"{start}{quoted(models[0])} is {listed(parts)} compared with {to}"
+        if not parts:
+            text = f"{start}{quoted(models[0])} is not significantly different from {to}"
+    yield Answer("within", f"{text}.", models, lead)

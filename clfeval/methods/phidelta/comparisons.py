@@ -1,0 +1,82 @@
+"""Models compared by delta and phi on the same rows, as a report compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clfeval.compare.change import Change, comparison_row
+from clfeval.compare.families import BestSet, best_set, family_of, pairs_of
+from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.reference import reference_rows, slice_reference_rows
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.units import shown
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.clustered import enough_rows
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.phidelta.tables import COMPARED
+from clfeval.result import Estimate, Row, Rows, estimate
+
+SEED = 0  # of the draws that adjust p-values
+
+
+def comparison_rows(
+    patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
+    level: float | None, margin: float | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield how far the delta and phi of each other model lie from the reference's, row by row.
+
+    models: the table of values. Without a level there are differences alone. margin: of delta.
+    """
+    for metric in COMPARED:
+        one = _estimates(patterns[None], metric)
+        if one is None:
+            continue
+        found = {str(row["model"]): estimate(row[metric]) for row in models if row["slice"] is None}
+        values = [found[name] for name in one.models]
+        if level is None:
+            yield from _without_intervals(one, reference)
+            continue
+        family = family_of(one, pairs_of(reference, one.models), level=level, seed=SEED)
+        size = float(shown(patterns[None].n.sum(), patterns[None].unit))
+        if family is not None:
+            yield from reference_rows(family, values, size, reference,
+                                      margin=margin if metric == "delta" else None)  # fmt: skip
+    if level is not None:
+        yield from slice_comparison_rows(patterns, reference, level, margin)
+
+
+def slice_comparison_rows(
+    patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
+    margin: float | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the same within each slice that is large enough."""
+    each = {label: part for label, part in patterns.items() if label is not None}
+    inside = {metric: {label: one for label, part in each.items()
+                       if (one := _estimates(part, metric)) is not None}
+              for metric in COMPARED}  # fmt: skip
+    sizes = {label: enough_rows(part) for label, part in each.items()}
+    margins = {} if margin is None else {"delta": margin}
+    yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
+                                    margins=margins)  # fmt: skip
+
+
+def tied_with_best(patterns: PatternCounts, level: float) -> BestSet | None:
+    """Return who is tied with the largest delta, all pairs of models compared."""
+    one = _estimates(patterns, "delta")
+    if one is None:
+        return None
+    family = family_of(one, pairs_of(None, one.models), level=level, seed=SEED)
+    return best_set(family, one, seed=SEED)
+
+
+def _estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:
+    return label_estimates(patterns, Asked(metric, CATALOG[metric], {}))
+
+
+def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
+    for i, j in pairs_of(reference, one.models):
+        old, new = (Estimate(float(one.values[at])) for at in (j, i))
+        difference = Estimate(float(one.values[i] - one.values[j]))
+        change = Change(old, new, difference, paired=True)
+        yield comparison_row("reference", one.metric, one.models[i], one.models[j], change, 0.95)

@@ -1,0 +1,273 @@
+"""Models compared with each other, or a reference: who is tied with the best, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, nan
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.compare.change import known
+from clfeval.compare.families import (
+    ALL_PAIRS,
+    EVERY,
+    ON_SCREEN,
+    BestSet,
+    best_set,
+    detectable,
+    family_of,
+    pairs_of,
+)
+from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.reference import reference_rows
+from clfeval.counts.changes import list_changes
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.counted import Counted
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.rows import ScoredRows
+from clfeval.counts.units import shown
+from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.inference.chance import cochran_q, mid_p
+from clfeval.methods.clustered import smallest_sizes
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.measured.metrics import takes_scores
+from clfeval.methods.report.model_estimates import score_estimates
+from clfeval.methods.report.options import ReportOptions, by_measure
+from clfeval.result import Estimate, Row, estimate
+
+OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
+FEW = 3  # models, from which on the best of them is biased
+FEW_DIFFER = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
+MCNEMAR, COCHRAN, NO_ROW = "McNemar, mid-p", "Cochran's Q, chi²", "no row differs"
+DEPENDENT = "none: the test takes rows that are independent and count one each"
+ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
+
+Observed = Mapping[tuple[str, str], Estimate]
+Patterns = PatternCounts | ClassPatterns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelComparison:
+    """Who is tied with the best by each measure, and the tables of comparisons."""
+
+    best: Mapping[str, BestSet]
+    tables: Mapping[str, Sequence[Row]]
+
+
+def compared(asked: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
+    """Return the measures models are compared by: what leads, and what was asked for.
+
+    With a reference those of the first screen too. None without intervals.
+    """
+    if options.confidence is None:
+        return []
+    screen = ON_SCREEN if options.reference is not None else ()
+    return sorted(
+        (one for one in asked if one.name == lead or one.by != "default" or one.name in screen),
+        key=lambda one: one.name != lead,
+    )
+
+
+def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
+    """Raise for a reference that is no model, or that nothing can be compared with."""
+    reference = options.reference
+    if reference is None:
+        return
+    if reference not in (*models, *EVERY) and not pairs_of(reference, models):
+        raise unknown_model("--reference", reference, [*models, *EVERY])
+    if len(models) == 1:
+        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
+    if not same_rows:
+        raise UsageError.of(
+            "--reference compares models on the same rows, and nobody knows which rows these "
+            "models share",
+            "needs-predictions", hint="give the predictions of every model in every row",
+        )  # fmt: skip
+
+
+def observed_values(metrics: Sequence[Row]) -> Observed:
+    """Return the values of the whole table, by model and measure."""
+    return {
+        (str(row["model"]), str(row["metric"])): estimate(row["value"])
+        for row in metrics
+        if row["slice"] is None and row["estimator"] in ESTIMATORS
+    }
+
+
+def compare_models(
+    estimates: Mapping[str, PairedEstimates], held: Sequence[Asked], metrics: Sequence[Row],
+    patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
+    counted: Counted | None, uncut: Collection[str] = (),
+) -> ModelComparison:  # fmt: skip
+    """Return who is tied with the best and the tables of comparisons, in the order of measures.
+
+    One family decides: all pairs of models; with a named reference the pairs with it, and then
+    nobody is tested against the best. called: what the measures are called that an option names.
+    uncut: models without a threshold.
+    """
+    every = [estimates[one.name] for one in held if one.name in estimates]
+    observed, reference, level = observed_values(metrics), options.reference, options.level
+    best, rows = dict[str, BestSet](), dict[str, list[Row]]()
+    ranked = reference is None or reference in EVERY
+    margins = by_measure(options.margin, called)
+    for one in every:
+        family = family_of(one, pairs_of(reference, one.models), level=level, seed=options.seed,
+                           measures=sharing(one.metric, reference))  # fmt: skip
+        found = best_set(family if ranked else None, one, seed=options.seed)
+        if found is not None:
+            best[one.metric] = found
+            rows.setdefault("best", []).extend(_best_rows(one, found) if ranked else ())
+            rows.setdefault("winner", []).extend(_winner_rows(one, found, observed))
+        if family is not None and reference is not None and patterns is not None:
+            named = zip(one.models, one.values.tolist(), strict=True)
+            kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
+            margin, size = margins.get(one.metric), float(shown(patterns.n.sum(), patterns.unit))
+            rows.setdefault("comparisons", []).extend(
+                reference_rows(family, kept, size, reference, margin=margin)
+            )
+    if reference is not None and patterns is not None and counted is not None and every:
+        all_of, size = rows.get("comparisons", []), float(shown(patterns.n.sum(), patterns.unit))
+        pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
+        pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
+        wanted = by_measure(options.resolution, called)
+        rows["mcnemar"] = [*_mcnemar_rows(patterns, pairs)]
+        rows["together"] = [*_cochran_rows(patterns, uncut)]
+        rows["resolution"] = [*_resolution_rows(all_of, wanted, size, level)]
+        if options.list_changes is not None:
+            rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
+    tables = {name: some for name, some in rows.items() if some}
+    return ModelComparison(best if ranked else {}, tables)
+
+
+def sharing(metric: str, reference: str | None) -> int:
+    """Return how many measures one family of comparisons with a reference has."""
+    return len(OPERATING_POINT) if reference is not None and metric in OPERATING_POINT else 1
+
+
+def compared_inside(held: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
+    """Return the measures by which models are compared in slices: what leads, what is named."""
+    if options.reference in (None, ALL_PAIRS):
+        return []
+    return [one for one in held if one.measure.sign and (one.name == lead or one.by == "name")]
+
+
+def labels_inside(
+    patterns: Mapping[str | None, PatternCounts], held: Sequence[Asked], lead: str,
+    options: ReportOptions, without: Collection[str],
+) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
+    """Return models in each slice by measures of their labels."""
+    found: dict[str, dict[str, PairedEstimates]] = {}
+    for one in compared_inside(held, lead, options):
+        if not takes_scores(one):
+            each = {str(label): label_estimates(part, one, without)
+                    for label, part in patterns.items() if label is not None}  # fmt: skip
+            found[one.name] = {label: some for label, some in each.items() if some is not None}
+    return found
+
+
+def scores_inside(
+    every: ScoredRows, patterns: Mapping[str | None, PatternCounts], one: Asked,
+    moved: Mapping[str, Mapping[str, tuple[float, Floats]]],
+) -> dict[str, PairedEstimates]:  # fmt: skip
+    """Return models in each slice by a measure of scores; moved: its value, and f of its rows."""
+    found = dict[str, PairedEstimates]()
+    for label, mine in moved.items():
+        rows, owners = every.slices[label], None
+        weights = None if every.weights is None else every.weights[rows]
+        if every.owners is not None:
+            _, owners = np.unique(every.owners[rows], return_inverse=True)
+        sizes = smallest_sizes(patterns[label], 2)
+        some = score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed)
+        if some is not None:
+            found[label] = some
+    return found
+
+
+def less(value: Estimate, bias: float) -> Estimate:
+    """Return an estimate and its limits less a bias."""
+    value_, low, high = (
+        None if end is None else end - bias for end in (value.value, value.low, value.high)
+    )
+    return Estimate(value_, low, high, value.reason)
+
+
+def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
+    """Yield whether each of several models is tied with the best, and the limits of its rank."""
+    if len(one.models) < 2:
+        return
+    columns = (found.tied, found.first, found.low_rank, found.high_rank)
+    for model, tied, first, low, high in zip(
+        one.models, *(column.tolist() for column in columns), strict=True
+    ):
+        yield {
+            "metric": one.metric, "model": model, "tied": tied, "p_first": first,
+            "rank_low": low, "rank_high": high,
+        }  # fmt: skip
+
+
+def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iterator[Row]:
+    """Yield the best of three models or more, corrected for selection."""
+    if len(one.models) < FEW:
+        return
+    winner, bias = one.models[found.leader], one.sign * found.optimism
+    value = values[winner, one.metric]
+    yield {
+        "metric": one.metric, "model": winner, "value": value, "optimism": found.optimism,
+        "corrected": less(value, bias),
+    }  # fmt: skip
+
+
+def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
+    """Yield how many rows one of two models alone has right, and McNemar's mid-p."""
+    for model, reference in pairs:
+        mine, theirs = (patterns.votes[:, patterns.models.index(name)] == patterns.truth
+                        for name in (model, reference))  # fmt: skip
+        right, wrong = (patterns.n[some].sum().item() for some in (mine & ~theirs, theirs & ~mine))
+        alike = patterns.clusters is None
+        yield {
+            "model": model, "reference": reference,
+            "newly_right": shown(right, patterns.unit), "newly_wrong": shown(wrong, patterns.unit),
+            "p": mid_p(right, wrong) if alike else None, "method": MCNEMAR if alike else DEPENDENT,
+        }  # fmt: skip
+
+
+def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator[Row]:
+    """Yield whether three models or more are right in as many rows, all of them tested at once."""
+    places = [i for i, model in enumerate(patterns.models) if model not in without]
+    if len(places) < FEW:
+        return
+    right = patterns.votes[:, places] == patterns.truth[:, None]
+    differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
+    q, p = cochran_q(right, patterns.n)
+    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < FEW_DIFFER else COCHRAN
+    if not differ:
+        method = NO_ROW
+    if patterns.clusters is not None:
+        q, p, method = nan, nan, DEPENDENT
+    yield {
+        "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
+        "statistic": known(q), "p": known(p), "method": method,
+    }  # fmt: skip
+
+
+def _resolution_rows(
+    rows: Sequence[Row], wanted: Mapping[str, float], size: float, level: float
+) -> Iterator[Row]:
+    """Yield at how many rows a difference of a measure would be seen, of models as these are.
+
+    rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s, the
+    smallest difference seen with a power of .8. With the classes, and clusters, of this table.
+    Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
+    """
+    for row in rows:
+        least, error = wanted.get(str(row["metric"])), row["se"]
+        if least is not None and isinstance(error, float):
+            seen = detectable(error, level=level)
+            yield {
+                "metric": row["metric"], "model": row["model"], "reference": row["reference"],
+                "detectable": seen, "wanted": least,
+                "rows_needed": ceil(size * (seen / least) ** 2),
+            }  # fmt: skip

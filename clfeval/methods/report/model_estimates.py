@@ -1,0 +1,204 @@
+"""Paired estimates of models by measures of scores, class labels and class probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import isfinite, sqrt
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.compare.paired import PairedEstimates, errors_of_kinds, errors_of_rows
+from clfeval.counts.class_rows import ProbabilityRows
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.counted import Counted
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.averages import average, average_influence
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.clustered import class_sizes, fewest, smallest_sizes
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.measured.label_estimates import known_estimates, squares_of_flips
+from clfeval.methods.report.classes import OVER_CLASSES, wider_by
+
+_BLOCK = 2**16
+_BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
+
+
+def score_estimates(
+    weights: Counts | None, owners: Ints | None, asked: Asked,
+    moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
+) -> PairedEstimates | None:  # fmt: skip
+    """Return models by a measure of scores; moved: its value, and f of the rows (n,).
+
+    sizes: how many rows each class has, or what tells as much.
+    """
+    names, k = list(moved), len(moved)
+    if not names:
+        return None
+    values, each = zip(*moved.values(), strict=True)
+    measure, flips, steps = asked.measure, None, np.zeros((k, 0))
+    least = float(sizes[sizes > 0].min())
+    span = measure.high - measure.low
+    if measure.interval == "delong":
+        steps = np.full((k, len(sizes)), span)
+    elif measure.loss is not None and isfinite(span):
+        of = None if owners is None else np.bincount(owners, weights)
+        rows = sizes.sum() if of is None else of.sum() ** 2 / (of**2).sum()
+        steps, sizes = np.full((k, 1), span), np.array([rows])
+    elif measure.id in (NET_BENEFIT, AT_RISK):
+        row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
+        # f + NB is 1 of a hit, - t / (1 - t) of a false alarm, 0 of other rows
+        ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
+        squares = (ends**2).sum(axis=1) * row**2
+        differ = np.array([[not np.array_equal(one, other) for one in each] for other in each])
+        flips = np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
+        steps = ends * sizes / sizes.sum()  # of negatives, of positives
+    known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
+    sizes = sizes if steps.shape[1] else np.zeros(0)
+    return known_estimates(asked, names, np.array(values), known, least, (steps, sizes))
+
+
+def of_scores(
+    asked: Asked, threshold: float | None, counts: ScoreCounts
+) -> tuple[float, Influence] | None:
+    """Return a measure of the scores of a model, and its influence; None where it has none.
+
+    threshold: that in force, for a net benefit; None for 0.5.
+    """
+    measure = asked.measure
+    if asked.name == NET_BENEFIT:
+        measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
+    if measure.influence is None or measure.needs not in ("scores", "probabilities"):
+        return None
+    x = counts.scores
+    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return None
+    parts = (x, counts.positives, counts.negatives)
+    value = float(measure.function(*parts))
+    return (value, measure.influence(*parts)) if isfinite(value) else None
+
+
+def row_by_row(
+    asked: Asked, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
+) -> tuple[float, Floats] | None:
+    """Return a measure of the scores of a model, and the influence of its rows, (n,).
+
+    place, truth (n,): of each row where its score is counted, and its class.
+    """
+    found = of_scores(asked, threshold, counts)
+    if found is None:
+        return None
+    value, each = found
+    if asked.measure.interval == "delong":
+        each = as_delong(each, counts)
+    return value, rows_influence(each, place, truth)
+
+
+def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
+    """Return the names of columns that are equal in every row, two or more together."""
+    near: dict[bytes, list[list[str]]] = {}
+    for name, column in columns.items():
+        groups = near.setdefault(column[:_BEGINNING].tobytes(), [])
+        same = next((one for one in groups if np.array_equal(columns[one[0]], column)), None)
+        if same is None:
+            groups.append([name])
+        else:
+            same.append(name)
+    return [names for groups in near.values() for names in groups if len(names) > 1]
+
+
+def class_label_estimates(patterns: ClassPatterns, asked: Asked) -> PairedEstimates | None:
+    """Return models by a measure of the tables of C classes, or its mean over them."""
+    form = asked.measure.classes
+    if form is None or (form.of is not None and form.influence is None):
+        return None
+    of, influence = form.of, form.influence
+    if of is None or influence is None:
+        of, influence = (partial(one, asked.measure, by="macro")
+                         for one in (average, average_influence))  # fmt: skip
+    tables, c = patterns.tables, len(patterns.classes)
+    values = np.array([float(of(table)) for table in tables])
+    some = np.flatnonzero(np.isfinite(values)).tolist()
+    if not some:
+        return None
+    moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
+    wider = np.ones(c)
+    if form.of is None or asked.measure.id in OVER_CLASSES:
+        wider = wider_by(patterns)
+    sizes, least = smallest_sizes(patterns, c), fewest(patterns, c)
+    row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
+    f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
+    jumps, there = f.max(axis=2) - f.min(axis=2), sizes > 0
+    shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
+    moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth]
+    flips = squares_of_flips(patterns.votes[moves][:, some], jumps[:, there].T * row)
+    known = errors_of_kinds(moved * wider[patterns.truth], patterns.n, patterns.clusters,
+                            fewest=least, flips=flips)  # fmt: skip
+    steps = ((jumps * shares)[:, there], sizes[there])
+    if np.allclose(jumps[:, there], jumps[:, there][:, :1], rtol=1e-9):
+        steps = (jumps[:, there][:, :1], smallest_sizes(patterns, 1))
+    names = [patterns.models[i] for i in some]
+    return known_estimates(asked, names, values[some], known, least, steps)
+
+
+def probability_estimates(
+    counted: Counted, patterns: ClassPatterns, held: Sequence[Asked]
+) -> dict[str, PairedEstimates]:
+    """Return models that have class probabilities by measures of these."""
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    first: ProbabilityRows | None = None
+    for i, model in enumerate(counted.models):
+        if model.kind != "classes":
+            continue
+        rows = counted.class_rows(i)
+        first = rows if first is None else first
+        if not np.array_equal(rows.truth, first.truth):
+            raise RuntimeError("rows come in another order the second time")
+        parts, wider = (rows.truth, rows.p, rows.n), wider_by(patterns)[rows.truth]
+        for one in held:
+            form = one.measure.classes
+            if form is None:
+                continue
+            made = form.given(by="macro")
+            if made.of is None or made.influence is None:
+                continue
+            value, each = float(made.of(*parts)), made.influence(*parts)
+            if "by" in form.takes or one.measure.id in OVER_CLASSES:
+                each = each * wider
+            if isfinite(value):
+                moved[one.name][model.name] = value, each
+    if first is None:
+        return {}
+    sizes, weighed = smallest_sizes(patterns, len(patterns.classes)), counted.patterns.fractional
+    sizes = sizes[sizes > 0]
+    found = {
+        one.name: score_estimates(first.weights, first.owners, one, moved[one.name], sizes,
+                                  sampling=weighed)
+        for one in held
+    }  # fmt: skip
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def rows_influence(each: Influence, place: Ints, truth: Bools) -> Floats:
+    """Return the influence of rows, (n,), from that of a positive and a negative at each score."""
+    found = np.empty(len(place))
+    for start in range(0, len(place), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for y in (True, False):
+            rows = np.flatnonzero(truth[part] == y)
+            found[rows + start] = each.at(place[part][rows], y)
+    return found
+
+
+def as_delong(each: Influence, counts: ScoreCounts) -> Influence:
+    """Scale the influence on an area for variances within a class to be those of DeLong.
+
+    He divides sums of squares by P - 1 and N - 1, not P and N. Not of clusters, nor of weights.
+    """
+    if counts.clusters is not None:
+        return each
+    sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}
+    total = sum(sizes.values())
+    by = {y: sqrt(n / (n - 1) * (total - 1) / total) if n > 1 else 1.0 for y, n in sizes.items()}
+    return Influence(each.m, lambda which, y: each.at(which, y) * by[y])

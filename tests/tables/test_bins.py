@@ -1,0 +1,52 @@
+"""Numeric columns of --by in bins: by quantiles, at numbers, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+
+
+def frame(ages: list[float | None]) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    truth = np.arange(len(ages)) % 2
+    score = np.round(np.clip(truth * 0.3 + rng.random(len(ages)) * 0.7, 0, 1), 3)
+    return pl.DataFrame({"truth": truth, "age": ages, "m": score})
+
+
+def sizes(table: object, by: str) -> dict[str, int]:
+    found = clfeval.report(table, truth="truth", by=[by], model=["m"])
+    return {str(row["slice"]).removeprefix("age="): row["rows"] for row in found.tables["slices"]}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv"])
+def test_columns_are_cut_at_numbers_and_at_quantiles(kind: str, tmp_path: Path) -> None:
+    """Ages 1 to 100: below 40 are 39, 40 to 64 are 25, from 65 on 36; quarters of 25."""
+    table: object = frame([float(age) for age in range(1, 101)])
+    if kind == "csv":
+        assert isinstance(table, pl.DataFrame)
+        table.with_columns(pl.col("age").cast(pl.Int64)).write_csv(tmp_path / "t.csv")
+        table = tmp_path / "t.csv"
+    assert sizes(table, "age:40,65") == {"under 40": 39, "40 to <65": 25, "65 or more": 36}
+    quarters = sizes(table, "age:4")
+    assert sorted(quarters.values()) == [24, 25, 25, 26]  # a cut belongs to the bin above it
+
+
+def test_a_missing_age_is_a_slice_of_its_own() -> None:
+    found = sizes(frame([*([30.0, 50.0] * 40), *([None] * 20)]), "age:40,60")
+    assert found == {"under 40": 40, "40 to <60": 40, "(missing)": 20}
+
+
+@pytest.mark.parametrize(
+    ("by", "code"),
+    [("age:1", "bad-option"), ("age:21", "bad-option"), ("age:65,40", "bad-option"),
+     ("m2:4", "unknown-column"), ("sex:2", "bad-number")],
+)  # fmt: skip
+def test_what_cannot_be_cut_is_refused(by: str, code: str) -> None:
+    table = frame([1.0, 2.0] * 40).with_columns(sex=pl.Series(["f", "m"] * 40))
+    with pytest.raises(clfeval.ClfevalError, match=code):
+        clfeval.report(table, truth="truth", by=[by], model=["m"])
