@@ -77,11 +77,15 @@ def between(
     return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
-def interval(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+def interval(
+    value: float, low: float | None, high: float | None, level: float = 0.95,
+    write: Callable[[float, int], str] = number,
+) -> str:  # fmt: skip
     """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
-        return number(value)
-    return f"{number(value)} ({100 * level:g}% CI {number(low)} to {number(high)})"
+        return write(value, DIGITS)
+    value_, *ends = (write(one, DIGITS) for one in (value, low, high))
+    return f"{value_} ({100 * level:g}% CI {' to '.join(ends)})"
 
 
 def signed(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:

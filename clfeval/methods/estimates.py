@@ -90,11 +90,10 @@ class Cells:
         return cls(tp, fp, fn, tn, positives, negatives, ratio, p, n, own, sums)
 
     @classmethod
-    def of(cls, counts: ConfusionCounts, ratios: Sequence[float] | Floats) -> Cells:
-        """Return k models at each of g odds, population by population: g k tables."""
-        g, k = len(ratios), len(counts.models)
-        each = np.repeat(np.asarray(ratios, np.float64), k)
-        return cls.picked(counts, np.tile(np.arange(k), g), each)
+    def at_odds(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
+        """Return some models, each at odds of its own, NaN for the class ratio of its own rows."""
+        own = over(counts.positives, counts.negatives)[np.asarray(models)]
+        return cls.picked(counts, models, np.where(np.isnan(ratio), own, ratio), np.isnan(ratio))
 
     @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float | None = None) -> Cells:

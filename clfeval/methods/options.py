@@ -143,7 +143,7 @@ def _odds(_: str, given: Any) -> tuple[str, ...]:
     return tuple(map(str, listed(given)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # beside a group that has slots
 class Populations:
     """Which other class ratios to look at."""
 

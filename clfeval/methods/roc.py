@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
@@ -19,7 +19,6 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
 from clfeval.result import Estimate, Row
 
-_BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
 _FEW = 64  # points that the plain chain settles quicker than a pass
 _PAYS = 16  # a pass pays while it drops one point in so many
 _PATIENCE = 32  # passes that do not pay, then the plain chain costs no more
@@ -50,7 +49,9 @@ class RocPoints:
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
     """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
-    return _joined(_blocks(counts, max(1, len(counts.scores))))
+    ends = (np.concatenate([n[:0].sum(keepdims=True), n[::-1].cumsum()])
+            for n in (counts.positives, counts.negatives))  # fmt: skip
+    return RocPoints(np.concatenate([[np.inf], counts.scores[::-1]]), *ends)
 
 
 def candidates(counts: ScoreCounts) -> RocPoints:
@@ -66,7 +67,7 @@ def candidates(counts: ScoreCounts) -> RocPoints:
     stay below a value on the convex side of an ellipse or a hyperbola through both corners. IC,
     which rewards the perfectly wrong as well, is convex on the whole square: the two hulls together
     hold its best. So they do for a cost that a hit raises. The geometric mean of the two rates
-    alone can be largest between vertices. Of equal values the first by `best_places` is
+    alone can be largest between vertices. Of equal values the first by `CutRule.places` is
     among the candidates too: along an edge delta rises or falls, or stays, and then the higher
     threshold is where the edge begins.
 
@@ -76,19 +77,24 @@ def candidates(counts: ScoreCounts) -> RocPoints:
 
     With one class only, the corners alone are returned: every measure is undefined there.
     """
-    tops, bottoms = [], []
-    for block in _blocks(counts, _BLOCK):
-        tops.append(block.at(vertices(block.tp, block.fp)))
-        bottoms.append(block.at(vertices(block.fp, block.tp)))
-    top, bottom = _joined(tops), _joined(bottoms)
-    top, bottom = top.at(vertices(top.tp, top.fp)), bottom.at(vertices(bottom.fp, bottom.tp))
-    found = [top, bottom]
-    if len(top.tp) == 2 and top.tp[-1] and top.fp[-1]:
-        whole = roc_points(counts)
-        found.append(whole.at(unbeaten(whole.tp, whole.fp)))
-    together = _joined(found)
-    _, first = np.unique(-together.thresholds, return_index=True)
-    return together.at(first)
+    points = roc_points(counts)
+    return points.at(np.unique(hull_places(points.tp[None], points.fp[None])))
+
+
+def hull_places(tp: Counts, fp: Counts) -> Ints:
+    """Return which points of curves (b, m) are `candidates`, (b, h), filled up with the last."""
+    width = tp.shape[1]
+    starts, chosen = np.zeros((2, *tp.shape), bool)
+    starts[:, 0] = chosen[:, -1] = True
+    tops, bottoms = (
+        vertices(up.ravel(), right.ravel(), starts.ravel()) for up, right in ((tp, fp), (fp, tp))
+    )
+    chosen.flat[tops] = chosen.flat[bottoms] = True
+    for row in np.flatnonzero(np.bincount(tops // width, minlength=len(tp)) <= 2).tolist():
+        if tp[row, -1] and fp[row, -1]:
+            chosen[row, unbeaten(tp[row], fp[row])] = True
+    order = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max()]
+    return np.where(np.take_along_axis(chosen, order, axis=1), order, width - 1)
 
 
 def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
@@ -154,22 +160,6 @@ def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Int
             kept.pop()
         kept.append(i)
     return np.array(kept, np.int64)
-
-
-def _blocks(counts: ScoreCounts, size: int) -> Iterator[RocPoints]:
-    """Yield the point at infinity, then the others in blocks."""
-    tp, fp = (n[:0].sum(keepdims=True) for n in (counts.positives, counts.negatives))
-    yield RocPoints(np.array([np.inf]), tp, fp)
-    for stop in range(len(counts.scores), 0, -size):
-        part = slice(max(0, stop - size), stop)
-        tp = tp[-1] + counts.positives[part][::-1].cumsum()
-        fp = fp[-1] + counts.negatives[part][::-1].cumsum()
-        yield RocPoints(counts.scores[part][::-1], tp, fp)
-
-
-def _joined(parts: Iterable[RocPoints]) -> RocPoints:
-    columns = zip(*((part.thresholds, part.tp, part.fp) for part in parts), strict=True)
-    return RocPoints(*(np.concatenate(column) for column in columns))
 
 
 MOST_POINTS = 500  # of a curve listed unless all are asked for

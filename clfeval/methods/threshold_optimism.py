@@ -1,32 +1,79 @@
-"""How optimistic a threshold is where the rows that chose it judge it, by the bootstrap."""
+"""Thresholds chosen by rules, and their optimism where the rows that chose them judge them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import e
+from math import e, isfinite
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints
+from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, for_products
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.weights import RowWeights
 from clfeval.inference.influence import smaller_class
 from clfeval.inference.resampling import resampled_counts, stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import BOTH
 from clfeval.methods.estimates import estimate
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.measured.hard import table_of
+from clfeval.methods.roc import RocPoints, candidates, hull_places, roc_points
 from clfeval.result import Estimate
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**10  # of scores, among which these choose
 DRAWN = 1 - 1 / e  # of the rows, each draw has about so many
-SELDOM = "limit_seldom_met"
-TIE = 1e-12  # relative
-# places of the best points of b curves by r rules, (r, b), from tp and fp (b, h)
-PlaceRule = Callable[[Counts, Counts], Ints]
+SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
+PREDICTIVE = ("precision", "npv", "fdr", "for")
+_TIE = 1e-12  # of a value: as good but for rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutRule:
+    """What is to be best, and what may not be passed; name: how tables call it.
+
+    within: the measure of the limit, None without one; at: the limit; sign: 1 where values from
+    there up keep to it, -1 where those up to there do. safe: its confidence limit is to keep to it.
+    """
+
+    name: str
+    best: Asked
+    within: Asked | None = None
+    at: float = 0.0
+    sign: int = 1
+    safe: bool = False
+
+    def places(self, tp: Counts, fp: Counts) -> Ints:
+        """Return which points of curves are best, -1 where none is.
+
+        Of equal ones that of the largest sensitivity + specificity, then of the highest threshold.
+
+        Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
+        """
+        p, n = tp[..., -1:], fp[..., -1:]
+        table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
+        gains = self.best.measure.sign * value_of(self.best, table)
+        if self.within is not None:
+            inside = self.sign * (value_of(self.within, table) - self.at)
+            gains = np.where(inside >= -_TIE, gains, np.nan)
+        known = ~np.isnan(gains)
+        most = np.where(known, gains, -np.inf).max(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            near = known & ((gains == most) | (gains >= most - _TIE * np.abs(most)))
+        hits, false, p, n = for_products(tp, fp, p, n)
+        delta = hits * n - false * p  # whole numbers, so that equal means equal
+        delta = np.where(near, delta, delta.min(axis=-1, keepdims=True) - 1)
+        return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
+
+
+def value_of(one: Asked, table: Confusion) -> Floats:
+    """Return a measure of tables."""
+    with np.errstate(all="ignore"):
+        return np.asarray(one.measure.function(table), np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,11 +87,6 @@ class BootstrapChoices:
     drawn: Confusion
     whole: Confusion
 
-    @property
-    def chosen(self) -> Floats:
-        """The share of the draws on which each rule chooses a threshold, (r,)."""
-        return np.asarray((~np.isnan(self.thresholds)).mean(axis=1))
-
     def optimism(self, of: Callable[[Confusion], Floats]) -> Floats:
         """Return by how much a measure is larger on the rows that choose than on others, (r,).
 
@@ -55,16 +97,85 @@ class BootstrapChoices:
         """
         gaps = np.asarray(of(self.drawn) - of(self.whole))
         known = ~np.isnan(gaps)
-        return np.asarray(np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-                          / DRAWN)  # fmt: skip
+        mean = np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return np.asarray(mean / DRAWN)
 
 
-def bootstrap_choices(
-    counts: ScoreCounts, choose: PlaceRule, seed: int, who: str
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenThresholds:
+    """What r rules choose among the points of a ROC curve.
+
+    at (r,): which points, -1 where none is best. here, expected: the 2 x 2 tables there, on these
+    rows and on others; choices: of bootstrap tables. unknown (r,): why nothing is known of others,
+    else None.
+    """
+
+    points: RocPoints
+    at: Ints
+    here: ConfusionCounts
+    expected: ConfusionCounts
+    choices: BootstrapChoices | None
+    unknown: Sequence[str | None]
+
+    @classmethod
+    def of(
+        cls, counts: ScoreCounts, rules: Sequence[CutRule], seed: int, who: str, *,
+        hull: bool = False,
+    ) -> ChosenThresholds:  # fmt: skip
+        """Choose, and find out what that owes to the choice, with random numbers called `who`.
+
+        hull: look at `roc.candidates` only, among which the best of these rules is. Expected are
+        the counts less the optimism of the two rates, but as they are where that would be better:
+        nothing is better on other rows than on those that chose; and where all rows are predicted
+        alike, their rates are so on any rows.
+        """
+        points = candidates(counts) if hull else roc_points(counts)
+        at = _places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
+        here = confusions_at(counts, points.thresholds[at])
+        if reason := _unknown(counts):
+            return cls(points, at, here, here, None, [reason] * len(at))
+        found = _bootstrap(counts, rules, stream(seed, f"cut\0{who}"), hull=hull)
+        p, n = here.positives, here.negatives
+        tp = here.tp - found.optimism(sensitivity) * p
+        fp = here.fp + found.optimism(specificity) * n
+        _correct_limits(rules, here, found, tp, fp)
+        tp, fp = np.clip(tp, 0, p), np.clip(fp, 0, n)
+        same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
+        for i, rule in enumerate(rules):
+            one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
+            before, after = (float(value_of(rule.best, table).ravel()[0])
+                             for table in (table_of(here.at([i])), one))  # fmt: skip
+            same[i] |= rule.within is None and rule.best.measure.sign * (after - before) > 0
+        tp, fp = np.where(same, here.tp, tp), np.where(same, here.fp, fp)
+        expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
+        if here.sums is not None:
+            alone = isinstance(counts.clusters, RowWeights)
+            sums = [thinned(here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))]
+            expected = replace(expected, sums=np.array(sums))
+        seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
+        return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
+
+    def used(self, i: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
+        """Return the threshold of a rule, None above every score, and the tables there."""
+        cut = self.points.thresholds[self.at[i]].item()
+        return cut if isfinite(cut) else None, self.expected.at([i]), self.here.at([i])
+
+
+def _places(rules: Sequence[CutRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
+    """Return the places of the best points of b curves, (b, h), by r rules: (r, b)."""
+    if not hull:
+        return np.stack([rule.places(tp, fp) for rule in rules])
+    few = hull_places(tp, fp)
+    tp, fp = (np.take_along_axis(one, few, axis=1) for one in (tp, fp))
+    found = np.stack([rule.places(tp, fp) for rule in rules])
+    return np.where(found < 0, -1, few[np.arange(len(few)), found])
+
+
+def _bootstrap(
+    counts: ScoreCounts, rules: Sequence[CutRule], rng: np.random.Generator, *, hull: bool
 ) -> BootstrapChoices:
-    """Return what rules choose on tables of rows, or clusters, drawn again from a stream `who`.
+    """Return what rules choose on bootstrap tables, of scores in at most 1024 groups.
 
-    Scores are put into at most 1024 groups. Rows of unequal weight get random shares of themselves.
     Source: Efron 1983, Journal of the American Statistical Association 78:316 (the optimism, and
     why it is divided by .632); Noma et al. 2021, Statistics in Medicine 40:5691.
     """
@@ -72,22 +183,24 @@ def bootstrap_choices(
     (tp,), (fp,) = (_from_above(part[None]) for part in (few.positives, few.negatives))
     cuts = np.concatenate([[np.inf], few.scores[::-1]])
     parts: list[tuple[Floats, ...]] = []
-    for block in resampled_scores(few, stream(seed, f"cut\0{who}")):
+    for block in resampled_scores(few, rng):
         both = block.reshape(len(block), 2, -1)
         both = both[(both.sum(axis=2) > 0).all(axis=1)]
         hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])
-        place, each = choose(hits, false), np.arange(len(both))
-        columns = (cuts[place], hits[each, place], false[each, place],
-                   *np.broadcast_arrays(hits[:, -1], false[:, -1], place)[:2],
-                   tp[place], fp[place])  # fmt: skip
+        place, each = _places(rules, hits, false, hull=hull), np.arange(len(both))
+        p, n, _ = np.broadcast_arrays(hits[:, -1], false[:, -1], place)
+        columns = (cuts[place], hits[each, place], false[each, place], p, n, tp[place], fp[place])
         parts.append(tuple(np.where(place < 0, np.nan, one) for one in columns))
-    at, hit, miss, p, n, a, b = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
+    at, hit, false, p, n, a, b = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
     whole = Confusion(a, b, tp[-1] - a, fp[-1] - b)
-    return BootstrapChoices(at, Confusion(hit, miss, p - hit, n - miss), whole)
+    return BootstrapChoices(at, Confusion(hit, false, p - hit, n - false), whole)
 
 
 def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield how often each count is drawn when rows, or clusters, are drawn again, (b, 2 m)."""
+    """Yield how often each count is drawn when rows, or clusters, are drawn again, (b, 2 m).
+
+    Rows of unequal weight get random shares of themselves.
+    """
     n = np.concatenate([counts.positives, counts.negatives])
     if counts.clusters is not None:
         yield from counts.clusters.redraws(len(n), resamples=DRAWS, rng=rng)
@@ -99,57 +212,34 @@ def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[
         yield drawn
 
 
-def best_places(gains: Floats, tp: Counts, fp: Counts, p: Counts, n: Counts) -> Ints:
-    """Return which of h points have the largest gain, -1 where it is NaN at each: (..., h): (...).
+def _correct_limits(
+    rules: Sequence[CutRule], here: ConfusionCounts, found: BootstrapChoices, tp: Floats, fp: Floats
+) -> None:
+    """Set TP and FP where predictive values that are limits are less their own optimism.
 
-    Of gains equal up to rounding that of the largest tp / p - fp / n, then the first.
+    What they owe to the choice is no function of the rates' means: a draw keeps precision with few
+    rows called positive as well as with many. So the rate that the rule has best stays as expected,
+    and the other errors among its answers are as many as the limited measure has.
     """
-    known = ~np.isnan(gains)
-    most = np.where(known, gains, -np.inf).max(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        near = known & ((gains == most) | (gains >= most - TIE * np.abs(most)))
-    hits, false, p, n = for_products(tp, fp, p, n)
-    delta = hits * n - false * p  # whole numbers, so that equal means equal
-    delta = np.where(near, delta, delta.min(axis=-1, keepdims=True) - 1)
-    return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
-
-
-def expected_counts(here: ConfusionCounts, choices: BootstrapChoices) -> tuple[Floats, Floats]:
-    """Return TP and FP of r chosen thresholds, less what their rates owe to the choice."""
-    tp = here.tp - choices.optimism(sensitivity) * here.positives
-    fp = here.fp + choices.optimism(specificity) * here.negatives
-    return tp, fp
-
-
-def corrected(
-    here: ConfusionCounts, tp: Floats, fp: Floats, gain: Callable[[Confusion], Floats], *,
-    alone: bool,
-) -> ConfusionCounts:  # fmt: skip
-    """Return r tables with other TP and FP, but as they are where that would be better.
-
-    gain: of r tables, (r,), larger is better; NaN where that is no matter. Nothing is better on
-    other rows than on those that chose; and calling all rows alike has the same rates on any rows.
-    alone: each row is drawn by itself.
-    """
-    p, n = here.positives, here.negatives
-    tp, fp = np.clip(tp, 0, p), np.clip(fp, 0, n)
-    with np.errstate(invalid="ignore"):
-        better = gain(Confusion(tp, fp, p - tp, n - fp)) > gain(table_of(here))
-    better |= (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
-    tp, fp = np.where(better, here.tp, tp), np.where(better, here.fp, fp)
-    less = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
-    if here.sums is None:
-        return less
-    sums = [thinned(here.at(slice(i, i + 1)), less.at(slice(i, i + 1)), rows=alone)
-            for i in range(len(tp))]  # fmt: skip
-    return replace(less, sums=np.array(sums))
+    for i, rule in enumerate(rules):
+        limit = rule.within
+        if limit is None or limit.name not in PREDICTIVE:
+            continue
+        wrong = float(value_of(limit, table_of(here.at([i])))[0])
+        wrong -= float(found.optimism(limit.measure.function)[i])
+        wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
+        if rule.best.name == "specificity" and here.negatives[i] > fp[i]:
+            tp[i] = here.positives[i] - over((here.negatives[i] - fp[i]) * wrong, 1 - wrong)
+        elif rule.best.name == "sensitivity" and tp[i] > 0:
+            fp[i] = over(tp[i] * wrong, 1 - wrong)
 
 
 def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
     """Return the sums of products, (4, 4), where some hits are none, or some others are hits.
 
     Of TP of which every row stays with the chance a, wherever it is: a TP, and a² times the sum of
-    squares with a (1 - a) times that of the rows; of TP that grow the same of FN.
+    squares with a (1 - a) times that of the rows; of TP that grow the same of FN. rows: each is
+    drawn by itself.
     """
     assert here.sums is not None
     sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)
@@ -165,13 +255,14 @@ def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floa
     return np.asarray(moved @ sums @ moved.T + np.diag(alone))
 
 
-def why_unknown(counts: ScoreCounts) -> str | None:
+def _unknown(counts: ScoreCounts) -> str | None:
     """Return why nothing is known of other rows; None where something is."""
     n = np.concatenate([counts.positives, counts.negatives])
-    if not counts.positives.sum():
-        return BOTH[0]
-    if not counts.negatives.sum():
-        return BOTH[1]
+    if not np.isfinite(counts.scores).all():
+        return INFINITE
+    for reason, part in zip(BOTH, (counts.positives, counts.negatives), strict=True):
+        if not part.sum():
+            return reason
     if smaller_class(n, counts.clusters) >= 2:
         return None
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"
@@ -179,9 +270,9 @@ def why_unknown(counts: ScoreCounts) -> str | None:
 
 def reaching(one: Estimate, value: float) -> Estimate:
     """Return an estimate whose limits, where it has some, reach to a value."""
-    if one.low is None or one.high is None or value != value:
+    if one.value is None or one.low is None or one.high is None or value != value:
         return one
-    return estimate(float(str(one.value)), min(one.low, value), max(one.high, value))
+    return estimate(one.value, min(one.low, value), max(one.high, value))
 
 
 def _from_above(each: Counts) -> Counts:

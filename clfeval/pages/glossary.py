@@ -130,7 +130,6 @@ TUNE_JPT: Mapping[str, str] = {
     **{f"models.{name}": f"{words}, of as many as `rows` says" for name, words in _TUNED.items()},
     **{f"expected.{name}": f"{words}, to expect in the population"
        for name, words in _TUNED.items()},
-    "population": "the sample as counted, equal classes (1:1), a target, or one of the sweep",
     "rows": "rows that the cells add up to: those counted, else 1,000",
     "expected.rows": "rows of a population of one's own, as --population says",
     "positives": "rows of that population that are positive",
@@ -138,7 +137,6 @@ TUNE_JPT: Mapping[str, str] = {
     "called": "rows to expect that are called positive, rightly or not",
     "ratio": "positives divided by negatives, the odds as one number",
     "tar": "share of right answers (accuracy)",
-    "ppv": "share of the positive answers that are right",
     "npv": "share of the negative answers that are right",
     "sensitivity": "sensitivity, share of the positives that are found",
     "specificity": "specificity, share of the negatives called negative",
@@ -151,8 +149,6 @@ TUNE_JPT: Mapping[str, str] = {
     "lr_neg": "how many times as often positives are called negative as negatives are",
     "dor": "diagnostic odds ratio, LR+ / LR-",
     "dp": "discriminant power, a logarithm of DOR",
-    "use": "best for the measure that decides, or the one in force if no better on other rows",
-    "then": "to expect with it; a chosen one is judged on other rows",
     "first": "one of the two models, the one that the table names first",
     "second": "the other one of the two models",
     "crossovers.models": "the two models that change places, or do not",
@@ -176,9 +172,7 @@ TUNE_JPT: Mapping[str, str] = {
     "thresholds.value": "value of the measure at the best threshold, on the rows that chose it",
     "fixed_threshold": "the threshold in force; none where a row goes to its likeliest class",
     "fixed_value": "value of the measure at the threshold in force",
-    "loss": "what keeping the fixed threshold costs on these rows",
     "honest": "value to expect on other rows: less the optimism of the choice, by the bootstrap",
-    "honest_gain": "how much better that is than the fixed threshold; above 0 moving pays",
     "lowest": "the least value over the range of prevalences",
     "lowest_at": "the prevalence at which the value is least",
     "highest": "the largest value over the range of prevalences",
@@ -285,13 +279,13 @@ PHIDELTA_HEADINGS: Mapping[str, str] = {
 }  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. there": "thresholds.sensitivity",
-    "spec. there": "thresholds.specificity", "use threshold": "use", "then …": "then",
+    "spec. there": "thresholds.specificity",
     "positives: negatives": "odds", "positives:negatives": "odds",
     "positives: negatives (prevalence)": "odds", "prevalences": "prevalence",
     "called positive": "called", "crossing at prevalence": "crossing", "which leads": "verdict",
     "best model": "leader", "its value": "value", "not for sure over": "undecided",
     "best threshold": "thresholds.threshold", "value there": "thresholds.value",
-    "value at it": "fixed_value", "corrected": "honest", "gain": "honest_gain",
+    "value at it": "fixed_value", "corrected": "honest",
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -146,7 +147,7 @@ def test_records_that_nothing_computes_yet() -> None:
 def test_every_measure_of_a_table_has_an_interval_by_its_record() -> None:
     """At another class ratio too: from the record alone, whoever asks."""
     counts = ConfusionCounts.of_cells(["m"], [(7, 2, 3, 8)])
-    cells, stakes = Cells.of(counts, [0.1]), Stakes(1, 10)
+    cells, stakes = Cells.at_odds(counts, [0], np.array([0.1])), Stakes(1, 10)
     given = computed("confusion", beta=1.0, stakes=stakes)
     for name in ("prevalence", "no_information_rate"):  # of the rows, whatever the population
         del given[name]

@@ -107,18 +107,17 @@ def test_each_target_has_its_own_best() -> None:
     assert part.signs == ("*", "", "*", "≈")
 
 
-def test_what_a_threshold_is_used_for_is_what_it_is_worth() -> None:
-    """Use and worth are those of table thresholds: chosen where it gains elsewhere, else fixed."""
+def test_where_one_prediction_is_more_accurate_than_all_models_predictive_values_lead() -> None:
+    """At 1 % no model is right as often as predicting no positives; at 30 % svm is."""
     result = six(prevalence=0.01)
-    (main,) = [one for one in fold(result).opened if one.rank == "main"]
-    rows = {row["model"]: row for row in result.tables["thresholds"]
-            if row["population"] == "target" and row["measure"] == "tar"}  # fmt: skip
-    for row in main.rows or ():
-        at = rows[row["model"]]
-        moves = at["honest_gain"].value > 0  # type: ignore[union-attr]
-        assert row["then"] == at["honest" if moves else "fixed_value"]
-        if not moves:
-            assert row["use"] == "0.5"
+    main = [one for one in fold(result).opened if one.rank == "main"]
+    assert [one.table for one in main] == ["at_prevalence"]
+    rows = [row for row in result.tables["at_prevalence"] if row["population"] == "target"]
+    best = max(rows, key=lambda row: row["sensitivity"].value + row["specificity"].value)  # type: ignore[union-attr, operator]
+    assert main[0].rows is not None
+    assert main[0].rows[0] == best
+    main = [one for one in fold(six(prevalence=0.3)).opened if one.rank == "main"]
+    assert [one.table for one in main] == ["models", "at_prevalence"]
 
 
 @pytest.mark.parametrize(

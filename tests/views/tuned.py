@@ -230,9 +230,7 @@ def threshold_row(
         "rule": "never positive" if cut is None else "score >= t",
         "sensitivity": 0.5, "specificity": 0.9, "value": more,
         "fixed_threshold": 0.5, "fixed_value": value,
-        "loss": Estimate(None, reason="zero_margin") if undefined else Estimate(0.01),
         "honest": Estimate(None, reason="zero_margin") if undefined else Estimate(fixed - 0.002),
-        "honest_gain": Estimate(None, reason="zero_margin") if undefined else Estimate(-0.002),
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from clfeval.methods.options import (
     RESAMPLES,
     Certainty,
     Level,
+    Populations,
     RunOptions,
     Sure,
     Totals,
@@ -23,8 +24,8 @@ from clfeval.methods.options import (
 from clfeval.options import READING, Command, Opt, listed, mapping, number
 
 if TYPE_CHECKING:
-    from clfeval.methods.report.cutting.rules import CutRule
     from clfeval.methods.report.cutting.zones import Zone
+    from clfeval.methods.threshold_optimism import CutRule
 
 MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
 CUTTING = "Thresholds"
@@ -83,7 +84,7 @@ def _methods(flag: str, given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReportOptions(RunOptions, Sure):
+class ReportOptions(RunOptions, Sure, Populations):
     """Which measures, how sure they are to be, and how much of each curve is listed."""
 
     measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
@@ -224,7 +225,9 @@ class ReportOptions(RunOptions, Sure):
             check_names(self.measure)
             check_names(self.compared, "--margin" if self.margin else "--resolution")
         self.check_runs()
-        _ = self.rules, self.zones
+        _ = self.zones, self.populations
+        if self.confidence is None and any(rule.safe for rule in self.rules):
+            raise bad_option("a limit is kept safely by intervals: leave --interval none out")
         if self.reference is not None and self.confidence is None:
             raise bad_option("--reference compares by intervals: leave --interval none out")
 

@@ -150,11 +150,20 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
-    if options.cuts:
+    if options.populations:
+        from clfeval.methods.report.cutting.tables import at_prevalence
+
+        tables["at_prevalence"] = [*at_prevalence(sample, options, firsts),
+                                   *tables.get("at_prevalence", ())]  # fmt: skip
+    if options.cuts or options.populations:
         from clfeval.methods.report.cutting.said import cutting_answer
 
         cuts = cutting_answer(
-            tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
+            tables.get("cutoffs", ()),
+            tables.get("abstentions", ()),
+            first.models,
+            tables.get("at_prevalence", ()),
+            options.level,
         )
     answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip

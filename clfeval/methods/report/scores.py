@@ -43,7 +43,7 @@ from clfeval.methods.report.slices import Key, Rest, Retest, sliced
 from clfeval.result import Row, Rows
 
 Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
-CUTS = ("cutoffs", "abstentions", "risk")
+CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
 TABLES = (
     *CUTS,
     "calibration",
@@ -226,7 +226,7 @@ def _of_model(
         if options.cuts:
             from clfeval.methods.report.cutting.tables import cut_tables
 
-            for table, cuts in cut_tables(label, model, here, cut, options):
+            for table, cuts in cut_tables(label, model, here, sample, options):
                 tables.append((table, label, cuts))
     moved = dict[str, tuple[float, Floats]]()
     for one in held:

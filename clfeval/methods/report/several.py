@@ -195,7 +195,8 @@ def _called(counted: Counted, text: str) -> Iterator[str]:
 def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
     asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
-             "--abstain": options.abstain}  # fmt: skip
+             "--abstain": options.abstain, "--prevalence": options.prevalence,
+             "--odds": options.odds}  # fmt: skip
     for flag, given in asked.items():
         if given:
             what = f"{flag} has nothing to act on: no class is positive"

@@ -66,13 +66,16 @@ def stated(
     }  # fmt: skip
     cutting = {"best_threshold": options.best_threshold, "abstain": options.abstain}
     found |= {name: list(given) for name, given in cutting.items() if given}
+    if targets := options.populations:
+        found["targets"] = [{"prevalence": t.prevalence, "odds": t.odds} for t in targets]
+        signed["odds"] = ",".join(t.odds for t in targets)
     asked_for = ASKED_FOR.get(options.interval, {})
     found["interval_methods"] = {} if options.confidence is None else {**asked_for, **methods}
     return {
         "command": "report",
         "signature": signature(
-            "cmd pos classes cut best abstain miss weight by run cluster ci level totals resamples "
-            "seed measures",
+            "cmd pos classes cut best abstain odds miss weight by run cluster ci level totals "
+            "resamples seed measures",
             signed, said, options, files=sample.files, statistics=statistics if others else first,
         ),
         "inputs": sample.files,

@@ -14,40 +14,25 @@ from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
-from clfeval.methods.tune_jpt.said import (
-    NAMES,
-    NEAR,
-    at_place,
-    expected,
-    how_right,
-    in_brackets,
-    moves,
-    rounded,
-    threshold_text,
-    to_do,
-    with_ends,
-    with_rule,
-    with_verb,
-    worth_of,
-)
-from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of, whole
-from clfeval.words import close, exact, many, named, percent, quoted
+from clfeval.methods.predictive_values import at_place, prevalence_answer
+from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
+from clfeval.words import between, close, exact, many, named, quoted
 
 MOST = 5  # sentences
 TARGETS = 3  # populations spoken of
-ONE_MODEL = 2  # the same where each has two sentences
-
+NAMES = 6  # said in one sentence
+NEAR = 1e-9  # relative; closer values are one
 TURNS = 4  # changes of the lead told one by one
-
-FOUND = {"ppv": "positive", "npv": "negative"}  # the answers whose shares these are
+ACCURACY = "tar"  # says nothing of a model where one prediction for all rows is better
 
 
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Say who is best by the measure compared, how often it is right, and where the lead ends.
+    """Say who is best by the measure compared, what its predictions mean, and where the lead ends.
 
     A lead is called certain where it beats each other model so (table `winners`), and models that
-    the best one does not beat so are named. What a chosen threshold is worth is the corrected
-    value. Of one model it is said what a thousand rows look like.
+    the best one does not beat so are named. Where one prediction for all rows has a higher accuracy
+    than every model, accuracy does not lead: what predictions mean comes first. Of one model it is
+    all there is to say.
     """
     rows = side_by_side(tables["models"])
     places: dict[object, list[Row]] = {}
@@ -58,8 +43,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     if several:
         said = [*told.best(list(places.values())[:TARGETS]), *told.changes()]
     else:
-        said = [one for row in rows[:ONE_MODEL] for one in told.alone(row)]
-        said += told.threshold(rows[:1], str(rows[0]["model"]))
+        said = [one for row in rows[:TARGETS] for one in told.usable([row])]
     return tuple(said[:MOST])
 
 
@@ -116,7 +100,15 @@ class Told:
                 text = f"{where} {self.title} is undefined for every model."
                 yield Answer("no-leader", text, (), self.measure)
                 continue
-            yield self._said(here, lead, tail=number > 0)
+            constant = self._constant(here[0], lead.cell)
+            if constant and self.measure == ACCURACY:
+                yield from self.usable(here)
+                if not number:
+                    text = f"No model has a higher accuracy than {constant}."
+                    yield Answer("constant-better", text, (), self.measure)
+                    yield from self._that_matters(here)
+                continue
+            yield self._said(here, lead, constant, tail=number > 0)
             if number:
                 continue
             if lead.others:
@@ -129,10 +121,8 @@ class Told:
                 text = "No test tells whether its lead is more than chance."
                 yield Answer("untested", text, (), self.measure)
             yield from self._that_matters(here)
-            if not self.plural:
-                yield from self._right(here, lead)
-            if self.plural is False or len(places) < TARGETS:
-                yield from self.threshold(here, lead.names[0])
+            if len(places) < TARGETS:
+                yield from self.usable(here, lead.names[0])
 
     def lead(self, here: Sequence[Row]) -> Lead | None:
         """Return who leads at the odds of these rows; None where nobody has a value."""
@@ -190,25 +180,21 @@ class Told:
         sizes = {str(row["model"]): size_of(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
 
-    def _said(self, here: Sequence[Row], lead: Lead, *, tail: bool) -> Answer:
+    def _said(self, here: Sequence[Row], lead: Lead, constant: str, *, tail: bool) -> Answer:
         names, cell = lead.names, lead.cell
         best = self.short if tail else self.title
-        text = f"{at_place(here[0])} {with_verb(names)} the best {best}, {with_ends(cell)}"
+        text = f"{at_place(here[0])} {_with_verb(names)} the best {best}, {_with_ends(cell)}"
         if lead.only:
             text += ", the only one that is defined"
         elif lead.called:
             text += ", and each difference to the others is certain"
         elif tail and lead.others:
             text += f", not for sure over {named(lead.others, most=NAMES, word='or')}"
-        text += self._constant(here[0], cell)
-        if self.plural and len(names) == 1:
-            row = next(row for row in here if row["model"] == names[0])
-            right = how_right(estimate(row.get("ppv")))
-            text += f"; of its 100 positive answers {right}" if right else ""
+        text += f"; better is {constant}" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
-        """Say where one answer for every row would do better than the best model."""
+        """Say which prediction for all rows is better than the best model, where one is."""
         size, p = size_of(cell), float(str(row["prevalence"]))
         if size is None or p >= 1:
             return ""
@@ -219,82 +205,22 @@ class Told:
             with np.errstate(all="ignore"):
                 value = float(given.function(Confusion.of_prevalence(rate, rate, p)))
             if np.isfinite(value) and self._sign * (value - size) > NEAR * max(1, abs(value)):
-                return f"; calling every row {answer} would give {close(value, 3)}"
+                return f"predicting every row {answer} ({close(value, 3)})"
         return ""
 
-    def _right(self, here: Sequence[Row], lead: Lead) -> list[Answer]:
-        """Say how many positive answers of the best model are right."""
-        name = lead.names[0]
-        ppv = estimate(next(row for row in here if row["model"] == name).get("ppv"))
-        right = how_right(ppv)
-        if right is None:
-            return []
-        text = f"Of 100 positive answers of {quoted(name)} {right}."
-        return [Answer("right", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)]
+    def usable(self, here: Sequence[Row], name: str | None = None) -> Iterator[Answer]:
+        """Say what predictions of a model mean at its best usable threshold.
 
-    def alone(self, row: Row) -> Iterator[Answer]:
-        """Say of the only model how many rows it finds, and how often its answers are right."""
-        cells = [row[name] for name in ("tp", "fp", "fn", "tn", "rows")]
-        if None in cells:
-            return
-        tp, fp, fn, tn, total = (float(str(cell)) for cell in cells)
-        there = f"of {total:,.10g} rows {expected(tp + fn)} are positive"
-        text = (
-            f"{at_place(row)} {there}: {expected(tp, of=tp + fn)} of them are found and "
-            f"{expected(fn, of=tp + fn)} missed; {expected(fp, of=fp + tn)} of {expected(fp + tn)} "
-            "negatives are called positive too."
-        )
-        yield Answer("per-rows", text, (), "sensitivity", tp / (tp + fn) if tp + fn else None)
-        known = {name: estimate(row.get(name)) for name in FOUND}
-        right = [
-            (FOUND[name], f"in {percent(cell.value)} %{in_brackets(cell, percent)}")
-            for name, cell in known.items() if cell.value is not None
+        Without a name those of the model with the highest net benefit, or else J.
+        """
+        rows = [
+            row for row in self.tables.get("at_prevalence", ())
+            if (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
+            and name in (None, row["model"])
         ]  # fmt: skip
-        if right:
-            ppv, ((kind, share), *more) = known["ppv"], right
-            text = f"A {kind} answer is right {share}"
-            text += "".join(f", a {kind} one {share}" for kind, share in more) + "."
-            yield Answer("right", text, (), "ppv", ppv.value, ppv.low, ppv.high)
-
-    def threshold(self, here: Sequence[Row], name: str) -> Iterator[Answer]:
-        """Say which threshold to use, what that is worth on other rows, and who then leads."""
-        chosen = {
-            str(row["model"]): row for row in whole(self.tables.get("thresholds", ()))
-            if row["odds"] == here[0]["odds"] and row["measure"] == self.measure
-        }  # fmt: skip
-        row = chosen.get(name)
-        honest, now = (size_of(row[key]) if row else None for key in ("honest", "fixed_value"))
-        if row is None or honest is None or now is None:
-            return
-        who, fixed, cut = quoted(name), threshold_text(row["fixed_threshold"]), row["threshold"]
-        if other := self._other(name, chosen):
-            best = chosen[other]
-            text = (
-                f"With a threshold of its own each, {quoted(other)} has the best {self.short} on "
-                f"other rows: {rounded(worth_of(best) or 0.0)} {with_rule(best)}; {who} has "
-                f"{rounded(worth_of(row) or 0.0)} {with_rule(row)}. Whether that is chance is not "
-                "tested."
-            )
-            yield Answer("best-threshold", text, (other, name), "threshold")
-        elif moves(row):
-            rule = to_do(row)
-            text = f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} "
-            text += f"{with_ends(estimate(row['honest']))} on other rows instead of {rounded(now)} "
-            text += f"with {fixed}."
-            value = float(str(cut)) if cut is not None else None
-            yield Answer("threshold", text, (name,), "threshold", value)
-        else:
-            text = f"Keep {fixed} for {who}: one chosen on these rows does no better on others "
-            text += f"({self.short} {rounded(honest)}, and {rounded(now)} as it is)."
-            yield Answer("keep-threshold", text, (name,), "threshold")
-
-    def _other(self, name: str, chosen: Mapping[str, Row]) -> str | None:
-        """Return who does better than the leader where each model has the threshold to use."""
-        worth = {
-            model: size for model, row in chosen.items() if (size := worth_of(row)) is not None
-        }
-        first = _first(worth, self._sign)
-        return None if name not in worth or name in first else first[0]
+        rows.sort(key=_worth, reverse=True)
+        for row in rows[:1]:
+            yield prevalence_answer(row, self.parameters["level"])
 
     def changes(self) -> Iterator[Answer]:
         """Say who leads from where on over the sweep."""
@@ -306,7 +232,7 @@ class Told:
         if len(runs) == 1:
             names = runs[0][0]
             text = (
-                f"{with_verb(names)} the best {self.short} at all {len(swept)} ratios "
+                f"{_with_verb(names)} the best {self.short} at all {len(swept)} ratios "
                 f"looked at from {swept[0]['odds']} to {swept[-1]['odds']}{self._sure(swept)}."
             )
             yield Answer("leads-everywhere", text, names, self.measure)
@@ -361,6 +287,13 @@ class Told:
         return exact(end)
 
 
+def _worth(row: Row) -> float:
+    """Return what sorts models at their best usable thresholds, larger is better."""
+    benefit = size_of(row["net_benefit"])
+    rates = [size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
+    return sum(rates) if benefit is None else benefit
+
+
 def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
     """Return who has the best value: several where they have one."""
     if not values:
@@ -370,3 +303,17 @@ def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
         name for name, value in values.items()
         if sign * value == best or best - sign * value <= NEAR * abs(best) < inf
     )  # fmt: skip
+
+
+def _with_verb(names: Sequence[str]) -> str:
+    """Write names with the verb."""
+    if len(names) == 1:
+        return f"{quoted(names[0])} has"
+    return f"{named(names, most=NAMES)} have"
+
+
+def _with_ends(cell: Estimate) -> str:
+    """Write a value with its interval, infinite ones included."""
+    if cell.value is not None:
+        return between(cell.value, cell.low, cell.high, close)
+    return "∞" if cell.low is None else f"∞ [{close(cell.low, 3)}, ∞]"

@@ -19,12 +19,10 @@ from clfeval.inference.resampling import (
     resampled_rates,
     stream,
 )
-from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
-from clfeval.measures.record import BOTH
 from clfeval.methods.clustered import Redrawn
 from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
@@ -39,7 +37,7 @@ from clfeval.methods.estimates import (
     rows_of,
 )
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.result import Estimate, Row
+from clfeval.result import Row
 
 Formula = Callable[[Confusion], Floats]
 Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
@@ -101,6 +99,23 @@ class Tuner:
             name, cells, level=self.level, design=design, beta=options.beta,
             stakes=options.stakes, known=known,
         )  # fmt: skip
+
+    def estimates(
+        self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
+    ) -> Estimates:
+        """Return a measure of tables, times so many rows, with limits by formula.
+
+        chosen: of corrected tables what they are on the rows that chose the threshold; limits reach
+        to its values.
+        """
+        of, still = formulas(self.options.beta, self.options.stakes)[name], CATALOG[name].invariant
+        value, here = (
+            np.where(one.sampled | still, of(one.counted), of(one.tuned)) * times
+            for one in (cells, chosen or cells)
+        )
+        low, high = (end * times for end in self.limits(name, cells))
+        bounds = np.minimum(low, here), np.maximum(high, here)
+        return column(value, bounds, cells, CATALOG[name].tuned)
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
@@ -249,30 +264,19 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     cells = Cells.picked(tuner.counts, models, ratios)
     p = rows * np.array([one.prevalence for one in populations])
     n = np.where(ratios < 1, rows - p, rows / (1 + ratios))
-    tp, fp = cells.rates
-    called = tuner.limits("sensitivity", cells)  # NaN without intervals
-    if tuner.level is not None:
-        alone = cells
-        if cells.sums is not None:
-            by = rate_divisors(cells.sums, cells.totals, np.stack([p, n]), level=tuner.level)
-            alone = cells.divided(by)
-        counts = (alone.tp, alone.positives, alone.fp, alone.negatives)
-        called = combination(p, n, *counts, level=tuner.level)[1:]
-    found: dict[str, Estimates] = {"tp": [], "fp": [], "fn": [], "tn": []}
-    for name, total, right, hits, wrong, rest in (
-        ("sensitivity", p, "tp", tp, "fn", 1 - tp), ("specificity", n, "tn", 1 - fp, "fp", fp),
-    ):  # fmt: skip
-        (low, high), undefined = tuner.limits(name, cells), CATALOG[name].undefined
-        found[right] = column(hits * total, (low * total, high * total), cells, undefined)
-        others = (1 - high) * total, (1 - low) * total
-        found[wrong] = column(rest * total, others, cells, undefined)
+    found = {
+        cell: tuner.estimates(name, cells, times=total)
+        for cell, name, total in (
+            ("tp", "sensitivity", p), ("fp", "fpr", n), ("fn", "fnr", p), ("tn", "specificity", n),
+            ("called", "detection_prevalence", rows),
+        )
+    }  # fmt: skip
     return rows_of(
         {
             **tuner.who(models), "population": kinds,
             "prevalence": [one.prevalence for one in populations],
             "odds": [one.odds for one in populations], "rows": [rows] * len(places),
             "positives": p.tolist(), "negatives": n.tolist(), **found,
-            "called": column(p * tp + n * fp, called, cells, BOTH),
         }
     )  # fmt: skip
 
@@ -301,7 +305,8 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
             row: dict[str, Any] = {"slice": tuner.labels[i], "model": model, "measure": name}
             for side, sign in (("lowest", -1), ("highest", 1)):
                 ratio = low if still else _extreme(known[name], one, low, high, sign)
-                row[side] = _valued(tuner, name, known[name], i, ratio)
+                here = Cells.picked(tuner.counts, [i], np.array([ratio]))
+                row[side] = tuner.estimates(name, here)[0]
                 row[f"{side}_at"] = at_end.get(ratio, ratio / (1 + ratio))
             rows.append(row)
     return rows
@@ -354,12 +359,6 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     shown = {"mean": mean, "median": middle, "low": low, "high": high}
     finite = {key: x if np.isfinite(x) else None for key, x in shown.items()}
     return {**finite, "failed": failed}
-
-
-def _valued(tuner: Tuner, name: str, measure: Formula, model: int, ratio: float) -> Estimate:
-    here = Cells.picked(tuner.counts, [model], np.array([ratio]))
-    value = measure(here.counted if CATALOG[name].invariant else here.tuned)
-    return column(value, tuner.limits(name, here), here, CATALOG[name].tuned)[0]
 
 
 def _extreme(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from clfeval.arrays import Ints, over
+from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.weights import RowWeights
 from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, column, end_to_end, estimate
-from clfeval.methods.measured.decisions import confusions_at
+from clfeval.methods.estimates import Cells, end_to_end, estimate
+from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.hard import table_of
-from clfeval.methods.roc import RocPoints, candidates
-from clfeval.methods.threshold_optimism import (
-    SELDOM,
-    TIE,
-    bootstrap_choices,
-    corrected,
-    expected_counts,
-    why_unknown,
-)
-from clfeval.methods.tune_jpt.best import OddsRules, at_odds
+from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
+from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule, value_of
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.methods.tune_jpt.tables import Place, Tuner, formulas, places_of
+from clfeval.methods.tune_jpt.tables import Formula, Place, Tuner, formulas, places_of
 from clfeval.result import Estimate, Row, Rows
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
@@ -38,42 +28,32 @@ Vertex = tuple[float, float, float]  # threshold, true and false positives
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestThresholds:
-    """What r rules, of measures at the class ratios of places, choose on the scores of one model.
+    """What the rules, of measures at the class ratios of places, choose on the scores of a model.
 
-    at (r,): which of the points, -1 where none is best. here, expected: the 2 x 2 tables there, on
-    these rows and on others. unknown (r,): why nothing is known of others, else None. kept: the
-    threshold in use, None for votes of the largest class, and its table.
+    kept: the threshold in use, None for votes of the largest class, and its table.
     """
 
     label: str | None
     model: str
-    places: Sequence[Place]
-    rules: OddsRules
+    places: list[Place]
+    rules: Sequence[CutRule]
     kept: tuple[float | None, Confusion]
-    points: RocPoints
-    at: Ints
-    here: ConfusionCounts
-    expected: ConfusionCounts
-    unknown: Sequence[str | None]
+    chosen: ChosenThresholds
 
-    @classmethod
-    def of(
-        cls, who: tuple[str | None, str], counts: ScoreCounts, places: Sequence[Place],
-        measures: Mapping[str, Any], kept: tuple[float | None, Confusion], seed: int,
-    ) -> BestThresholds:  # fmt: skip
-        """Choose, and find out what that owes to the choice."""
-        ratios = [np.nan if kind == "sample" else one.ratio for kind, one in places]
-        rules, points = OddsRules(measures, np.array(ratios)), candidates(counts)
-        ends = points.tp[None, -1:], points.fp[None, -1:]
-        at = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
-        here = expected = confusions_at(counts, points.thresholds[at])
-        unknown = [why_unknown(counts)] * len(at)
-        if unknown[0] is None:
-            found = bootstrap_choices(counts, rules.choose, seed, f"{who[1]}\0{who[0] or ''}")
-            alone = isinstance(counts.clusters, RowWeights)
-            expected = corrected(here, *expected_counts(here, found), rules.gains, alone=alone)
-            unknown = [SELDOM if share < 0.5 else None for share in found.chosen.tolist()]
-        return cls(*who, places, rules, kept, points, at, here, expected, unknown)
+
+def _rules(names: Sequence[str], places: Sequence[Place], options: TuneOptions) -> list[CutRule]:
+    """Return the rules of measures that are to be best in populations, measure by measure."""
+    every, found = formulas(options.beta, options.stakes), list[CutRule]()
+    for name in names:
+        for kind, one in places:
+            own = kind == "sample" or CATALOG[name].invariant
+            of = every[name] if own else partial(_at_odds, every[name], one.ratio)
+            found.append(CutRule(name, Asked(name, replace(CATALOG[name], of=of), {})))
+    return found
+
+
+def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
+    return of(table.tuned(ratio))
 
 
 def threshold_tables(
@@ -83,49 +63,79 @@ def threshold_tables(
 
     One model's scores are held at a time. Where scores are infinite no threshold can be written.
     """
-    counted = given.counted
-    if counted is None or not options.tuned:
-        return {}, [], []
-    digests: list[str] = []
-    unbounded: list[str] = []
-    first: list[BestThresholds] = []
-    scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
-    for i in scored:
-        name, found = counted.models[i].name, counted.scores(i)[None]
-        digests.append(f"{name}{found.digest()}")
+    digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
+    models = () if given.counted is None or not options.tuned else given.counted.models
+    known = [i for i, model in enumerate(models) if model.kind != "label"]
+    for i in [*known]:
+        found = _scores(given, i)[None]
+        digests.append(f"{models[i].name}{found.digest()}")
         if np.isfinite(found.scores).all():
             first += _best_thresholds(given, options, i, {None: found})
         else:
-            unbounded.append(name)
+            unbounded.append(models[i].name)
+            known.remove(i)
+    tables: dict[str, Rows] = {"at_prevalence": _usable(given, options, first)}
     if not digests:
-        return {}, [], []
-    known = [i for i in scored if counted.models[i].name not in unbounded]
+        return tables, [], []
 
     def of_slices() -> list[Row]:
         found = [one for i in known for one in _best_thresholds(given, options, i, {
-            label: one for label, one in counted.scores(i).items() if label is not None
+            label: one for label, one in _scores(given, i).items() if label is not None
         })]  # fmt: skip
         place = {label: i for i, label in enumerate(given.slices)}
         found.sort(key=lambda one: place[one.label])
         return threshold_rows(found, given, options)
 
     rows = threshold_rows(first, given, options)
-    tables = {"thresholds": BySlice(rows, of_slices), "cutoffs": cutoff_rows(rows)}
+    tables |= {"thresholds": BySlice(rows, of_slices), "cutoffs": cutoff_rows(rows)}
     return tables, sorted(digests), unbounded
+
+
+def _scores(given: Sample, i: int) -> Mapping[str | None, ScoreCounts]:
+    assert given.counted is not None
+    return given.counted.scores(i)
+
+
+def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]) -> list[Row]:
+    """Return what to expect of each model at its best usable threshold, as `prevalence_rows` does.
+
+    That is the threshold given, else that of the lowest expected cost, else that of the largest J;
+    of labels, and where nothing is known of other rows, the table as it is.
+    """
+    counts, rule = given.slices[None], _usable_rule(options)
+    best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
+    rows, places = list[Row](), places_of(given, None, options)
+    for j, place in enumerate(place for place in places if place[0] != "sweep"):
+        used = list[UsedThreshold]()
+        for i, model in enumerate(counts.models):
+            table, one = counts.at([i]), best.get(model)
+            used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
+            if one is not None:
+                r = [each.name for each in one.rules].index(rule) + j
+                if one.chosen.unknown[r] is None:
+                    used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
+        rows += prevalence_rows(given, options, [place], used)
+    return rows
+
+
+def _usable_rule(options: TuneOptions) -> str:
+    return "j_index" if options.stakes is None else "expected_cost"
 
 
 def _best_thresholds(
     given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts]
 ) -> Iterator[BestThresholds]:
     """Yield what is chosen for the model of this number in slices that have both classes."""
-    every = formulas(options.beta, options.stakes)
-    measures = {name: every[name] for name in options.tuned}
+    names = list(dict.fromkeys((*options.tuned, _usable_rule(options))))
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
         if table.positives[0] and table.negatives[0]:
-            kept = given.thresholds.get(model), table_of(table)
             places = places_of(given, label, options)
-            yield BestThresholds.of((label, model), counts, places, measures, kept, options.seed)
+            rules = _rules(names, places, options)
+            who = f"{model}\0{label or ''}"
+            chosen = ChosenThresholds.of(counts, rules, options.seed, who, hull=True)
+            kept = given.thresholds.get(model), table_of(table)
+            yield BestThresholds(label, model, places, rules, kept, chosen)
 
 
 def threshold_rows(
@@ -134,37 +144,32 @@ def threshold_rows(
     """Return the rows of table `thresholds`: per slice and model, measure and population.
 
     The value is that of the best threshold on the rows it was chosen on, which flatters it; honest
-    is what to expect on others, as `corrected` says, with limits that reach to the value here. The
-    loss is how much better the value is than that of the threshold in use, in the unit of the
-    measure and never below 0; the honest gain is how much better the honest value is, and below 0
-    where moving the threshold would do harm.
+    is what to expect on others, as `corrected` says, with limits that reach to the value here.
     """
     if not found:
         return []
     honest, rows = _honest(found, given, options), list[Row]()
     for one in found:
-        (cut, table), points = one.kept, one.points
-        where = list(
-            zip(*(x.tolist() for x in (points.thresholds, points.tp, points.fp)), strict=True)
-        )
-        values, place = iter(one.rules.values(table_of(one.here)).tolist()), iter(one.at.tolist())
-        for name, of in one.rules.measures.items():
-            old = at_odds(name, of, table, one.rules.ratios).tolist()
-            for (kind, at), before in zip(one.places, old, strict=True):
-                spot, value, judged = next(place), next(values), next(honest)
-                best = _value(name, value if spot >= 0 else np.nan, where, spot)
-                before = estimate(before, undefined=CATALOG[name].tuned, table=table)
-                judged = judged if spot >= 0 else best
-                rows.append(
-                    {
-                        "slice": one.label, "model": one.model, "measure": name,
-                        "population": kind, "prevalence": at.prevalence, "odds": at.odds,
-                        "ratio": at.ratio, **_threshold(where, spot), "value": best,
-                        "fixed_threshold": cut, "fixed_value": before,
-                        "loss": _loss(name, best, before), "honest": judged,
-                        "honest_gain": _gain(name, judged, before),
-                    }
-                )  # fmt: skip
+        (cut, table), points, here = one.kept, one.chosen.points, table_of(one.chosen.here)
+        columns = (x.tolist() for x in (points.thresholds, points.tp, points.fp))
+        where, g = list(zip(*columns, strict=True)), len(one.places)
+        for i, (rule, at) in enumerate(zip(one.rules, one.chosen.at.tolist(), strict=True)):
+            (kind, there), name, judged = one.places[i % g], rule.name, next(honest)
+            if name not in options.tuned:  # that of the best usable threshold alone
+                continue
+            mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
+            value = float(value_of(rule.best, mine)) if at >= 0 else np.nan
+            best = _value(name, value, where, at)
+            before = float(value_of(rule.best, table).ravel()[0])
+            rows.append(
+                {
+                    "slice": one.label, "model": one.model, "measure": name, "population": kind,
+                    "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
+                    **_threshold(where, at), "value": best, "fixed_threshold": cut,
+                    "fixed_value": estimate(before, undefined=CATALOG[name].tuned, table=table),
+                    "honest": judged if at >= 0 else best,
+                }
+            )  # fmt: skip
     return rows
 
 
@@ -172,26 +177,22 @@ def _honest(
     found: Sequence[BestThresholds], given: Sample, options: TuneOptions
 ) -> Iterator[Estimate]:
     """Yield what to expect on other rows of each rule, with limits made for all of them at once."""
-    _, tables = end_to_end({i: one.expected for i, one in enumerate(found)})
+    tables, here = (
+        end_to_end({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
+        for name in ("expected", "here")
+    )
     tuner = Tuner(given, options, (None,) * len(tables.models), tables)
-    names = np.concatenate([np.repeat([*one.rules.measures], len(one.places)) for one in found])
-    ratios = np.concatenate([np.tile(one.rules.ratios, len(one.rules.measures)) for one in found])
-    here = np.concatenate([one.rules.values(table_of(one.here)) for one in found])
-    own = np.isnan(ratios)
-    ratios = np.where(own, over(tables.positives, tables.negatives), ratios)
+    names = np.array([rule.name for one in found for rule in one.rules])
+    ratios = np.array([
+        np.nan if kind == "sample" else there.ratio for one in found
+        for kind, there in one.places * (len(one.rules) // len(one.places))
+    ])  # fmt: skip
     values: dict[int, Estimate] = {}
-    for name, of in found[0].rules.measures.items():
+    for name in dict.fromkeys(names.tolist()):
         mine = np.flatnonzero(names == name)
-        cells = Cells.picked(tables, mine, ratios[mine], own[mine])
-        ends = tuner.limits(name, cells)
-        # where all rows are called alike at a known class ratio nothing is uncertain
-        sure = ~own[mine] & ((cells.tp + cells.fp == 0) | (cells.fn + cells.tn == 0))
-        low, high = (np.where(sure, np.nan, end) for end in ends)
-        low, high = np.minimum(low, here[mine]), np.maximum(high, here[mine])
-        expected = at_odds(name, of, table_of(cells), np.where(own, np.nan, ratios)[mine])
-        made = column(expected, (low, high), cells, CATALOG[name].tuned)
-        values |= zip(mine.tolist(), made, strict=True)
-    for i, why in enumerate(why for one in found for why in one.unknown):
+        expected, chosen = (Cells.at_odds(one, mine, ratios[mine]) for one in (tables, here))
+        values |= zip(mine.tolist(), tuner.estimates(name, expected, chosen), strict=True)
+    for i, why in enumerate(why for one in found for why in one.chosen.unknown):
         yield values[i] if why is None else Estimate(None, reason=why)
 
 
@@ -226,28 +227,3 @@ def _value(name: str, value: float, points: Sequence[Vertex], place: int) -> Est
     (_, tp, fp), (_, p, n) = points[place], points[-1]
     table = Confusion(tp, fp, p - tp, n - fp)
     return estimate(value, undefined=CATALOG[name].tuned, table=table)
-
-
-def _loss(name: str, best: Estimate, kept: Estimate) -> Estimate:
-    """Return by how much the best value beats the kept one: not at all where they tie."""
-    lost = _gain(name, best, kept)
-    if lost.value is None or best.value is None:
-        return lost
-    return Estimate(lost.value if lost.value > TIE * abs(best.value) else 0.0)
-
-
-def _gain(name: str, new: Estimate, old: Estimate) -> Estimate:
-    """Return by how much a value is better than another; two infinite ones are alike."""
-    sign = -1 if CATALOG[name].best == "min" else 1
-    if new.value is not None and old.value is not None:
-        return Estimate(0.0 if new.value == old.value else sign * (new.value - old.value))
-    for one in (new, old):
-        if one.value is None and one.reason not in _INFINITE:
-            return Estimate(None, reason=one.reason)
-    a, b = (
-        one.value if one.value is not None else _INFINITE[str(one.reason)] for one in (new, old)
-    )
-    return estimate(0.0 if a == b else sign * (a - b))
-
-
-_INFINITE = {"infinite": np.inf, "minus_infinite": -np.inf}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clfeval.pages import prevalence
 from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
@@ -56,6 +57,7 @@ TABLES = (
                        Column("gain", "estimate", "gain over all and none"),
                        Column("helps", "flag?"))),
     *cutting.TABLES,
+    prevalence.TABLE,
     *compared.TABLES,
     Table("distribution", (SLICE, MODEL, *of("text", "class"), *of("number", "from to"),
                            *of("weight", "rows"), *of("part?", "share"))),
@@ -85,6 +87,6 @@ PAGE = Page(
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
            "changed"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
-    glossary={**REPORT, **compared.MEANINGS, **cutting.MEANINGS},
+    glossary={**prevalence.MEANINGS, **REPORT, **compared.MEANINGS, **cutting.MEANINGS},
     headings={**REPORT_HEADINGS, **cutting.HEADINGS},
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.asked import named_rows, shown_measures
+from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_slices
 from clfeval.pages.report.cutting import shown_cuts
@@ -43,6 +44,11 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield from shown_best(result)
         return
     yield from shown_cuts(result)
+    if values := result.whole(NAME):
+        names = [row["model"] for row in ranked(result.whole("models"), "balanced_accuracy")]
+        rules = list(dict.fromkeys(row["chosen_by"] for row in values))
+        yield shown_prevalence(sorted(values, key=lambda row: (
+            rules.index(row["chosen_by"]), names.index(row["model"]))), "asked")  # fmt: skip
     yield from shown_comparisons(result)
     models = result.whole("models")
     scored = [

@@ -9,6 +9,7 @@ from math import inf, log10
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
+from clfeval.pages import prevalence
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.tune_jpt.look import Look, counted
@@ -82,10 +83,10 @@ TABLES = (
         Column("rule", "text", among=(None, *RULES)), *of("part?", "sensitivity specificity"),
         *of("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
-        Column("fixed_value", "estimate", "value at the fixed threshold"), *of("amount", "loss"),
+        Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("honest", "estimate", "corrected value"),
-        Column("honest_gain", "estimate", "gain from moving"),
     )),
+    prevalence.TABLE,
     Table("cutoffs", (
         MODEL, MEASURE, *of("odds", "odds"), *of("cut?", "threshold"),
         Column("rule", "text", among=RULES),
@@ -276,5 +277,5 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary=TUNE_JPT, headings=TUNE_JPT_HEADINGS,
+    glossary={**prevalence.MEANINGS, **TUNE_JPT}, headings=TUNE_JPT_HEADINGS,
 )  # fmt: skip

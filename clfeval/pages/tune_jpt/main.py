@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from clfeval.measures.catalog import CATALOG
+from clfeval.pages.prevalence import NAME, shown_prevalence, worth
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
 from clfeval.pages.tune_jpt.sections import (
-    best_threshold,
     details,
     expected,
-    fixed_threshold,
     ranges,
     stakes,
 )
 from clfeval.pages.write import exact, without_model
-from clfeval.result import Cell, Result, Row, estimate, side_by_side, size_of
+from clfeval.result import Result, Row, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
 from clfeval.words import many
 
@@ -24,29 +24,37 @@ HEADS = {
     "sensitivity": "sens. ↑", "specificity": "spec. ↑",
     "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
 }  # fmt: skip
-EXPLAINED = ("tar", "ppv", "npv", "sensitivity", "specificity", "ic", "net_benefit", "then")
-RULES = {"never positive": "never", "always positive": "always"}
+EXPLAINED = ("tar", "ppv", "npv", "sensitivity", "specificity", "ic", "net_benefit")
+ACCURACY, NEAR = "tar", 1e-9
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     look = Look(result)
-    main = _main(look)
+    main, groups = _main(look)
+    rows = sorted(look.result.whole(NAME), key=worth)
+    beaten = look.lead == ACCURACY and all(map(_beaten, groups))
     yield from expected(look, [str(row["model"]) for row in main.rows or ()])
     yield from ranges(look, [name for name in (main.lead, "ppv") if name])
     yield from _slices(look, main)
-    yield main
+    chosen = any(row["chosen_by"] is not None for row in rows)
+    values = [shown_prevalence(rows, "main" if beaten or chosen else "detail")] if rows else []
+    yield from ([*values, replace(main, rank="detail")] if beaten else [main, *values])
     yield from details(look, digits)
 
 
-def _main(look: Look) -> Shown:
-    """Show one line a model and target, the best first, with the threshold to use."""
+def _beaten(group: Sequence[Row]) -> bool:
+    """Tell whether one prediction for all rows has a higher accuracy than every model."""
+    p = float(str(group[0]["prevalence"] or 0))
+    return max(p, 1 - p) > max(size_of(row.get(ACCURACY)) or 0.0 for row in group) + NEAR
+
+
+def _main(look: Look) -> tuple[Shown, list[list[Row]]]:
+    """Show one line a model and target, the best first; also the lines of each target."""
     rows = side_by_side(look.result.tables["models"])
-    lead, deciding = look.lead, look.compared
-    uses = _uses(look, deciding)
-    lines = [{**row, **uses.get((row["odds"], row["model"]), {})} for row in rows]
+    lead = look.lead
     groups = [
-        sorted((row for row in lines if row["odds"] == odds), key=lambda row: _place(row, lead))
+        sorted((row for row in rows if row["odds"] == odds), key=lambda row: _place(row, lead))
         for odds in dict.fromkeys(row["odds"] for row in rows)
     ]
     several, most = len(groups) > 1, max(FEWEST, LISTED // len(groups))
@@ -59,26 +67,19 @@ def _main(look: Look) -> Shown:
     words = {lead: f"of a row; {stakes(look.result)}"} if staked else {}
     alone = without_model([row["prevalence"] for row in rows])
     words["tar"] = "; ".join(filter(None, ["share of right answers (accuracy)", alone]))
-    # what stands before the threshold to use is at the one in force
-    before = ("ppv", "sensitivity", "specificity") if uses else MAIN
-    columns |= _measures(look, list(dict.fromkeys([lead, *before])))
-    if uses:
-        title = look.title(deciding)
-        columns |= {"use\nthreshold": "use", f"then\n{_head(look, deciding)}": "then"}
-        words["use"] = f"best for {title}, or the one in force if no better on other rows"
-        if any(row.get("use") in RULES.values() for row in listed):
-            words["use"] += "; never, always: call no row, every row positive"
-    columns |= _measures(look, ["npv", *look.asked])
+    columns |= _measures(look, list(dict.fromkeys([lead, *MAIN])))
+    columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])
     cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     only = len({row["model"] for row in rows}) == 1
     title = f"Models {at}{cut}, best {look.title(lead)} first" if lead else f"Models {at}{cut}"
     title = f"The model {at}{cut}" if only else title
-    return look.table(
-        "models", title, columns, listed, most=None, total=len(lines), more="--format csv",
-        rank="main", lead=lead, legend=EXPLAINED, words=words, right=("use\nthreshold",),
+    made = look.table(
+        "models", title, columns, listed, most=None, total=len(rows), more="--format csv",
+        rank="main", lead=lead, legend=EXPLAINED, words=words,
         places=[_standing(look, row, groups) for row in listed] if several else None,
     )  # fmt: skip
+    return made, groups
 
 
 def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
@@ -97,22 +98,6 @@ def _place(row: Row, lead: str) -> tuple[bool, float]:
     if size is None:
         return True, 0.0
     return False, size if CATALOG[lead].best == "min" else -size
-
-
-def _uses(look: Look, measure: str) -> dict[tuple[Cell, Cell], dict[str, Cell]]:
-    """Return, by odds and model, the threshold to use and what to expect of it elsewhere."""
-    found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
-    for row in look.result.whole("thresholds"):
-        if row["measure"] != measure:
-            continue
-        gain = size_of(row["honest_gain"])
-        moves = gain is not None and gain > 0 and row["rule"] is not None
-        use = best_threshold(row) if moves else fixed_threshold(row)
-        found[row["odds"], row["model"]] = {
-            "use": RULES.get(str(use), use),
-            "then": estimate(row["honest"] if moves else row["fixed_value"]),
-        }
-    return found
 
 
 def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:

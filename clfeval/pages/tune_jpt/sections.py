@@ -35,7 +35,6 @@ from clfeval.words import quoted
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
 TOGETHER = "intervals hold at all odds{} together"
-HONEST = ("loss", "honest", "honest_gain")
 
 
 def details(look: Look, digits: int) -> Iterator[Shown]:
@@ -243,11 +242,10 @@ def _thresholds(look: Look) -> Iterator[Shown]:
         columns: dict[str, Source] = {
             **look.who(), **look.named, PLACE: place, right[0]: best_threshold,
             "value\nthere": "value", "sens.\nthere": "sensitivity", "spec.\nthere": "specificity",
-            right[1]: fixed_threshold, "value\nat it": "fixed_value", "loss": "loss",
-            "corrected": "honest", "gain": "honest_gain",
+            right[1]: fixed_threshold, "value\nat it": "fixed_value", "corrected": "honest",
         }  # fmt: skip
         title = "Moving the threshold"
-        yield look.table("thresholds", title, columns, here, legend=HONEST, right=right)
+        yield look.table("thresholds", title, columns, here, legend=("honest",), right=right)
     rows = look.swept("thresholds")
     if rows:
         yield _by_odds(look, rows)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from clfeval.methods.verdict import verdict
 from scipy.optimize import brentq
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.methods.phidelta.answer import _that_matters
-from clfeval.methods.verdict import verdict
 from clfeval.result import Estimate, Result, estimate
 from tests.methods.phidelta.test_comparisons import newcombe
 

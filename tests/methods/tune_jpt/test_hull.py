@@ -103,17 +103,6 @@ def test_against_scipy(seed: int) -> None:
     assert (np.diff(points.thresholds) < 0).all()
 
 
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    counts = ScoreCounts(np.arange(5000.0), *rng.integers(0, 3, (2, 5000)))
-    whole = candidates(counts)
-    for size in (1, 7, 64, 4999):
-        monkeypatch.setattr(roc, "_BLOCK", size)
-        parts = candidates(counts)
-        for name in ("thresholds", "tp", "fp"):
-            assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
-
-
 def test_every_point_from_infinity_down() -> None:
     counts = brute.score_counts([(0.2, 1), (0.2, 0), (0.7, 1), (0.9, 0)])
     points = roc_points(counts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,11 +19,17 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import Population
+from clfeval.methods.measured.asked import Asked
 from clfeval.methods.roc import RocPoints, candidates, roc_points
-from clfeval.methods.tune_jpt.best import OddsRules
+from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas
-from clfeval.methods.tune_jpt.thresholds import BestThresholds, cutoff_rows, threshold_rows
+from clfeval.methods.tune_jpt.thresholds import (
+    BestThresholds,
+    _at_odds,
+    cutoff_rows,
+    threshold_rows,
+)
 from clfeval.result import Estimate, InputFile, Row
 from clfeval.tables.input import Input
 from tests.methods.tune_jpt import brute
@@ -50,14 +58,22 @@ def best_of(
     points: RocPoints, odds: Sequence[float], measures: Mapping[str, Formula]
 ) -> dict[str, tuple[Ints, Floats]]:
     """Return, by measure, the places of the best points and the values there."""
-    rules, ends = OddsRules(measures, np.array(odds)), (points.tp[None, -1:], points.fp[None, -1:])
-    place = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
-    tables = points.tables
-    cells = (one[place] for one in (tables.tp, tables.fp, tables.fn, tables.tn))
-    value = np.where(place < 0, np.nan, rules.values(Confusion(*cells)))
-    shape = len(measures), len(odds)
-    return dict(zip(measures, zip(place.reshape(shape), value.reshape(shape), strict=True),
-                    strict=True))  # fmt: skip
+    found, tables = {}, points.tables
+    for name, of in measures.items():
+        rules = [rule(name, of, r) for r in odds]
+        place = np.array([one.places(points.tp, points.fp) for one in rules])
+        value = np.array([
+            of(tables if CATALOG[name].invariant else tables.tuned(r))[at] if at >= 0 else np.nan
+            for r, at in zip(odds, place.tolist(), strict=True)
+        ])  # fmt: skip
+        found[name] = place, value
+    return found
+
+
+def rule(name: str, of: Formula, ratio: float) -> CutRule:
+    """Return the rule of a measure that is to be best at odds."""
+    at = of if CATALOG[name].invariant else partial(_at_odds, of, ratio)
+    return CutRule(name, Asked(name, replace(CATALOG[name], of=at), {}))
 
 
 def check(
@@ -183,7 +199,7 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
         return formulas()["mcc"](t)
 
     best_of(points, ODDS, {"mcc": counting})
-    assert sum(seen) == len(ODDS) * (len(points.tp) + 1)  # and once more at the best of each
+    assert sum(seen) == 2 * len(ODDS) * len(points.tp)  # and once more for the values
     assert len(points.tp) < n / 100
     all_points = roc_points(brute.score_counts(rows))
     assert len(all_points.tp) == n + 1
@@ -195,28 +211,22 @@ def rows_of(
 ) -> list[Row]:  # fmt: skip
     """Return the rows where this table is expected of other rows, or why none is."""
     places = [("target", Population.of_odds(text)) for text in odds]
-    rules = OddsRules(
-        {name: formulas(1.0, STAKES)[name]}, np.array([one.ratio for _, one in places])
-    )
-    ends = points.tp[None, -1:], points.fp[None, -1:]
-    at = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
+    rules = [rule(name, formulas(1.0, STAKES)[name], one.ratio) for _, one in places]
+    at = np.array([one.places(points.tp, points.fp) for one in rules])
 
     def tables(one: Confusion, which: Ints | slice) -> ConfusionCounts:
-        tp, fp, fn, tn = (
-            np.asarray(cell, np.float64)[which] for cell in (one.tp, one.fp, one.fn, one.tn)
-        )
+        cells = (one.tp, one.fp, one.fn, one.tn)
+        tp, fp, fn, tn = (np.asarray(cell, np.float64)[which] for cell in cells)
         return ConfusionCounts(("",) * len(tp), tp, fp, fn, tn, tp + fn, fp + tn)
 
-    known = not isinstance(others, str)
-    expected = (
-        [[getattr(others, cell)] * len(at) for cell in CELLS] if known else [[0.5] * len(at)] * 4
-    )
-    best = BestThresholds(
-        None, "m", places, rules, fixed, points, at, tables(points.tables, at),
-        tables(Confusion(*map(np.array, expected)), slice(None)),
-        [None if known else str(others)] * len(at),
+    expected = [[getattr(others, cell, 0.5)] * len(at) for cell in CELLS]
+    unknown = [others if isinstance(others, str) else None] * len(at)
+    chosen = ChosenThresholds(
+        points, at, tables(points.tables, at), tables(Confusion(*map(np.array, expected)),
+        slice(None)), None, unknown,
     )  # fmt: skip
-    options = TuneOptions(interval="none", cost=(brute.COST_FP, brute.COST_FN))
+    best = BestThresholds(None, "m", places, rules, fixed, chosen)
+    options = TuneOptions(interval="none", measure=(name,), cost=(brute.COST_FP, brute.COST_FN))
     given_ = Sample.given(tables(points.tables, slice(1)), InputFile("t", None, 8), Input())
     return threshold_rows([best], given_, options)
 
@@ -226,16 +236,14 @@ FIXED = 0.6, Confusion(3, 1, 1, 3)
 
 
 def test_a_row_of_the_table() -> None:
-    """Keeping .6 at 1:3 costs 14/16 - (3 + 9)/16 = 2/16 of TAR; expected are (2 + 9)/16."""
+    """At 1:3 TAR is 14/16 at .8, (3 + 9)/16 at .6; of the table expected it is (2 + 9)/16."""
     rows = rows_of(Confusion(2, 1, 2, 3), FIXED, "tar", POINTS, ["1:3", "3:1"])
     assert rows[0] == {
         "slice": None, "model": "m", "measure": "tar", "population": "target",
         "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
         "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
         "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
-        "fixed_value": Estimate(pytest.approx(12 / 16)), "loss": Estimate(pytest.approx(2 / 16)),
-        "honest": Estimate(pytest.approx(11 / 16)),
-        "honest_gain": Estimate(pytest.approx(-1 / 16)),
+        "fixed_value": Estimate(pytest.approx(12 / 16)), "honest": Estimate(pytest.approx(11 / 16)),
     }  # fmt: skip
     assert cutoff_rows(rows) == [
         {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
@@ -245,50 +253,22 @@ def test_a_row_of_the_table() -> None:
     assert cutoff_rows([*inside, *rows]) == cutoff_rows(rows)
 
 
-def test_a_cost_is_lost_the_other_way_round() -> None:
-    """At 1:1: .6 costs (1/4 + 5/4)/2 = 3/4, .3 costs 3/8; (1/2 + 5/4)/2 = 7/8 lose 1/8."""
-    (row,) = rows_of(Confusion(3, 2, 1, 2), FIXED, "expected_cost", POINTS, ["1:1"])
-    assert row["loss"] == Estimate(pytest.approx(3 / 4 - 3 / 8))
-    assert row["honest_gain"] == Estimate(pytest.approx(-1 / 8))
-
-
-@examples(60)
-@given(tables, st.integers(0, 8), st.sampled_from(["1:1000", "2:3", "30:1"]))
-def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: str) -> None:
-    """Whatever threshold is in use; and where it has the best value, keeping it loses nothing."""
-    points = candidates(brute.score_counts(rows))
-    tp, fp = (sum(score >= fixed for score, truth in rows if truth == t) for t in (1, 0))
-    p, n = points.tp[-1].item(), points.fp[-1].item()
-    for name in (*NAMES, *REST):
-        (row,) = rows_of(
-            "too_few_rows", (fixed, Confusion(tp, fp, p - tp, n - fp)), name, points, [odds]
-        )
-        loss, value, kept = row["loss"], row["value"], row["fixed_value"]
-        assert isinstance(loss, Estimate)
-        if value == kept:
-            expected = Estimate(0.0)
-            assert loss == (expected if kept.reason in (None, "infinite") else kept)
-        assert loss.value is None or loss.value >= 0
-
-
 def test_infinite_undefined_and_equal_values() -> None:
     nothing = Estimate(None, reason="too_few_rows")
     (row,) = rows_of("too_few_rows", FIXED, "ppv_odds", POINTS, ["1:3"])
     # 3/4 of the positives and 1/4 of the negatives at 1:3: odds 1
     assert row["fixed_value"] == Estimate(pytest.approx(1.0))
     assert row["value"] == Estimate(None, reason="infinite")
-    assert row["loss"] == Estimate(None, reason="infinite")
-    assert row["honest_gain"] == nothing
+    assert row["honest"] == nothing
     (row,) = rows_of(
         Confusion(3, 0.5, 1, 3.5), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"]
     )
     assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
-    assert row["loss"] == Estimate(0.0)
-    assert row["honest_gain"] == Estimate(None, reason="minus_infinite")
+    assert row["honest"] == Estimate(pytest.approx(2.0))
     (row,) = rows_of(FIXED[1], (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
     assert row["fixed_threshold"] is None
     reason = Estimate(None, reason="no_positive_prediction")
-    assert row["fixed_value"] == row["loss"] == row["honest_gain"] == reason
+    assert row["fixed_value"] == reason
 
 
 def test_rules_and_no_threshold_at_all() -> None:
@@ -300,5 +280,5 @@ def test_rules_and_no_threshold_at_all() -> None:
     same = candidates(brute.score_counts([(0.5, 0), (0.5, 1)]))
     (row,) = rows_of(FIXED[1], FIXED, "mcc", same, ["1:1"])
     assert (row["threshold"], row["rule"]) == (None, None)
-    assert row["value"] == row["loss"] == Estimate(None, reason="zero_margin")
+    assert row["value"] == row["honest"] == Estimate(None, reason="zero_margin")
     assert cutoff_rows([row]) == []

@@ -4,48 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import Floats, over
+from clfeval.arrays import over
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.weights import RowWeights
 from clfeval.inference.resampling import percentiles
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import BOTH, why
-from clfeval.methods.estimates import estimate
+from clfeval.methods.estimates import Estimates, estimate
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.measured.hard import HardLimits, measured, table_of
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.cutting.rules import SPECIFICITY, CutRule
+from clfeval.methods.report.cutting.rules import OF_NEGATIVES
 from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.methods.threshold_optimism import (
-    SELDOM,
-    BootstrapChoices,
-    bootstrap_choices,
-    corrected,
-    expected_counts,
+    INFINITE,
+    ChosenThresholds,
+    CutRule,
     reaching,
-    why_unknown,
+    value_of,
 )
 from clfeval.result import Estimate, Row
 
 RATES = {name: Asked(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
 CALLED = Asked("claimed", CATALOG["detection_prevalence"], {})
-PREDICTIVE = ("precision", "npv", "fdr", "for")
-UNMET, INFINITE = "limit_unmet", "infinite_scores"
+BLOCK = 2**10  # tables whose limits are made at once
+UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
 
-def cutoff_rows(
+def chosen_thresholds(
     label: str | None, model: str, counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty
-) -> list[Row]:
+) -> ChosenThresholds:
+    """Return what the rules choose on the scores of a model in a slice."""
+    rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
+    return ChosenThresholds.of(counts, rules, wanted.seed, f"{model}\0{label or ''}")
+
+
+def _kept_safely(rule: CutRule, counts: ScoreCounts, wanted: Certainty) -> CutRule:
+    """Return the rule with the last value for a limit whose confidence limit keeps to that asked.
+
+    A fixed sequence of thresholds, for sensitivity from the lowest up, for specificity from the
+    highest down, ends before the first confidence limit beyond: the value in the population is so
+    with probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021, arXiv 2110.01052.
+    """
+    within, at, points = rule.within, rule.sign * np.inf, roc_points(counts)
+    assert within is not None
+    upwards = within.name in OF_NEGATIVES  # what positives are called
+    _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
+    places = places[::-1] if upwards else places
+    for start in range(0, len(places), BLOCK):
+        some = places[start : start + BLOCK]
+        found = _measured(within, confusions_at(counts, points.thresholds[some]), wanted)
+        for one in found:
+            end = one.low if rule.sign > 0 else one.high
+            if one.value is None or end is None or rule.sign * (end - rule.at) < 0:
+                return replace(rule, at=at)
+            at = one.value
+    return replace(rule, at=at)
+
+
+def cutoff_rows(
+    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty,
+    chosen: ChosenThresholds | None = None,
+) -> list[Row]:  # fmt: skip
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
     value: of what is best, on the rows that chose the threshold, which flatters it. honest, and the
@@ -58,41 +86,28 @@ def cutoff_rows(
     of the bootstrap tables have one that does (limit_seldom_met), of infinite scores, and of one
     row or cluster of a class: the honest values (too_few_rows, too_few_clusters).
     """
-    points = roc_points(counts)
-    places = np.array([rule.places(points.tp, points.fp) for rule in rules])
-    unknown = why_unknown(counts)
-    infinite = len(counts.scores) > 0 and not np.isfinite(counts.scores).all()
-    here = less = confusions_at(counts, points.thresholds[places])
-    choices = None
-    if not (unknown or infinite):
-        choices = bootstrap_choices(
-            counts, lambda tp, fp: np.stack([rule.places(tp, fp) for rule in rules]), wanted.seed,
-            f"{model}\0{label or ''}",
-        )  # fmt: skip
-        tp, fp = _within_limits(here, rules, choices, *expected_counts(here, choices))
-        less = corrected(
-            here, tp, fp, partial(_gains, rules), alone=isinstance(counts.clusters, RowWeights)
-        )
-    rows = list[Row]()
-    for i, (rule, place) in enumerate(zip(rules, places.tolist(), strict=True)):
-        reason = INFINITE if infinite else _unmet(rule, points) if place < 0 else None
+    found = chosen or chosen_thresholds(label, model, counts, rules, wanted)
+    points, rows = found.points, list[Row]()
+    for i, (rule, place) in enumerate(zip(rules, found.at.tolist(), strict=True)):
+        reason = _unmet(rule, points) if place < 0 else None
+        reason = INFINITE if found.unknown[i] == INFINITE else reason
         who = {"slice": label, "model": model, "chosen_by": rule.name}
         if reason is not None:
             rows.append({**who, **_without(rule, reason)})
             continue
         every = [rule.best, *([rule.within] if rule.within else []), *RATES.values(), CALLED]
-        mine, honest, wanders = here.at([i]), unknown, (np.nan, np.nan)
-        if choices is not None:
-            honest = SELDOM if choices.chosen[i] < 0.5 else None
-            if wanted.level is not None:
-                low, high, _ = percentiles(choices.thresholds[i], level=wanted.level)
-                wanders = low.item(), high.item()
-        values = [_value(one, mine) for one in every]
+        mine, honest, wanders = found.here.at([i]), found.unknown[i], (np.nan, np.nan)
+        if found.choices is not None and wanted.level is not None:
+            low, high, _ = percentiles(found.choices.thresholds[i], level=wanted.level)
+            wanders = low.item(), high.item()
+        values = [float(value_of(one, table_of(mine))[0]) for one in every]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None:
             judged = [
                 reaching(*both)
-                for both in zip(judged_by(every, less.at([i]), wanted), values, strict=True)
+                for both in zip(
+                    judged_by(every, found.expected.at([i]), wanted), values, strict=True
+                )
             ]
         best, *limited, sens, spec, ppv, npv, called = judged
         rows.append(
@@ -109,48 +124,17 @@ def cutoff_rows(
     return rows
 
 
-def _value(one: Asked, table: ConfusionCounts) -> float:
-    """Return a measure of a single table."""
-    with np.errstate(all="ignore"):
-        return float(np.asarray(one.measure.function(table_of(table))).ravel()[0])
-
-
-def _gains(rules: Sequence[CutRule], tables: Confusion) -> Floats:
-    """Return what each rule has best in its table, (r,); NaN within a limit, which costs some."""
-    cells = zip(tables.tp, tables.fp, tables.fn, tables.tn, strict=True)
-    return np.array([np.nan if rule.within else rule.gain(Confusion(*four))
-                     for rule, four in zip(rules, cells, strict=True)])  # fmt: skip
-
-
-def _within_limits(
-    here: ConfusionCounts, rules: Sequence[CutRule], choices: BootstrapChoices, tp: Floats,
-    fp: Floats,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return TP and FP where predictive values that are limits are less their own optimism.
-
-    What they owe to the choice is no function of the rates' means: a draw keeps precision with few
-    rows called positive as well as with many. So the rate that the rule has best stays as expected,
-    and the other errors among its answers are as many as the limited measure has.
-    """
-    for i, rule in enumerate(rules):
-        limit = rule.within
-        if limit is None or limit.name not in PREDICTIVE:
-            continue
-        wrong = _value(limit, here.at([i])) - choices.optimism(limit.measure.function)[i]
-        wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
-        right = here.negatives[i] - fp[i] if rule.best.name == SPECIFICITY else tp[i]
-        if right > 0 and rule.best.name == SPECIFICITY:
-            tp[i] = here.positives[i] - over(right * wrong, 1 - wrong)
-        elif right > 0:
-            fp[i] = over(right * wrong, 1 - wrong)
-    return tp, fp
-
-
 def judged_by(every: Sequence[Asked], table: ConfusionCounts, wanted: Certainty) -> list[Estimate]:
     """Return measures of a table, with the limits that each has by its record."""
-    many = 0.0 if table.sums is None else _parts(table)
-    sure = HardLimits(replace(wanted, how="exact"), table.models, [None], [many])
-    return [measured(one, table, sure).values[0] for one in every]
+    return [_measured(one, table, wanted)[0] for one in every]
+
+
+def _measured(one: Asked, tables: ConfusionCounts, wanted: Certainty) -> Estimates:
+    """Return a measure of tables of the same rows, with the limits that it has by its record."""
+    m = len(tables.models)
+    many = 0.0 if tables.sums is None else _parts(tables)
+    sure = HardLimits(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
+    return measured(one, tables, sure).values
 
 
 def _parts(table: ConfusionCounts) -> float:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from clfeval import notation
-from clfeval.arrays import Counts, Floats, Ints
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked, asked_of
-from clfeval.methods.threshold_optimism import TIE, best_places
+from clfeval.methods.threshold_optimism import CutRule
 from clfeval.shell import given
 
 FLAG = "--best-threshold"
@@ -26,44 +21,9 @@ ONE_SIDED = {
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
 }  # fmt: skip
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits within which negatives are to be many
+SAFE, ENDS = (SENSITIVITY, "fnr", SPECIFICITY, "fpr"), (".low", ".high")  # kept with confidence
 CALLED_ONCE = (SENSITIVITY, "precision")  # whatever name they are asked for by
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CutRule:
-    """What is to be best, and what may not be passed; name: how tables call it.
-
-    within: the measure of the limit, None without one; at: the limit; sign: 1 where values from
-    there up keep to it, -1 where those up to there do.
-    """
-
-    name: str
-    best: Asked
-    within: Asked | None = None
-    at: float = 0.0
-    sign: int = 1
-
-    def places(self, tp: Counts, fp: Counts) -> Ints:
-        """Return which points of curves are best, -1 where none is.
-
-        Of equal ones that of the largest sensitivity + specificity, then of the highest threshold.
-
-        Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
-        """
-        p, n = tp[..., -1:], fp[..., -1:]
-        table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
-        gains = self.gain(table)
-        if self.within is not None:
-            with np.errstate(all="ignore"):
-                inside = self.sign * (np.asarray(self.within.measure.function(table)) - self.at)
-            gains = np.where(inside >= -TIE, gains, np.nan)
-        return best_places(gains, tp, fp, p, n)
-
-    def gain(self, table: Confusion) -> Floats:
-        """Return what is to be best, larger is better."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.best.measure.sign * self.best.measure.function(table))
 
 
 def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[CutRule, ...]:
@@ -92,13 +52,17 @@ def _limited(text: str, flag: str) -> CutRule | None:
     parts = _LIMIT.fullmatch(text.strip())
     if parts is None:
         return None
-    name, between, number = parts[1], parts[2], parts[3]
-    if between == "=" and ":" in name:
+    given_, between, number = parts[1], parts[2], parts[3]
+    if between == "=" and ":" in given_:
         return None  # a parameter
+    name, _, end = given_.rpartition(".") if given_.endswith(ENDS) else (given_, "", "")
     one = _measure(name, flag)
+    if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
+        what = f"{flag} {text}: limits are kept safely from below for sensitivity and specificity"
+        raise bad_option(f"{what}, from above for fnr and fpr", given(flag, "sens.low>=.9"))
     if between in ("<", "=", ">"):
         sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = given(flag, f"{name}{sign}={number}")
+        hint = given(flag, f"{given_}{sign}={number}")
         raise bad_option(f"{flag} {text}: a limit is a value that may be reached", hint)
     try:
         at = notation.share(flag, [number.strip()])
@@ -115,8 +79,8 @@ def _limited(text: str, flag: str) -> CutRule | None:
         what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")
     best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
-    written = f"{one.name}{'>=' if up else '<='}{at:g}"
-    return CutRule(written, Asked(best, CATALOG[best], {}), one, at, 1 if up else -1)
+    written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
+    return CutRule(written, Asked(best, CATALOG[best], {}), one, at, 1 if up else -1, bool(end))
 
 
 def _measure(text: str, flag: str) -> Asked:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.predictive_values import prevalence_answer
 from clfeval.methods.report.cutting.chosen import ALWAYS, NEVER, UNMET
+from clfeval.methods.report.cutting.rules import ENDS, SAFE
 from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import between, exact, many, number, percent, quoted
+from clfeval.words import exact, interval, many, number, percent, quoted
 
 MOST = 2  # rules, and zones, of which a screen has a sentence each
 NOWHERE = {
@@ -16,25 +19,39 @@ NOWHERE = {
     "not_probabilities": "costs need probabilities, and its scores are none",
     "infinite_scores": "some of its scores are infinite",
 }
-OTHERS = "to expect on other rows"
 
 
 def cutting_answer(
-    cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str]
-) -> tuple[Answer, ...]:
+    cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str],
+    at_prevalence: Sequence[Row], level: float,
+) -> tuple[Answer, ...]:  # fmt: skip
     """Say where to cut the best model by each rule, and what leaving rows without an answer does.
 
-    models: the best ones; where none of them has scores, the first model that has.
+    Also what predictions mean at each prevalence asked for, at the first threshold that was chosen,
+    else at the one in force. models: the best ones; where none of them has scores, the first model
+    that has.
     """
-    return (*_each(cutoffs, models, _cut), *_each(abstentions, models, _zone))
+    there: dict[object, Row] = {}
+    for row in at_prevalence:
+        if row["model"] == _first(at_prevalence, models):
+            held = there.setdefault(row["odds"], row)
+            there[row["odds"]] = row if held["chosen_by"] is None else held
+    means = [prevalence_answer(row, level) for row in [*there.values()][:MOST]]
+    cuts = _each(cutoffs, models, partial(_cut, level=level))
+    return (*cuts, *means, *_each(abstentions, models, partial(_zone, level=level)))
+
+
+def _first(rows: Sequence[Row], models: Sequence[str]) -> str | None:
+    """Return the first of some models that has rows, else the first that has."""
+    there = [str(row["model"]) for row in rows]
+    return next((one for one in models if one in there), there[0] if there else None)
 
 
 def _each(
     rows: Sequence[Row], models: Sequence[str], say: Callable[[Row], Answer]
 ) -> Iterator[Answer]:
     whole = [row for row in rows if row["slice"] is None]
-    there = [str(row["model"]) for row in whole]
-    model = next((one for one in models if one in there), there[0] if there else None)
+    model = _first(whole, models)
     mine = [row for row in whole if row["model"] == model]
     for i, row in enumerate(mine[:MOST]):
         said, more = say(row), len(mine) - MOST
@@ -44,60 +61,80 @@ def _each(
         yield said
 
 
-def _cut(row: Row) -> Answer:
-    """Say which threshold a rule chooses, and what it is worth."""
+def _cut(row: Row, level: float) -> Answer:
+    """Say which threshold a rule chooses, and what to expect of it."""
     model, code = str(row["model"]), "best-cut"
-    name, rule = quoted(model), _rule(row)
-    honest, value = estimate(row["honest"]), estimate(row["value"])
+    name, rule = quoted(model), _rule(row, level)
+    honest, value, limited = (estimate(row[key]) for key in ("honest", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
+    title = CATALOG[measure].title
     if row["rule"] is None:
         text = f"No threshold of {name} has {rule}."
         if value.reason != UNMET:
-            text = f"No threshold of {name} can be chosen by {rule}: it is undefined at each."
+            text = f"No threshold of {name} has {rule}: it is undefined at each."
         return Answer(code, text, (model,), measure)
+    what = f"Threshold {_at(row['threshold'])}{_wanders(row)} of {name} has {rule}"
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
-        what = f"For {rule} call every row {answer}, whatever {name} says"
-    else:
-        what = f"Cut {name} at {_at(row['threshold'])} for {rule}"
-    title = CATALOG[measure].title
-    said = f"{title} {_with(honest)}"
+        what = f"Only predicting every row {answer}, without {name}, has {rule}"
     if honest.value is None:
-        text = f"{what}: {title} {_with(value)} on these rows; what it is on others is not known."
-        return Answer(code, text, (model,), measure)
-    limited = row["limited"]
-    if isinstance(limited, Estimate) and limited.value is not None:
-        said = f"{_title(row)} {_with(limited)} and {said}"
-    text = f"{what}: {said} {OTHERS}, {title} {_with(value)} on these{_wanders(row)}."
+        why = f"{title} is {_with(value, level)} on these rows and unknown on new data"
+        return Answer(code, f"{what}. {why}.", (model,), measure)
+    said = f"{title} {_with(honest, level)}"
+    asked, up, at = _limit(row)
+    if limited.value is None:
+        said += f", compared with {_with(value, level)} on these rows"
+    else:
+        said = f"{asked} {_with(limited, level)} and {said}"
+    text = f"{what}. On new data expect {said}."
+    if limited.value is not None and (limited.value < at if up else limited.value > at):
+        text += f" Expected {asked} on new data is {number(limited.value)}, "
+        text += f"{'below' if up else 'above'} the limit {at:g}"
+        name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
+        if name in SAFE:
+            safe = f"{name}{'.low>=' if up else '.high<='}{end}"
+            text += f"; '{safe}' keeps it with {_confidence(level)} confidence"
+        text += "."
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
 
 
 def _wanders(row: Row) -> str:
-    """Say between which thresholds the rule chooses on tables drawn again."""
+    """Say between which thresholds the rule chooses on bootstrap tables."""
     low, high = row["threshold_low"], row["threshold_high"]
-    known = row["rule"] not in (NEVER, ALWAYS) and None not in (low, high)
-    return f"; drawn again, rows would choose {_at(low)} to {_at(high)}" if known else ""
+    return "" if low is None or high is None else f" (bootstrap {_at(low)} to {_at(high)})"
 
 
-def _title(row: Row) -> str:
-    """Name the measure of the limit."""
-    name = str(row["chosen_by"]).partition(">")[0].partition("<")[0].partition(":")[0]
-    return CATALOG[name].title
+def _limit(row: Row) -> tuple[str, bool, float]:
+    """Return the title of the measure of a limit, whether it is a lower one, and the limit."""
+    rule = str(row["chosen_by"])
+    up = ">=" in rule
+    name, _, at = rule.partition(">=" if up else "<=")
+    measure = name.removesuffix(".low").removesuffix(".high").partition(":")[0]
+    return CATALOG[measure].title, up, float(at or "nan")
 
 
-def _rule(row: Row) -> str:
+def _rule(row: Row, level: float) -> str:
     """Name a rule in a sentence."""
     rule = str(row["chosen_by"])
-    for sign, words in ((">=", "from {} up"), ("<=", "up to {}")):
-        _, between_, number_ = rule.partition(sign)
-        if between_:
-            return f"{_title(row)} {words.format(number_)}"
+    title, up, at = _limit(row)
+    if at == at:
+        safe = (
+            f" with {_confidence(level)} confidence"
+            if rule.partition("=")[0][:-1].endswith(ENDS)
+            else ""
+        )
+        return f"{title} of at {'least' if up else 'most'} {at:g}{safe}"
     name, _, settings = rule.partition(":")
-    title, best = CATALOG[name].title, "least" if CATALOG[name].best == "min" else "largest"
+    best = "lowest" if CATALOG[name].best == "min" else "largest"
     return f"the {best} {title}" + f" ({settings.replace(',', ', ')})" * bool(settings)
 
 
-def _zone(row: Row) -> Answer:
+def _confidence(level: float) -> str:
+    """Write how sure one confidence limit is."""
+    return f"{50 * (1 + level):g}%"
+
+
+def _zone(row: Row, level: float) -> Answer:
     """Say what is gained where some rows have no answer."""
     model, code = str(row["model"]), "abstention"
     name, accuracy, before = (
@@ -120,7 +157,7 @@ def _zone(row: Row) -> Answer:
     if row["high"] is not None:
         ends = f"from {_at(row['low'])} to below {_at(row['high'])}"
     text = f"Without an answer for {percent(1 - coverage)} % of the rows, scores of {name} {ends}, "
-    text += f"accuracy of the rest is {_with(accuracy)}"
+    text += f"accuracy of the rest is {_with(accuracy, level)}"
     if costs:
         cost, old = (number(float(str(row[key]))) for key in ("cost", "cost_of_all"))
         text += f"; a row here costs {cost} on average, {old} cut at {_at(row['threshold'])}."
@@ -129,11 +166,11 @@ def _zone(row: Row) -> Answer:
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
 
 
-def _with(one: Estimate) -> str:
+def _with(one: Estimate, level: float) -> str:
     """Write a value with its limits."""
     if one.value is None:
         return "undefined" if one.reason != "infinite" else "infinite"
-    return between(one.value, one.low, one.high)
+    return interval(one.value, one.low, one.high, level)
 
 
 def _at(cut: object) -> str:

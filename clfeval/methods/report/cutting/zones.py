@@ -18,8 +18,9 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import DIGITS, mean_risk
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.cutting.chosen import CALLED, INFINITE, RATES, judged_by
+from clfeval.methods.report.cutting.chosen import CALLED, RATES, judged_by
 from clfeval.methods.roc import MOST_POINTS
+from clfeval.methods.threshold_optimism import INFINITE
 from clfeval.result import Estimate, Row
 
 FLAG = "--abstain"

@@ -1,0 +1,118 @@
+"""PPV, NPV and alarms of models in a population: table `at_prevalence`, and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.methods.estimates import Cells, end_to_end
+from clfeval.methods.estimates import estimate as estimate_of
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
+from clfeval.methods.tune_jpt.tables import Place, Tuner
+from clfeval.result import Answer, Estimate, Row, estimate
+from clfeval.words import close, exact, interval, quoted
+
+RATES = ("sensitivity", "specificity", "ppv", "npv")
+RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+
+
+class UsedThreshold(NamedTuple):
+    """The threshold of a model: what chose it, and its tables on new data and on these rows.
+
+    rule: None for what nothing chose; threshold: None for labels, and above every score. risk: at
+    which net benefit is wanted, None where the costs say so, or the threshold is none.
+    """
+
+    model: str
+    rule: str | None
+    threshold: float | None
+    expected: ConfusionCounts
+    here: ConfusionCounts
+    risk: float | None = None
+
+
+def prevalence_rows(
+    given: Sample, options: TuneOptions, places: Sequence[Place], used: Sequence[UsedThreshold]
+) -> list[Row]:
+    """Return PPV, NPV and alarms of models in each population, expected on new data.
+
+    Limits reach to the values on these rows. alarms: rows predicted positive of 1,000;
+    alarms_per_case: for each true positive, 1 / PPV.
+    """
+    rows, every = list[Row](), np.arange(len(used))
+    expected, here = (
+        end_to_end({i: getattr(one, name) for i, one in enumerate(used)})[1]
+        for name in ("expected", "here")
+    )
+    tuner = Tuner(given, options, (None,) * len(used), expected)
+    for kind, one in places:
+        ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)
+        cells, chosen = (Cells.at_odds(x, every, ratio) for x in (expected, here))
+        found = {name: tuner.estimates(name, cells, chosen) for name in RATES}
+        alarms = tuner.estimates("detection_prevalence", cells, chosen, ROWS)
+        benefit = list[Estimate]()
+        for i, (*_, t) in enumerate(used):
+            own = options if t is None or not 0 < t < 1 else replace(options, cost=(t, 1 - t))
+            benefit.append(Estimate(None, reason="needs_threshold"))
+            if own.stakes is not None:
+                mine, seen = (x.where(np.array([i])) for x in (cells, chosen))
+                (benefit[i],) = replace(tuner, options=own).estimates("net_benefit", mine, seen)
+        rows += [
+            {
+                "model": at.model, "chosen_by": at.rule, "threshold": at.threshold,
+                "population": kind, "prevalence": one.prevalence, "odds": one.odds,
+                **{name: values[i] for name, values in found.items()}, "alarms": alarms[i],
+                "alarms_per_case": _inverse(found["ppv"][i]), "net_benefit": benefit[i],
+            }
+            for i, at in enumerate(used)
+        ]  # fmt: skip
+    return rows
+
+
+def _inverse(share: Estimate) -> Estimate:
+    """Return 1 / share, infinite at 0."""
+    if share.value is None:
+        return share
+    low, value, high = (
+        np.nan if one is None else 1 / one if one else np.inf
+        for one in (share.high, share.value, share.low)
+    )
+    return estimate_of(value, low, high)
+
+
+def prevalence_answer(row: Row, level: float) -> Answer:
+    """Say what a positive and a negative prediction mean there, and how many alarms there are."""
+    rule = str(row["chosen_by"]).partition(":")[0]
+    cut = (
+        "" if row["threshold"] is None else f" and threshold {exact(float(str(row['threshold'])))}"
+    )
+    why = f" ({RULES[rule]})" if rule in RULES else ""
+    ppv, npv, alarms, each = (
+        estimate(row[name]) for name in ("ppv", "npv", "alarms", "alarms_per_case")
+    )
+    name = str(row["model"])
+    text = f"{at_place(row)}{cut}{why}, {'the model' if name == 'model' else quoted(name)} "
+    if ppv.value is None or alarms.value is None:
+        text += "predicts no positives: PPV is undefined."
+        return Answer("at-prevalence", text, (name,), "ppv")
+    said = [
+        f"{title} {interval(one.value, one.low, one.high, level, close)}"
+        for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
+    ]  # fmt: skip
+    per = "" if each.value is None else f", {close(each.value, 1)} per case detected"
+    text += f"has {' and '.join(said)}. It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows"
+    text += f"{per}."
+    return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
+
+
+def at_place(row: Row) -> str:
+    """Write where a row is, to begin a sentence."""
+    share = exact(float(str(row["prevalence"])))
+    if row["population"] == "sample":
+        return f"At the prevalence of these rows ({share})"
+    return f"At prevalence {share} ({row['odds']})"

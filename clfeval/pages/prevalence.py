@@ -1,0 +1,64 @@
+"""PPV, NPV and alarms at a prevalence: the table, and what its columns mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clfeval.pages.columns import MODEL
+from clfeval.pages.write import exact
+from clfeval.result import Row, size_of
+from clfeval.schema import Column, Rank, Shown, Source, Table, of
+from clfeval.words import close
+
+NAME = "at_prevalence"
+TABLE = Table(NAME, (
+    MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
+    Column("population", "text", among=("sample", "1:1", "target")),
+    *of("prevalence", "prevalence"), *of("odds", "odds"),
+    *of("share", "sensitivity specificity ppv npv"), *of("amount", "alarms alarms_per_case"),
+    *of("estimate", "net_benefit"),
+))  # fmt: skip
+MEANINGS: Mapping[str, str] = {
+    f"{NAME}.chosen_by": "the rule that chose the threshold: values are as expected on new data",
+    "alarms": "rows predicted positive per 1,000 rows",
+    "alarms_per_case": "rows predicted positive for each true positive, 1 / PPV",
+    "ppv": "share of the positive answers that are right",
+    "population": "the sample as counted, equal classes (1:1), a target, or one of the sweep",
+}
+CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+FULL: Mapping[str, Source] = {
+    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ 1,000": "alarms",
+    "alarms\n/ case": "alarms_per_case", "sens. ↑": "sensitivity", "spec. ↑": "specificity",
+    "net\nbenefit ↑": "net_benefit",
+}  # fmt: skip
+
+
+def worth(row: Row) -> float:
+    """Return what sorts models at a prevalence, less is better: net benefit by costs, else J."""
+    if row["chosen_by"] == "expected_cost":
+        return -(size_of(row["net_benefit"]) or 0.0)
+    return -sum(size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity"))
+
+
+def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:
+    """Show what predictions mean at each prevalence."""
+    rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
+    order = list(dict.fromkeys(row["odds"] for row in rows))
+    columns: dict[str, Source] = {"model": "model"}
+    every = {row["chosen_by"] for row in rows}
+    columns |= {"chosen by": "chosen_by"} if len(every) > 1 else {}
+    columns |= {"prevalence": "prevalence"} if len(order) > 1 else {}
+    by = any(size_of(row["net_benefit"]) is not None for row in rows)
+    cut = any(row["threshold"] is not None for row in rows)
+    columns |= {"threshold": "threshold"} if cut else {}
+    columns |= {head: name for head, name in FULL.items() if name != "net_benefit" or by}
+    title = "Predictive values"
+    if len(order) == 1:
+        title += f" at prevalence {exact(rows[0]['prevalence'])} ({order[0]})"
+    note = CHOSEN.get(str(next(iter(every))), "") if len(every) == 1 else ""
+    note = f"threshold of the {note}: values as expected on new data" if note else ""
+    return Shown(
+        NAME, title, columns, rows, rank=rank, lead="ppv", write=close, note=note,
+        legend=("ppv", "npv", "alarms", "alarms_per_case"), places=[""] * len(rows),
+        total=len(rows),
+    )  # fmt: skip
