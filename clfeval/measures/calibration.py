@@ -6,12 +6,15 @@ Scores are probabilities of the positive class; `scored` says what else they tak
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, Ints, over, remembered
-from clfeval.measures.logistic import chances, information, line, log_odds, shift
+from clfeval.arrays import Counts, Floats, Influence, over, remembered
+from clfeval.measures.logistic import chances, information, inner_scores, line, log_odds, shift
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import distinct, probabilities, totals
 
@@ -22,8 +25,9 @@ _DECILES = 10
 def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return b of the logistic regression of truth on the log odds x of the probability.
 
-    P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p)), p taken to 2**-52..1 - 2**-52
+    P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p))
 
+    of the rows whose p lies within 2**-52..1 - 2**-52: a probability of 0 or 1 has no log odds.
     Below 1 probabilities are too extreme, above 1 too timid; 0 and less: they order no row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
@@ -32,12 +36,12 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores outside 0..1.
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
     """
-    return np.asarray(line(log_odds(scores), positives, negatives)[1])
+    return np.asarray(line(*_inner(scores, positives, negatives))[1])
 
 
 def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return a of the regression of `calibration_slope`, of which it says all else; best 0."""
-    return np.asarray(line(log_odds(scores), positives, negatives)[0])
+    return np.asarray(line(*_inner(scores, positives, negatives))[0])
 
 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -46,7 +50,16 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     Above 0 more rows are positive than the probabilities say, below 0 fewer; best 0; NaN with one
     class. Else as `calibration_slope`.
     """
-    return shift(log_odds(scores), positives, negatives)
+    return shift(*_inner(scores, positives, negatives))
+
+
+@remembered
+def _inner(scores: Counts, positives: Counts, negatives: Counts) -> Any:
+    """Return log odds, positives and negatives of the scores that have log odds: three arrays."""
+    inner, found = inner_scores(scores), np.empty(3, object)
+    for i, one in enumerate((log_odds(scores), positives, negatives)):
+        found[i] = one[..., inner]
+    return found
 
 
 def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -68,17 +81,28 @@ def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) ->
 def _line_influence(
     scores: Counts, positives: Counts, negatives: Counts
 ) -> tuple[Influence, Influence]:
-    x = log_odds(scores)
-    a, b = line(x, positives, negatives).tolist()
-    level, mean, steep = _sandwich(x, positives, negatives).tolist()
+    a, b = line(*_inner(scores, positives, negatives)).tolist()
+    level, mean, steep = _sandwich(*_inner(scores, positives, negatives)).tolist()
 
-    def slope(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray((y - chances(x[at], a, b)) * (x[at] - mean) * steep)
+    def slope(x: Floats, y: bool) -> Floats:
+        return np.asarray((y - chances(x, a, b)) * (x - mean) * steep)
 
-    def intercept(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray((y - chances(x[at], a, b)) * (level - mean * steep * (x[at] - mean)))
+    def intercept(x: Floats, y: bool) -> Floats:
+        return np.asarray((y - chances(x, a, b)) * (level - mean * steep * (x - mean)))
 
-    return Influence(len(x), intercept), Influence(len(x), slope)
+    of = partial(_inner_influence, scores, positives, negatives)
+    return of(intercept), of(slope)
+
+
+def _inner_influence(
+    scores: Counts, positives: Counts, negatives: Counts, f: Callable[[Floats, bool], Floats]
+) -> Influence:
+    """Return f of log odds and class as the influence on a measure of rows that have log odds."""
+    x, inner = log_odds(scores), inner_scores(scores)
+    part = sum(one[inner].sum() for one in (positives, negatives))
+    times = np.zeros(len(x))
+    times[inner] = over(positives.sum() + negatives.sum(), part)
+    return Influence(len(x), lambda at, y: f(x[at], y) * times[at])
 
 
 @remembered
@@ -88,10 +112,11 @@ def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
-    x = log_odds(scores)
-    a = float(shift(x, positives, negatives))
-    level, _, _ = information(x, positives, negatives, a, 1.0)
-    return Influence(len(x), lambda at, y: (y - chances(x[at], a, 1.0)) * level)
+    x, pos, neg = _inner(scores, positives, negatives)
+    a = float(shift(x, pos, neg))
+    level, _, _ = information(x, pos, neg, a, 1.0)
+    of = partial(_inner_influence, scores, positives, negatives)
+    return of(lambda x, y: np.asarray((y - chances(x, a, 1.0)) * level))
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:

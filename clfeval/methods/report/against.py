@@ -126,7 +126,7 @@ class Tested:
         return {
             "model": one.models[pair[0] if turn > 0 else pair[1]],
             "reference": one.models[reference],
-            "difference": own, "p": _or_none(self.p[q]), "p_adjusted": _or_none(adjusted),
+            "difference": own, "p": or_none(self.p[q]), "p_adjusted": or_none(adjusted),
             "difference_adjusted": together, "verdict": _verdict(one.sign, together, told, margin),
             **_newly(self.changed[q], turn, self.unit, known),
         }  # fmt: skip
@@ -165,7 +165,7 @@ def together_rows(
         q, p, method = nan, nan, NOT_ALIKE
     yield {
         "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
-        "statistic": _or_none(q), "p": _or_none(p), "method": method,
+        "statistic": or_none(q), "p": or_none(p), "method": method,
     }  # fmt: skip
 
 
@@ -221,10 +221,11 @@ def _method(one: Together, share: bool, error: float, q: int) -> str:
 
 
 def _estimate(value: float, low: float, high: float) -> Estimate:
-    return Estimate(value, _or_none(low), _or_none(high))
+    return Estimate(value, or_none(low), or_none(high))
 
 
-def _or_none(number: float) -> float | None:
+def or_none(number: float) -> float | None:
+    """Return a number, None for NaN."""
     return None if isnan(number) else number
 
 

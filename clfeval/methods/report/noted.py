@@ -1,8 +1,8 @@
-"""What a report of two classes notes: few rows of a class, ranking backwards, the impossible."""
+"""What a report of two classes notes: few rows of a class, ranking backwards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from clfeval.counts.count import Sample
 from clfeval.methods.document import class_rows, counting_notes
@@ -12,8 +12,8 @@ from clfeval.words import exact, many, named
 AREA = "roc_auc"
 
 
-def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
-    """Say which models rank the wrong way round, and whose calibration rests on a clip."""
+def notes_of(models: Sequence[Row], positive: str) -> Iterator[Warn]:
+    """Say which models rank the wrong way round."""
     areas = {str(row["model"]): estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
@@ -21,12 +21,6 @@ def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) ->
             f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
         )
         yield Warn("backwards", f"{text}mean '{positive}'?")
-    fitted = {str(row["model"]) for row in models
-              if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
-    impossible = [name for name, rows in lost.items() if rows and name in fitted]
-    if impossible:
-        text = f"{named(impossible)} had probability 0 for what came true: slope and in the large "
-        yield Warn("impossible", f"{text}take it as 2e-16, and would be others with 0.001")
 
 
 def notes(sample: Sample) -> list[Warn]:

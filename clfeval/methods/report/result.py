@@ -120,8 +120,8 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     confusion = _confusion_rows(sample)
     first, *more_said = report_answer(
         firsts, lead, contestants, whole(tables.get("decision", ())), options.confidence,
-        scored.lost, same=same, of=_of_what(lead, same, scored.same),
-        worth=_by_worth(sample, firsts, options), bins=whole(tables.get("calibration", ())),
+        same=same, of=_of_what(lead, same, scored.same), worth=_by_worth(sample, firsts, options),
+        tests=tables.get("calibration_tests", ()),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
@@ -139,7 +139,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
         answer=at_most(contests.before(*cuts, first, *within.answer(lead), *told, *more_said)),
         warnings=(
-            *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
+            *notes(sample), *notes_of(firsts, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
         ),
     )  # fmt: skip

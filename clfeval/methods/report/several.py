@@ -23,6 +23,7 @@ from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import at_most, report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines
+from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.contests import (
     check_reference,
@@ -70,7 +71,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             others += label_rows(label, left, by, as_default(options.certainty))
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
-    lost = dict[str, float]()
+    lost, tests = dict[str, float](), list[Row]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
@@ -86,6 +87,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             else:
                 digests.append(f"{model.name}{counts.digest()}")
                 lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
+                top = counts.most_probable()
+                tests += calibration_test_rows(model.name, top, options.level, options.seed)
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -105,8 +108,11 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
-    first, *more = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
-    tables = {"models": models, "metrics": rows, **contests.tables, "confusion": confusion}
+    tables = {"models": models, "metrics": rows, "calibration_tests": adjusted_for_all(tests),
+              **contests.tables, "confusion": confusion}  # fmt: skip
+    first, *more = report_answer(
+        firsts, lead, leaders, (), options.confidence, same=same, tests=tables["calibration_tests"]
+    )
     within = Within()
     if sizes:
         beside = dict(rests(others, {}))
