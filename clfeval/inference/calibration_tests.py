@@ -73,7 +73,7 @@ def score_tests(
 
 
 def score_tests_of_parts(
-    p: Floats, x: Floats, counts: Counts, clusters: Independent, heavy: Floats
+    p: Floats, x: Floats, counts: Counts, inner: slice, clusters: Independent, heavy: Floats
 ) -> ScoreTests:
     """Return the same tests of rows in clusters, or with sampling weights, by the sandwich.
 
@@ -83,23 +83,23 @@ def score_tests_of_parts(
     over q functions b of the score, U_c the score sum of r b of a cluster or a row. p is that of F,
     its second df the clusters (of weights Kish's size) less 1.
 
-    Shapes: p, x (m,) as above, but rows of scores 0 and 1 are left out; counts (2 m,), rows or
-    weights, positives first; heavy: w and w', what a positive and a negative weigh on average.
+    Shapes: p, x (m,) as above; counts (2, m), rows or weights, positives first; inner: the scores
+    that are tested; heavy: w and w', what a positive and a negative weigh on average.
     Source: Rao and Scott 1984, Annals of Statistics 12:46; Thomas and Rao 1987, Journal of the
     American Statistical Association 82:630.
     """
     from scipy.special import fdtrc
 
-    inside = p * (1 - p) > 0
-    rows = counts.reshape(2, -1).sum(axis=0) * inside
+    p, x, rows = p[inner], x[inner], counts.sum(axis=0)[inner]
     v, first = rows * p * (1 - p), _groups(rows)
-    z = x - x[len(x) // 2]
+    z = x - x[0]
     z -= (v @ z) / v.sum()
-    groups = np.repeat(np.eye(len(first)), np.diff(first, append=len(p)), axis=1) * inside
+    groups = np.repeat(np.eye(len(first)), np.diff(first, append=len(p)), axis=1)
     found = []
-    for b in (np.array([inside, z * inside])[: 1 + bool((v * z).any())], groups):
-        f, q = np.concatenate([b * (1 - p), -b * p], axis=1), len(b)
-        score, sandwich = f @ counts, clusters.products(f)
+    for b in (np.array([np.ones(len(p)), z])[: 1 + bool(z.any())], groups):
+        f, q = np.zeros((len(b), *counts.shape)), len(b)
+        f[:, 0, inner], f[:, 1, inner] = b * (1 - p), -b * p
+        score, sandwich = (f * counts).sum(axis=(1, 2)), clusters.products(f.reshape(q, -1))
         a = (b * (v * ((1 - p) * heavy[0] + p * heavy[1]))) @ b.T
         unlike = np.linalg.solve(a, sandwich)
         effect = np.trace(unlike) / q

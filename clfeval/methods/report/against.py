@@ -226,7 +226,7 @@ def _estimate(value: float, low: float, high: float) -> Estimate:
 
 def or_none(number: float) -> float | None:
     """Return a number, None for NaN."""
-    return None if isnan(number) else number
+    return None if isnan(number) else float(number)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

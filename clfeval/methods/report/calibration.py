@@ -106,9 +106,10 @@ def _tested(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> Scor
         rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
         return score_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
     few, heavy = counts.coarser(MOST), np.ones(2)
-    owned, both = few.clusters, np.concatenate([few.positives, few.negatives])
+    owned, both = few.clusters, np.array([few.positives, few.negatives])
     if isinstance(owned, RowWeights):
         halves = (one.reshape(2, -1).sum(axis=1) for one in (owned.squares, owned.n))
         heavy = np.nan_to_num(over(*halves), nan=owned.weight)
     assert owned is not None
-    return score_tests_of_parts(few.scores, log_odds(few.scores), both, owned, heavy)
+    x, inner = log_odds(few.scores), inner_scores(few.scores)
+    return score_tests_of_parts(few.scores, x, both, inner, owned, heavy)

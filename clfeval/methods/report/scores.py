@@ -106,7 +106,7 @@ def scores_of(
         tables += found.tables
         digests.append(f"{found.model}{found.digest}")
         beside |= found.beside
-        lost |= {found.model: value_of(row["contradicted"]) or 0.0 for row in found.tests}
+        lost |= {str(row["model"]): value_of(row["contradicted"]) or 0.0 for row in found.tests}
         for name, influence in found.moved.items():
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
