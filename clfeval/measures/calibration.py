@@ -6,8 +6,6 @@ Scores are probabilities of the positive class; `scored` says what else they tak
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from math import inf
 from typing import Any
 
@@ -67,42 +65,30 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
 
     f = M (y - mu) (x - mean) / sum w (x - mean)²   w = n mu (1 - mu), mean = sum w x / sum w
 
-    Its variance is the sandwich's. NaN as the slope is.
+    Its variance is the sandwich's; 0 for rows without log odds. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
-    return _line_influence(scores, positives, negatives)[1]
+    counts = scores, positives, negatives
+    _, mean, steep = _sandwich(*_inner(*counts)).tolist()
+    return _influence(*counts, line(*_inner(*counts)), -mean * steep, steep)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
-    return _line_influence(scores, positives, negatives)[0]
+    counts = scores, positives, negatives
+    level, mean, steep = _sandwich(*_inner(*counts)).tolist()
+    return _influence(*counts, line(*_inner(*counts)), level + mean**2 * steep, -mean * steep)
 
 
-def _line_influence(
-    scores: Counts, positives: Counts, negatives: Counts
-) -> tuple[Influence, Influence]:
-    a, b = line(*_inner(scores, positives, negatives)).tolist()
-    level, mean, steep = _sandwich(*_inner(scores, positives, negatives)).tolist()
-
-    def slope(x: Floats, y: bool) -> Floats:
-        return np.asarray((y - chances(x, a, b)) * (x - mean) * steep)
-
-    def intercept(x: Floats, y: bool) -> Floats:
-        return np.asarray((y - chances(x, a, b)) * (level - mean * steep * (x - mean)))
-
-    of = partial(_inner_influence, scores, positives, negatives)
-    return of(intercept), of(slope)
-
-
-def _inner_influence(
-    scores: Counts, positives: Counts, negatives: Counts, f: Callable[[Floats, bool], Floats]
+def _influence(
+    scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
 ) -> Influence:
-    """Return f of log odds and class as the influence on a measure of rows that have log odds."""
-    x, inner = log_odds(scores), inner_scores(scores)
-    part = sum(one[inner].sum() for one in (positives, negatives))
+    """Return (y - mu) (c + d x) of rows with log odds, for M of these; 0 of others."""
+    x, inner, (a, b) = log_odds(scores), inner_scores(scores), ab.tolist()
     times = np.zeros(len(x))
+    part = positives[inner].sum() + negatives[inner].sum()
     times[inner] = over(positives.sum() + negatives.sum(), part)
-    return Influence(len(x), lambda at, y: f(x[at], y) * times[at])
+    return Influence(len(x), lambda at, y: (y - chances(x[at], a, b)) * (c + d * x[at]) * times[at])
 
 
 @remembered
@@ -112,11 +98,10 @@ def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
-    x, pos, neg = _inner(scores, positives, negatives)
-    a = float(shift(x, pos, neg))
-    level, _, _ = information(x, pos, neg, a, 1.0)
-    of = partial(_inner_influence, scores, positives, negatives)
-    return of(lambda x, y: np.asarray((y - chances(x, a, 1.0)) * level))
+    counts = scores, positives, negatives
+    ab = np.array([shift(*_inner(*counts)), 1.0])
+    x, pos, neg = _inner(*counts)
+    return _influence(*counts, ab, information(x, pos, neg, *ab.tolist())[0], 0.0)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -252,7 +237,7 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts) -> Flo
 
 _COX = "Cox 1958, Biometrika 45:562"
 _NAEINI = "Naeini et al. 2015, AAAI 29:2901"
-_FEW, _ONE, _APART = ("too_few_rows",), ("single_class",), ("single_class", "separation")
+_FEW, _APART = ("too_few_rows",), ("single_class", "separation")
 _EDGES = f"{BINS} of equal width [a, b), the last closed, unless another number is asked for"
 _TOP = "; of more than two classes, of the largest probability and the share of rows it is right of"
 _BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
@@ -276,7 +261,7 @@ CALIBRATION = (
             "a of the logistic regression a + b ln(p / (1 - p)) of truth", _COX,
             influence=intercept_influence),
     Measure("calibration_in_the_large", "calibration in the large", calibration_in_the_large,
-            "probabilities", "zero", -inf, inf, _ONE, "influence",
+            "probabilities", "zero", -inf, inf, _APART, "influence",
             "a of the logistic regression a + ln(p / (1 - p)) of truth", _COX, ("citl",),
             influence=in_the_large_influence),
     Measure("oe_ratio", "O/E", oe_ratio, "probabilities", "one", 0, inf, ("nothing_expected",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
 
 from clfeval.methods.report.together import Race
 from clfeval.result import Answer, Estimate, Row, estimate, value_of
@@ -23,22 +22,6 @@ UNKNOWN = "It is unknown whether the probabilities of {} are well calibrated"
 BACKWARDS = "{} ranks the wrong way round: higher scores are positive less often"
 
 
-class CalibrationEstimate(NamedTuple):
-    """The slope of a model, or its overconfidence, in words too.
-
-    faults: what intervals say is wrong. close: they exclude what would matter; narrow: gross
-    faults. backwards: the slope is below 0.
-    """
-
-    measure: str
-    value: Estimate
-    text: str
-    faults: list[str]
-    close: bool
-    narrow: bool
-    backwards: bool = False
-
-
 def calibration_answer(
     ranked: Sequence[Row], race: Race | None, tests: Sequence[Row], level: float | None
 ) -> list[Answer]:
@@ -46,80 +29,75 @@ def calibration_answer(
 
     Also which are, of the models tied with it, where its own are not, or else which are not.
     """
-    found = _estimated(ranked[0], level)
-    if found is None:
+    verdict, text, measure = _verdict(ranked[0], tests, level)
+    if not verdict:
         return []
-    verdict, text = _verdict(ranked[0], found, tests, level)
     may = {} if race is None else race.may_be_best
     wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    tied = [row for row in ranked[1:] if may.get(str(row["model"]))]
-    same = [
-        str(row["model"]) for row in tied
-        if (one := _estimated(row, level)) and _verdict(row, one, tests, level)[0] == wanted
+    others = [
+        str(row["model"]) for row in ranked[1:]
+        if may.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
     ]  # fmt: skip
-    text += f" ({found.text})"
-    if same:
+    if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += f"; those of {named(same)} are {how}"
-    value = found.value
-    return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), found.measure,
-                   value.value, value.low, value.high)]  # fmt: skip
+        text += f"; those of {named(others)} are {how}"
+    one = estimate(ranked[0][measure])
+    return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), measure,
+                   one.value, one.low, one.high)]  # fmt: skip
 
 
-def _verdict(
-    row: Row, found: CalibrationEstimate, tests: Sequence[Row], level: float | None
-) -> tuple[str, str]:
-    """Return what is said of a model, and the sentence.
+def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
+    """Return what is said of a model, the sentence, and its measure; nothing without any.
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
     is below 1 - level; slightly so where nothing is off by as much as would matter. Well
     calibrated: intervals hold the ideal, and exclude a gross fault.
     """
-    model, verdict, fault = quoted(str(row["model"])), UNKNOWN, ""
+    over, slope, shift = (estimate(row.get(name)) for name in (SURE, SLOPE, LEVEL))
+    if over.value is not None:
+        measure, fact = SURE, _stated(SURE, over, level)
+        faults = _faults(over, 0, "underconfident", "overconfident")
+        close, narrow = _reach(over, 0) <= HARDLY, (over.high or inf) - (over.low or -inf) <= WIDE
+    elif slope.value is None and slope.reason != "separation":
+        return "", "", ""
+    else:
+        measure, fact = SLOPE, _stated("slope", slope, level)
+        faults = _faults(slope, 1, "too extreme", "not extreme enough")
+        average = _faults(shift, 0, "too high on average", "too low on average")
+        if average and not faults:
+            fact = _stated("calibration-in-the-large", shift, level)
+        if slope.value is None:
+            area = estimate(row["roc_auc"]).value
+            fact = f"its calibration slope is undefined: {_undefined(area, shift)}"
+            faults = ["not extreme enough"] * (area == 1)
+        faults += average
+        close = max(_reach(slope, 1), _reach(shift, 0)) <= CLOSE
+        narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
+    verdict, fault = UNKNOWN, " and ".join(faults)
     test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
     p, lost = value_of(test.get("p_adjusted")), value_of(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):
         gap, off = (value_of(test[key]) or 0.0 for key in ("largest_gap", "groups_off"))
-        verdict = SLIGHTLY if found.close and gap <= HARDLY and not lost else MISCALIBRATED
-        fault = " and ".join(found.faults)
+        verdict = SLIGHTLY if close and gap <= HARDLY and not lost else MISCALIBRATED
         if lost:
             fault = f"{many(lost, 'row')} had probability 0 for the observed outcome"
         elif not fault and off:
             fault = f"observed outcomes differ in {many(off, 'tenth')} of the rows, by up to "
             fault += f"{number(gap)} (--show calibration_tests)"
         fault = fault or "slope and intercept together differ from 1 and 0"
-    elif p is not None and found.value.value is not None:
-        verdict = UNSURE if found.faults else WELL if found.narrow else FEW
-    text = BACKWARDS if found.backwards else verdict
-    return verdict, text.format(model, fault)
+    elif p is not None and estimate(row.get(measure)).value is not None:
+        verdict = UNSURE if faults else WELL if narrow else FEW
+    text = BACKWARDS if _faults(slope, 0, "backwards", "") == ["backwards"] else verdict
+    return verdict, f"{text.format(quoted(str(row['model'])), fault)} ({fact})", measure
 
 
-def _estimated(row: Row, level: float | None) -> CalibrationEstimate | None:
-    """Return the slope of two classes, or the overconfidence of several; None where neither is."""
-    over, slope, shift = (estimate(row.get(name)) for name in (SURE, SLOPE, LEVEL))
-    if over.value is not None:
-        faults = _faults(over, 0, "underconfident", "overconfident")
-        narrow = over.low is not None and (over.high or 0.0) - over.low <= WIDE
-        close = _reach(over, 0) <= HARDLY
-        return CalibrationEstimate(SURE, over, _stated(SURE, over, level), faults, close, narrow)
-    faults = _faults(slope, 1, "too extreme", "not extreme enough")
-    average = _faults(shift, 0, "too high on average", "too low on average")
-    text = _stated("slope", slope, level)
-    if slope.value is None:
-        if slope.reason != "separation":
-            return None
-        area = estimate(row["roc_auc"]).value
-        why = {0.5: "every row has the same score", 1.0: "its scores separate the classes",
-               0.0: "its scores separate the classes, the wrong way round"}  # fmt: skip
-        text = why.get(area or 0.0, "its scores between 0 and 1 nearly separate the classes")
-        text = f"its calibration slope is undefined: {text}"
-        faults = ["not extreme enough"] * (area == 1)
-    elif average and not faults:
-        text = _stated("calibration-in-the-large", shift, level)
-    close = max(_reach(slope, 1), _reach(shift, 0)) <= CLOSE
-    narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
-    turned = (slope.high or 0.0) < 0
-    return CalibrationEstimate(SLOPE, slope, text, faults + average, close, narrow, turned)
+def _undefined(area: float | None, shift: Estimate) -> str:
+    """Say why there is no slope."""
+    if shift.value is None:
+        return "nearly all of its scores are 0 or 1"
+    why = {0.5: "every row has the same score", 1.0: "its scores separate the classes",
+           0.0: "its scores separate the classes, the wrong way round"}  # fmt: skip
+    return why.get(area or 0.0, "its scores between 0 and 1 nearly separate the classes")
 
 
 def _stated(name: str, one: Estimate, level: float | None) -> str:

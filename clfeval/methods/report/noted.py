@@ -1,8 +1,8 @@
-"""What a report of two classes notes: few rows of a class, ranking backwards."""
+"""What a report of two classes notes: few rows of a class, ranking backwards, the impossible."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.counts.count import Sample
 from clfeval.methods.document import class_rows, counting_notes
@@ -12,8 +12,8 @@ from clfeval.words import exact, many, named
 AREA = "roc_auc"
 
 
-def notes_of(models: Sequence[Row], positive: str) -> Iterator[Warn]:
-    """Say which models rank the wrong way round."""
+def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
+    """Say which models rank the wrong way round, and which exclude what was observed."""
     areas = {str(row["model"]): estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
@@ -21,6 +21,9 @@ def notes_of(models: Sequence[Row], positive: str) -> Iterator[Warn]:
             f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
         )
         yield Warn("backwards", f"{text}mean '{positive}'?")
+    if impossible := [model for model, rows in lost.items() if rows]:
+        text = f"{named(impossible)} had probability 0 for some observed outcomes, which slope and "
+        yield Warn("impossible", f"{text}calibration in the large leave out")
 
 
 def notes(sample: Sample) -> list[Warn]:

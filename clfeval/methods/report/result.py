@@ -139,7 +139,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
         answer=at_most(contests.before(*cuts, first, *within.answer(lead), *told, *more_said)),
         warnings=(
-            *notes(sample), *notes_of(firsts, sample.positive),
+            *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
         ),
     )  # fmt: skip

@@ -91,15 +91,17 @@ def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
     assert said.text.endswith("those of good are well calibrated.")
 
 
-def test_ranking_backwards_is_noted() -> None:
+def test_ranking_backwards_and_the_impossible_are_noted() -> None:
     rng = np.random.default_rng(2)
     z = rng.normal(size=400)
     truth = rng.random(400) < chance(2 * z)
+    wrong = np.where(truth & (np.cumsum(truth) <= 3), 0.0, chance(2 * z))  # three hits
     table = pl.DataFrame({"truth": truth.astype(int), "good": chance(2 * z),
-                          "turned": chance(-1.9 * z)})  # fmt: skip
+                          "turned": chance(-1.9 * z), "never": wrong})  # fmt: skip
     notes = {one.code: one.message for one in clfeval.report(table).warnings}
     assert notes["backwards"].startswith("turned ranks the wrong way round")
-    assert "backwards" not in {
+    assert notes["impossible"].startswith("never had probability 0 for some observed outcomes")
+    assert not {"backwards", "impossible"} & {
         one.code for one in clfeval.report(table.select("truth", "good")).warnings
     }
 
