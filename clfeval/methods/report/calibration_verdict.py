@@ -85,7 +85,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fault = f"observed outcomes differ in {many(off, 'tenth')} of the rows, by up to "
             fault += f"{number(gap)} (--show calibration_tests)"
         fault = fault or "slope and intercept together differ from 1 and 0"
-    elif p is not None and estimate(row.get(measure)).value is not None:
+    elif p is not None and level is not None and estimate(row.get(measure)).value is not None:
         verdict = UNSURE if faults else WELL if narrow else FEW
     text = BACKWARDS if _faults(slope, 0, "backwards", "") == ["backwards"] else verdict
     return verdict, f"{text.format(quoted(str(row['model'])), fault)} ({fact})", measure
