@@ -146,7 +146,6 @@ def tune_jpt(
     crossover: str | None = ...,
     cost: tuple[float, float] | None = ...,
     benefit: tuple[float, float] | None = ...,
-    folds: int = ...,
     resamples: int = ...,
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,

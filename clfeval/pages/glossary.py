@@ -177,7 +177,7 @@ TUNE_JPT: Mapping[str, str] = {
     "fixed_threshold": "the threshold in force; none where a row goes to its likeliest class",
     "fixed_value": "value of the measure at the threshold in force",
     "loss": "what keeping the fixed threshold costs on these rows",
-    "honest": "value of thresholds chosen on other rows than they are judged on",
+    "honest": "value to expect on other rows: less the optimism of the choice, by the bootstrap",
     "honest_gain": "how much better that is than the fixed threshold; above 0 moving pays",
     "lowest": "the least value over the range of prevalences",
     "lowest_at": "the prevalence at which the value is least",
@@ -291,7 +291,7 @@ TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "called positive": "called", "crossing at prevalence": "crossing", "which leads": "verdict",
     "best model": "leader", "its value": "value", "not for sure over": "undecided",
     "best threshold": "thresholds.threshold", "value there": "thresholds.value",
-    "value at it": "fixed_value", "cross-fitted": "honest", "gain": "honest_gain",
+    "value at it": "fixed_value", "corrected": "honest", "gain": "honest_gain",
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
