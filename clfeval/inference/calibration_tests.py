@@ -114,7 +114,7 @@ def score_tests_of_parts(
 
 def _groups(rows: Counts) -> Ints:
     """Return where each group begins."""
-    below, k = rows.cumsum(), np.arange(1, GROUPS)
+    below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
     at = np.searchsorted(below, k * (below[-1] / GROUPS))
     at += GROUPS * (2 * below[at] - rows[at]) < 2 * k * below[-1]  # the middle of a score's rows
     return np.unique(np.append(0, at[at < len(rows)]))
