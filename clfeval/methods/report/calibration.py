@@ -98,8 +98,8 @@ def adjusted_for_all(rows: Sequence[Row]) -> list[Row]:
     """Return tests of several models with p_adjusted by Holm's rule over the models."""
     p = np.array([row["p_adjusted"] for row in rows[:: len(TESTS)]], np.float64)  # None is NaN
     adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
-    adjusted = np.repeat(adjusted, len(TESTS)).tolist()
-    return [{**row, "p_adjusted": known(one)} for row, one in zip(rows, adjusted, strict=True)]
+    each = np.repeat(adjusted, len(TESTS)).tolist()
+    return [{**row, "p_adjusted": known(one)} for row, one in zip(rows, each, strict=True)]
 
 
 def _tested(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
