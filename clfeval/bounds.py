@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from clfeval.words import chance
+
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
@@ -40,6 +42,7 @@ class Gate:
     said: str | None = None
     among: int | None = None
     run: str | None = None
+    p: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -90,20 +93,22 @@ class Gate:
             many = "nobody knows how many" if value is None else f"{value:,.10g}"
             return f"{of}{which}{many} {self.metric}, {self.kind} {self.limit:g}"
         if value is None and self.reason == "gone":
-            return f"{is_} gone: only the baseline has this model, {self.bound}"
+            what = "model" if self.slice is None else "slice"
+            return f"{is_} gone: only the baseline has this {what}, {self.bound}"
         if value is None and self.reason in ("infinite", "minus_infinite"):
             worse = " worse than the baseline by" if drop else ""
             return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"
         if value is None:
             return f"{is_} undefined ({self.reason}), {self.bound}"
+        more = "" if self.p is None else f"; {chance(self.p)}"
+        more += ", not significant" * (self.reason == "not_significant")
         if not drop:
-            return f"{is_} {_deciding(value, self.limit)}, {self.bound}"
+            return f"{is_} {_deciding(value, self.limit)}, {self.bound}{more}"
         moved = f"worse than the baseline by {_deciding(value, self.limit)}"
         if value < 0:
             moved = f"better than the baseline by {_deciding(-value, 0.0)}"
-        more = " (which may be chance)" if self.reason == "not_significant" else ""
         amounts = f" ({self.limit:.3g})" if self.said else ""
-        return f"{is_} {moved if value else 'as in the baseline'}{more}, {self.bound}{amounts}"
+        return f"{is_} {moved if value else 'as in the baseline'}, {self.bound}{amounts}{more}"
 
 
 def _deciding(value: float, limit: float) -> str:

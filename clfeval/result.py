@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
-from math import inf
+from math import ceil, inf
 from os import PathLike, fspath
 from sys import float_info
 from typing import Any, Literal, TypeVar, cast
@@ -26,6 +26,8 @@ SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 # are listed, which moves no number of another
 UNSIGNED = ("data", "stats", "clfeval", "measures")
 
+SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
+LEAST = ("resolution", "same-answers")  # what is left out first
 T = TypeVar("T")
 
 
@@ -322,6 +324,15 @@ def side_by_side(rows: Sequence[R]) -> Sequence[R]:
         if len(odds) > 1 or None in odds:  # those of a single class have none
             return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
     return here
+
+
+def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Leave out what matters least, where there is more to say than people read."""
+    left = list(said)
+    for code in LEAST:
+        if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
+            left = [one for one in left if one.code != code]
+    return tuple(left[:SENTENCES])
 
 
 def plain_row(row: Row) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
 
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
+JUDGED = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # of every command's result, where it is held beside one saved earlier
 COMMON = (
@@ -74,12 +75,6 @@ COMMON = (
         Column("verdict", "text", among=(None, *VERDICTS)), *of("flag", "paired"),
         Column("rows", "weight?"), Column("se", "number?", "standard error"),
         *of("number?", "detectable"), *of("text?", "method"),
-    )),
-    Table(BASELINE, (
-        Column("model", "text"), Column("measure", "text"), Column("old", "estimate"),
-        Column("new", "estimate"), Column("change", "estimate"), Column("verdict", "text", among=(
-            "worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same",
-        )), Column("paired", "flag", when="?"),
     )),
     Table(CHANGES, (*of("text", "model id truth before after"),)),
 )  # fmt: skip
@@ -224,7 +219,8 @@ class Page:
     def names(self) -> list[str]:
         """What may be asked for by name."""
         tables = [table.name for table in (*self.tables, *COMMON)]
-        return [*dict.fromkeys((*self.parts, *tables, *self.plots, INTERVALS, PLOTS, ALL))]
+        more = (BASELINE, INTERVALS, PLOTS, ALL)
+        return [*dict.fromkeys((*self.parts, *tables, *self.plots, *more))]
 
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from clfeval.baseline.compare import GONE
@@ -12,18 +13,19 @@ from clfeval.gates import decide
 from clfeval.gates.judge import NO_BASELINE
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"
-TREES = [
-    ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path.name != "codes.py"
-]
-NODES = [node for tree in TREES for node in ast.walk(tree)]
+
+
+@cache
+def nodes() -> list[ast.AST]:
+    """Return every part of every file but the list of codes."""
+    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "codes.py"]
+    return [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
 
 
 def places_of_code() -> dict[str, int]:
     """Return at which place a class or function takes an argument called `code`."""
     places = {}
-    for node in NODES:
+    for node in nodes():
         if isinstance(node, ast.ClassDef):
             names = [
                 part.target.id
@@ -62,7 +64,7 @@ def called(function: ast.expr) -> str | None:
 def literal_codes() -> set[str]:
     """Return every literal that is given as a code, or bound to a name `code` or `CODE`."""
     places, found = places_of_code(), set()
-    for node in NODES:
+    for node in nodes():
         if isinstance(node, ast.Call):
             name = called(node.func)
             if name in places:
@@ -89,7 +91,7 @@ def test_every_code_has_its_sentence() -> None:
 def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
     written = {
         node.value
-        for node in NODES
+        for node in nodes()
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     built = {f"unknown-{what}" for what in written}  # names.match_names
@@ -97,12 +99,12 @@ def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
 
 
 def test_every_reason_of_a_gate_has_its_sentence() -> None:
-    nodes = [
+    parts = [
         node
         for path in (PACKAGE / "gates").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    given = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "reason"]
+    given = [node.value for node in parts if isinstance(node, ast.keyword) and node.arg == "reason"]
     named = [decide.MISSING, decide.UNDEFINED_THEN, decide.NO_INTERVAL, NO_BASELINE, GONE]
     found = {
         part.value

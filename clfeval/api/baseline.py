@@ -10,14 +10,16 @@ from os.path import basename
 from typing import Any, cast
 
 from clfeval.api.ask import OnOpen
-from clfeval.baseline.beside import Baseline
-from clfeval.baseline.compare import Shift, labelled
-from clfeval.baseline.read import kind_of
+from clfeval.baseline.changes import Baseline
+from clfeval.baseline.models import labelled
+from clfeval.baseline.read import Earlier, kind_of
+from clfeval.compare.change import Change
+from clfeval.compare.families import CALIBRATION
 from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.options import Command, listed
-from clfeval.result import Estimate, Result, Warn, estimate
+from clfeval.result import Result, Row, Warn, estimate
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
 from clfeval.words import NAMESAKES
@@ -33,7 +35,7 @@ KEPT = (
     "interval", "seed", "totals",
 )  # fmt: skip
 APART = "unequal-ids"
-ALIKE = 1e-9  # values of one table, computed twice
+SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
 
 
@@ -81,16 +83,29 @@ def table_baseline(
     why = _why_not(result, known, was)
     why = "it came from a pipe" if _piped(table) else why
     why = "no intervals are asked for" if given.get("interval") == "none" else why
+    how = ""
     if why is None:
         assert known is not None
         sides = TableGiven(table, known), TableGiven(fspath(path), was)
-        more = _paired(sides, given, gates, result, before, name)
-        if more is not None:
-            return Baseline.of(result, before, name, but, **more)
+        joined, names = _joined(sides, given, gates, result, before)
+        rows = 0 if joined is None else joined.inputs[0].rows
+        here, there = (sum(file.rows for file in one.inputs) for one in (result, before))
+        if joined is not None and rows >= SHARED * max(here, there):
+            left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
+            text = f"paired changes are of the {rows:,} rows of both: {left}"
+            notes = (Warn("baseline-rows", text),) if here + there > 2 * rows else ()
+            return Baseline.from_results(
+                result, Earlier(before, name, notes), but, how=f" on the same {rows:,} rows",
+                paired=_changes(joined, (result, before), names),
+                changes=_newly_wrong(joined, names),
+            )  # fmt: skip
         why = "no model, or no id, is in both"
-    text = f"the rows of {name} are not joined with these, and count as others: {why}"
-    notes = (Warn("baseline-unpaired", text),)
-    return Baseline.of(result, before, name, but, notes=notes)
+        if rows:
+            why = f"{rows:,} of {here:,} ids are shared"
+            how = f" ({why}: compared as independent samples)"
+    text = f"the rows of {name} are compared as independent samples: {why}"
+    earlier = Earlier(before, name, (Warn("baseline-unpaired", text),))
+    return Baseline.from_results(result, earlier, but, how=how)
 
 
 def _why_not(result: Result, now: Predictions | None, then: Predictions | None) -> str | None:
@@ -113,24 +128,29 @@ def _why_not(result: Result, now: Predictions | None, then: Predictions | None) 
     return None
 
 
-def _paired(
+def _joined(
     sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Result,
-    before: Result, name: str,
-) -> dict[str, Any] | None:  # fmt: skip
-    """Return what a report of the joined tables says of changes; None where they share nothing."""
+    before: Result,
+) -> tuple[Result | None, dict[str, str]]:  # fmt: skip
+    """Return a report of the joined tables, and what models of today are called in it, by that.
+
+    None where they share nothing.
+    """
     from clfeval.api.report import report
 
     models = [[one.name for one in _read(side).columns.models] for side in sides]
-    both = [one for one in labelled(result) if one in labelled(before)]
+    cells = [labelled(one) for one in (result, before)]
+    both = [one for one in cells[0] if one in cells[1]]
     if not both:
-        return None
+        return None, {}
     called = [
         {one: word if len(names) == 1 else f"{word}:{one}" for one in both}
         for word, names in zip((NEW, OLD), models, strict=True)
     ]
-    now, then = called
     options = _options(sides, given, gates, called)
-    options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else then[both[0]]
+    options["measure"] += [name for name in (*CALIBRATION, "mean_score") if any(
+        estimate(row.get(name)).value is not None for row in cells[0].values())]  # fmt: skip
+    options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
     tables = dict(zip((NEW, OLD), (_one(side.given) for side in sides), strict=True))
     try:
         joined: Result = report.asked(  # type: ignore[attr-defined]
@@ -138,25 +158,18 @@ def _paired(
         )
     except DataError as error:
         if {one.code for one in error.problems} == {APART}:  # no id is in both
-            return None
+            return None, {}
         raise
-    rows = joined.inputs[0].rows
-    whole = all(rows == sum(file.rows for file in one.inputs) for one in (result, before))
-    notes = [] if whole else [_partly(rows, result, before, name)]
-    names = {new: one for one, new in now.items()}
-    changes = [
+    return joined, {new: one for one, new in called[0].items()}
+
+
+def _newly_wrong(joined: Result, names: Mapping[str, str]) -> list[Row]:
+    """Return the rows that a model had right then, and has wrong now."""
+    return [
         {"model": names[str(row["model"])], "id": str(row["id"]), "truth": row["truth"],
          "before": row["before"], "after": row["after"]}
         for row in joined.tables.get("changes", ()) if row["before"] == row["truth"]
     ]  # fmt: skip
-    counts = {
-        names[str(row["model"])]: (row["newly_right"], row["newly_wrong"])
-        for row in joined.tables.get("mcnemar", ()) if row["model"] in names
-    }  # fmt: skip
-    return {
-        "paired": _shifts(joined, (result, before), names, whole=whole), "rows": rows,
-        "changes": changes, "counts": counts, "notes": notes,
-    }  # fmt: skip
 
 
 def _options(
@@ -199,45 +212,23 @@ def _used(sides: Sequence[TableGiven]) -> set[str | None]:
     return found | {name for model in models for name in (*model.columns, model.beside)}
 
 
-def _shifts(
-    joined: Result, both: tuple[Result, Result], names: Mapping[str, str], *, whole: bool
-) -> dict[tuple[str, str, str | None], Shift]:
-    """Return the changes of measures on the same rows, by model, what results call them and slice.
-
-    names: what models of today are called in the joined report.
-    """
-    found: dict[tuple[str, str, str | None], Shift] = {}
+def _changes(
+    joined: Result, both: tuple[Result, Result], names: Mapping[str, str]
+) -> dict[tuple[str, str, str | None], Change]:
+    """Return the changes on the same rows, by model, measure, as results call it, and slice."""
     rows = joined.tables.get("comparisons", ())
-    parts = dict.fromkeys(cast("str | None", row.get("slice")) for row in rows)
-    labels = {part: [labelled(one, part) for one in (*both, joined)] for part in parts}
+    parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
+    cells = {part: [labelled(one, part) for one in both] for part in parts}
+    found: dict[tuple[str, str, str | None], Change] = {}
     for row in rows:
-        model, part = names.get(str(row["model"])), cast("str | None", row.get("slice"))
-        now, then, on_both = labels[part]
-        if model is None or model not in now or model not in then:
-            continue
-        metric = next((one for one in same_measure(str(row["metric"])) if one in now[model]), None)
-        if metric is None:
-            continue
-        sides = [on_both[str(row[of])].get(str(row["metric"])) for of in ("reference", "model")]
-        own = [one[model].get(metric) for one in (then, now)]
-        if whole and any(
-            abs((estimate(one).value or 0.0) - (estimate(other).value or 0.0)) > ALIKE
-            for one, other in zip(sides, own, strict=True)
-        ):
-            continue  # another measure of this name
-        old, new = own if whole else sides
-        change = estimate(row["difference"])
-        if change == Estimate(0.0):  # no row moved: nothing varies
-            change = Estimate(0.0, 0.0, 0.0)
-        found[model, metric, part] = Shift(old, new, change, paired=True)
+        model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
+        now, then = (one.get(model, {}) for one in cells[part])
+        metric = next((one for one in same_measure(str(row["metric"])) if one in now), None)
+        if metric is not None and then and row["against"] == "reference":
+            old, new, difference = (estimate(row[name]) for name in ("old", "new", "difference"))
+            p, size = (cast("float | None", row[name]) for name in ("p", "rows"))
+            found[model, metric, part] = Change(old, new, difference, p, paired=True, rows=size)
     return found
-
-
-def _partly(rows: int, result: Result, before: Result, name: str) -> Warn:
-    """Say how many rows were left out: without a partner, or with a value missing in one table."""
-    here, there = (sum(file.rows for file in one.inputs) - rows for one in (result, before))
-    text = f"paired changes are of the {rows:,} rows of both: {there:,} of {name} and {here:,} of "
-    return Warn("baseline-rows", f"{text}this table are left out")
 
 
 def _piped(table: Any) -> bool:

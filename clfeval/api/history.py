@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike, fspath
 
-from clfeval.baseline.compare import labelled
+from clfeval.baseline.models import labelled
 from clfeval.baseline.read import Lines
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.history.file import CODE, append, key_of, read_past

@@ -14,7 +14,7 @@ from clfeval.errors import UsageError, bad_option, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
 from clfeval.result import Answer, Result, Row, Rows, Warn, estimate
-from clfeval.schema import BASELINE, CHANGES
+from clfeval.schema import CHANGES, JUDGED
 from clfeval.tables.join import OF, stem
 from clfeval.tables.source import named, paths_of
 from clfeval.words import between, quoted
@@ -24,7 +24,7 @@ SAVED = "a result is saved with --save NAME.json"
 JOINED = ("phidelta", "report", "tune-jpt")  # whose models are judged each by itself
 SEED = "seed"  # another moves drawn ends of intervals alone
 # tables that say of a model how it stands among the others, or against one
-AMONG = ("best", "winner", BASELINE, CHANGES)
+AMONG = ("best", "winner", CHANGES)
 
 
 def saved_result(given: Any) -> Result:
@@ -150,7 +150,7 @@ def _part(text: str) -> tuple[str, str]:
 def _answer(joined: Result, results: Mapping[str, Result]) -> Answer:
     """Say which model has the best value of what decides, and that nothing is tested."""
     lead = next((one.measure for each in results.values() for one in each.answer
-                 if one.measure in CATALOG), None)  # fmt: skip
+                 if one.measure in CATALOG and one.code not in JUDGED), None)  # fmt: skip
     rows = [row for row in joined.whole("models")
             if lead in row and estimate(row[str(lead)]).value is not None]  # fmt: skip
     of = all_named([*results])

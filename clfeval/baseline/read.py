@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from glob import glob
 from os import PathLike, fspath
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
-from clfeval.baseline.compare import labelled
+from clfeval.baseline.models import labelled
 from clfeval.baseline.whole import check_whole
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
-from clfeval.history.line import PastLine, as_result
+from clfeval.history.line import PastLine, as_result, lines_of
 from clfeval.result import Result, Warn, settings_of
+from clfeval.words import named
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
 LONG = 2**20  # characters in which a line of a history is found
 _DRAWN = ("seed",)  # what moves ends of intervals alone
+FREE = (*_DRAWN, "classes")  # the others may differ: classes are named where they do
 # what parts of a signature are called on a command line, where not as their key
 CALLED = {
     "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
@@ -50,6 +52,14 @@ class Lines(PathLike[str]):
         return self.path
 
 
+class Earlier(NamedTuple):
+    """A result of then, what it is called, and what is to be said of it."""
+
+    result: Result
+    name: str
+    notes: tuple[Warn, ...] = ()
+
+
 def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
     """Say what a baseline is, by its name and its beginning; None where there is no such file.
 
@@ -73,45 +83,60 @@ def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
     return "table"
 
 
-def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Result | None:
+def is_history(baseline: Any) -> bool:
+    """Tell whether a baseline is a history, whose lines say of which rows they are."""
+    return isinstance(baseline, (str, PathLike)) and kind_of(baseline) == "history"
+
+
+def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Earlier | None:
     """Return a saved result, or lines of a history; None where there is no file, or no such line.
 
     Raises UsageError when it is none of ours or too new, and for a table, which has to be read as
     the other was.
     """
     if isinstance(baseline, Result):
-        return baseline
+        return Earlier(baseline, "the baseline")
     name, kind = fspath(baseline), kind_of(baseline)
     if kind is None:
         return None
     if kind == "history":
         asked = baseline if isinstance(baseline, Lines) else Lines(name)
-        here = labelled(result)
-        lines = baseline_of(name, result.command, here, run=asked.run, but=asked.but)
-        return _of_lines(name, lines, result)
+        return _of_lines(asked, result)
     if kind == "table":
         hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"
         what = "a table is no baseline here: how it is to be read is not known"
         raise UsageError.of(what, "baseline", name, hint=hint)
-    return read_result(name, "a baseline is a result saved as .json", "the baseline")
+    found = read_result(name, "a baseline is a result saved as .json", "the baseline")
+    return Earlier(found, os.path.basename(name))
 
 
-def _of_lines(name: str, lines: Mapping[str, PastLine], result: Result) -> Result | None:
+def _of_lines(asked: Lines, result: Result) -> Earlier | None:
     """Return the lines that may be compared with a result, as a saved one; None where none is left.
 
     A line of other settings is refused where the result has its model, and left out else.
     """
     here, kept = labelled(result), dict[str, PastLine]()
+    now = {line.model: line for line in lines_of(result, "", here)}
+    lines, same = baseline_of(asked.path, now, result.command, run=asked.run, but=asked.but)
     for model, line in lines.items():
         settings = differing(result, replace(result, signature=line.settings))
-        others = [one for key, one in settings.items() if key not in _DRAWN]
+        others = [one for key, one in settings.items() if key not in FREE]
         if not others:
             kept[model] = line
         elif model in here:
             what = f"the line of '{model}' at '{line.label}' was made with other settings: "
             hint = "compare like with like: use those options, or accept a line made with these"
-            raise UsageError.of(what + "; ".join(others), "baseline", name, hint=hint)
-    return as_result(kept) if kept else None
+            raise UsageError.of(what + "; ".join(others), "baseline", asked.path, hint=hint)
+    if not kept:
+        return None
+    labels = list(dict.fromkeys(line.label for line in kept.values()))
+    name = f"{named(labels)} of {os.path.basename(asked.path)}"
+    notes = []
+    if same:
+        text = f"the rows are those of {named([one for one in same if one in labels] or same[-1:])}"
+        text += "" if {*same} & {*labels} else f", and are compared with {name}"
+        notes = [Warn("baseline-same-rows", text)]
+    return Earlier(as_result(kept), name, tuple(notes))
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Result:
@@ -152,9 +177,9 @@ def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()
     but: settings that do not matter.
     """
     every = {key: one for key, one in differing(result, baseline).items() if key not in but}
-    if refused := [one for key, one in every.items() if key not in _DRAWN]:
+    if refused := [one for key, one in every.items() if key not in FREE]:
         what = f"the baseline was made with other settings: {'; '.join(refused)}"
         hint = "compare like with like: make the baseline with the same options"
         raise UsageError.of(what, "baseline", hint=hint)
-    for one in every.values():
+    for one in (every[key] for key in _DRAWN if key in every):
         yield Warn("baseline-seed", f"{one}: intervals that are drawn differ for that alone")

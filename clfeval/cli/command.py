@@ -28,7 +28,7 @@ from clfeval.shell import line
 from clfeval.tables.source import named
 
 if TYPE_CHECKING:
-    from clfeval.baseline.beside import Baseline
+    from clfeval.baseline.changes import Baseline
     from clfeval.result import Result
     from clfeval.tables.taken import Read
 
@@ -178,8 +178,10 @@ def _called(command: Command) -> Callable[..., None]:
         def compute() -> Result:
             function, read = called_with()
             write = partial(offered, sys.argv[1:], options)
-            kept = history.append is not None
-            result: Result = function.asked(tables or None, read, heard_of, write, truth=kept)
+            from clfeval.baseline.read import is_history
+
+            truth = history.append is not None or is_history(limits.baseline)
+            result: Result = function.asked(tables or None, read, heard_of, write, truth=truth)
             return result
 
         def beside(result: Result) -> Baseline | None:

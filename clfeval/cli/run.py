@@ -30,7 +30,7 @@ from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
-    from clfeval.baseline.beside import Baseline
+    from clfeval.baseline.changes import Baseline
     from clfeval.options import Option
     from clfeval.result import Result
     from clfeval.views.annotate import Finding

@@ -21,7 +21,6 @@ from clfeval.result import Cell, Estimate, Row
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
 NOT_WORSE, UNDECIDED, CHANGED = "not worse", "undecided", "changed"
 VERDICTS = (WORSE, BETTER, CHANGED, EQUIVALENT, NOT_WORSE, UNDECIDED)
-SIDES = ("reference", "slice", "run", "baseline", "label")  # what values are compared with
 MISSING = "not_in_both"
 
 

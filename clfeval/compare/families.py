@@ -19,6 +19,12 @@ from clfeval.words import NAMESAKES
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
+# the measures of the first screen of a report, by which models are compared with a reference
+ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
+             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
+CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
+# changes since a baseline are tested by these together
+CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
 _LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
@@ -113,11 +119,9 @@ def family_of(
                                              & (p == 1)))  # fmt: skip
     adjusted, each = p.copy(), 1 - (1 - level) / measures
     if not alone:
-        v = estimates.known.covariance
-        v = np.eye(len(estimates.values)) if v is None else v
-        rng = stream(seed, f"family\0{estimates.metric}")
-        adjusted[tested], each = joint_maximum(p[tested], first[tested], second[tested], v,
-                                               level=each, rng=rng)  # fmt: skip
+        v, place = _by_name(estimates)
+        rng, (i, j) = stream(seed, f"family\0{estimates.metric}"), place[[first, second]][:, tested]
+        adjusted[tested], each = joint_maximum(p[tested], i, j, v, level=each, rng=rng)
     adjusted = np.minimum(measures * adjusted, 1.0)
     return Family(estimates, first, second, p, adjusted, level, each)
 
@@ -133,10 +137,12 @@ def joint_maximum(
     if len(p) < 2:
         return p, level
     most = np.sort(_maxima(covariance, first, second, rng))
+    n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
     z = np.array([-normal_quantile(max(x, 1e-300) / 2) if x < 1 else 0.0 for x in p.tolist()])
-    share = 1 - np.searchsorted(most, z, side="left") / len(most)
-    reach = float(most[len(most) - ceil((1 - level) * len(most) - 1e-9)])
-    reach = min(reach, critical_value(1 - (1 - level) / len(p)))
+    share = (n - np.searchsorted(most, z, side="left")) / n
+    beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may be larger than a significant one
+    reach = critical_value(1 - (1 - level) / len(p))
+    reach = min(reach, float(most[-beyond])) if beyond > 0 else reach
     return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
 
 
@@ -201,7 +207,8 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
             if told and x[i] != x[j]:
                 low, high = (i, j) if x[i] < x[j] else (j, i)
                 worse[low, high] = True
-    drawn = x + normal_draws(v, DRAWS, stream(seed, f"best\0{estimates.metric}"))
+    v, place = _by_name(estimates)
+    drawn = x + normal_draws(v, DRAWS, stream(seed, f"best\0{estimates.metric}"))[:, place]
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(DRAWS), at] - x[at]).mean()) if k > 1 else 0.0
     step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
@@ -213,6 +220,13 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
         leader, second, max(0.0, optimism), float(estimates.known.errors[leader, second]),
         float(estimates.known.df[leader, second]),
     )  # fmt: skip
+
+
+def _by_name(estimates: PairedEstimates) -> tuple[Floats, Ints]:
+    """Return V of the models in order of their names, 1 where it is unknown, and their places."""
+    v = estimates.known.covariance
+    order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
+    return (np.eye(len(order)) if v is None else v[np.ix_(order, order)]), np.argsort(order)
 
 
 def detectable(error: float, *, level: float, df: float = np.inf, power: float = POWER) -> float:

@@ -19,11 +19,13 @@ from clfeval.inference.tails import student_tail
 from clfeval.measures.record import Measure
 
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
+UNKNOWN = "none: all rows differ alike"
 WIDER = f"{DELONG}, out to square-and-add of logits"
+MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
-_ROUNDING = 1e-12  # of two variances: what rounding leaves where two never differ
-_CLOSE = 1e-5  # of two variances: below, fourth powers are summed for the pair itself
+_ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
+_CLOSE = 1e-4  # of two variances: below, squares are summed for the pair itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +111,8 @@ class PairedEstimates:
         """Return the two-sided p-values of differences, (q,): below 1 - level as the limits say.
 
         p = 2 P(T > |d| / s); 1 where no row differs, NaN where nothing is known. Of areas and rows
-        alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837.
+        alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of areas
+        without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
         d = self.values[first] - self.values[second]
@@ -120,19 +123,27 @@ class PairedEstimates:
         else:
             with np.errstate(divide="ignore", invalid="ignore"):
                 p = np.where(s > 0, 2 * student_tail(free, np.abs(d) / s), np.nan)
-            bare = (s == 0) & (d != 0)
-            if bare.any() and self.measure.interval == "delong":
-                _, low, high, _ = self.intervals(first, second, level=0.95)
-                p = np.where(bare, limits_p(d, low, high, free, level=0.95), p)
+            if self.measure.interval == "delong":
+                ends = sum(self.values[at] != MIDDLE for at in (first, second))
+                tail = (1 - np.abs(d) / np.sqrt(np.maximum(ends, 1))) ** self.fewest
+                p = np.where(self._fixed(first, second), np.minimum(2 * tail, 1.0), p)
         return np.where((s == 0) & (d == 0), 1.0, p)
 
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Say how the limits of a pair were found."""
-        if not self.known.errors[first, second]:
-            return NO_ROW
+        if not self.known.errors[first, second] and not wide:
+            return NO_ROW if self.values[first] == self.values[second] else UNKNOWN
         if self.bootstrap is not None:
             return self.bootstrap.method.get((first, second), "bootstrap")
         return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
+
+    def _fixed(self, first: Ints, second: Ints) -> Bools:
+        """Return which pairs of areas differ though neither has an error."""
+        assert self.known.covariance is not None
+        still = np.diag(self.known.covariance) == 0
+        apart = self.values[first] != self.values[second]
+        both = still[first] & still[second] & apart
+        return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(
         self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
@@ -143,8 +154,9 @@ class PairedEstimates:
         range, its error says too little of areas farther from there: a limit that does not lie
         between 0 and the difference is the outer one of d -+ t s and of square-and-add of the
         limits of both areas, on the logit scale with that t; at an end tail**(1 / fewest) from the
-        other end. The limit towards 0 stays: p says what the limits do. Where all pairs of rows are
-        in order, or none, and the areas differ, the error is unknown, and square-and-add alone.
+        other end. The limit towards 0 stays: p says what the limits do. Two areas without an error
+        (all pairs of rows in order, or none; 1/2 of equal scores, which no row changes) have those
+        of square-and-add alone.
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         assert self.known.covariance is not None
@@ -152,13 +164,14 @@ class PairedEstimates:
         s, df = self.known.errors[first, second], self.known.df[first, second]
         errors = np.sqrt(np.diag(self.known.covariance))
         near = np.minimum(self.values - low, high - self.values) < NEAR * errors
-        bare = (s == 0) & (self.values[first] != self.values[second]) & (df > 0)
+        bare = self._fixed(first, second)
         wide = bare | ((s > 0) & ((self.fewest < ENOUGH) | near[first] | near[second]))
         bound = (high - low) * tail_of(level) ** (1 / max(self.fewest, 1.0))
 
         def with_limits(x: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
             free = np.where(df > 0, df, np.nan)
             under, above = limits(x, error, scale="logit", low=low, high=high, level=level, df=free)
+            under, above = (np.where(error == 0, x, end) for end in (under, above))
             bottom, top = x <= low, x >= high
             under = np.where(top, low + bound, np.where(bottom, low, under))
             return x, under, np.where(bottom, high - bound, np.where(top, high, above))
@@ -235,14 +248,14 @@ def _errors(
     own, quarts = np.diag(products), np.diag(fourth)
     spread = own[:, None] + own[None]
     apart = spread - 2 * products
-    moves = apart > _ROUNDING * spread
     powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
-    for i, j in np.argwhere(np.triu(moves & (apart < _CLOSE * spread))).tolist():
-        d = f[i] - f[j]
-        powers[i, j] = powers[j, i] = ((1 if q is None else q) * d**4).sum()
+    for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
+        squares = (f[i] - f[j]) ** 2
+        for sums, power in ((apart, 1), (powers, 2)):
+            sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
+    apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
     mass = float(r) if q is None else float(q.sum())
-    apart = np.where(moves, apart, 0.0)
-    kurtosis = over(mass * np.maximum(powers, 0.0), np.where(moves, apart**2, np.nan))
+    kurtosis = over(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1)
     if flips is not None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from clfeval.errors import Collected, UsageError
 from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, same_measure
-from clfeval.measures.record import AIMS
 
 ADD = "add --baseline FILE: a table, or a result saved earlier"
 VALUES = ("value", "low", "high")  # parts that lie where the measure does
@@ -60,11 +59,3 @@ def check_compared(limit: Limit) -> None:
         part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
         what = f"--{limit.kind}{part} compares with a baseline"
         raise UsageError.of(what, "bad-gate", hint=ADD)
-
-
-def check_tested(metric: str, best: str) -> None:
-    """Refuse the test of a drop that is no change: of how far from the best value it is."""
-    if best in AIMS:
-        what = f"--significant: '{metric}' is best at {AIMS[best]:g}, and its change no drop"
-        hint = f"leave --significant out, or limit {metric}.change.low and .change.high"
-        raise UsageError.of(what, "bad-gate", hint=hint)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from clfeval.baseline.compare import Shift
 from clfeval.bounds import Severity
+from clfeval.compare.change import MISSING, WORSE, Change
 from clfeval.limits import Limit
 from clfeval.measures.record import AIMS
 from clfeval.result import Cell, Estimate, Gate
 
-MISSING = "not_in_baseline"
+NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
+ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have
 UNDEFINED_THEN = "undefined_in_baseline"
 NO_INTERVAL = "no_interval"
 
@@ -31,6 +32,7 @@ class Judging:
     severity: Severity
     shares: Sequence[float] = ()
     significant: bool = False
+    level: float = 0.95
 
     def gate(self, model: str | None, part: str | None) -> Gate:
         """Return a gate that is not met."""
@@ -55,19 +57,28 @@ def held(asked: Judging, model: str | None, part: str | None, cell: Cell) -> Gat
     return _told(gate, value, met)
 
 
-def dropped(asked: Judging, model: str | None, part: str | None, moved: Shift) -> Gate:
+def changed(asked: Judging, model: str | None, part: str | None, change: Change) -> Gate:
+    """Judge how far a value changed, or an end of the interval of its change."""
+    gate = held(asked, model, part, change.difference)
+    if "." in asked.limit.part:
+        return gate
+    return _with_chance(gate, change, significant=change.significant(asked.level))
+
+
+def dropped(asked: Judging, model: str | None, part: str | None, change: Change) -> Gate:
     """Judge how much worse a value is than the baseline's.
 
     worse = old - new, or new - old where less is better; where the best lies between, how much
     farther from it. Allowed: the limit, or the largest of it and the shares of the old value. As
-    written in decimals, for in binary .8 - .7 is a hair more than .1.
+    written in decimals, for in binary .8 - .7 is a hair more than .1. Asked for what is significant
+    alone, a drop is met where the change by itself is not significantly worse.
     """
     gate, limit = asked.gate(model, part), asked.limit
-    was, now = (part_of(cell, limit.part) for cell in (moved.old, moved.new))
+    was, now = (part_of(cell, limit.part) for cell in (change.old, change.new))
     if now[0] is None:
         return replace(gate, reason=now[1] or "undefined")
     if was[0] is None:
-        there = UNDEFINED_THEN if isinstance(moved.old, Estimate) else MISSING
+        there = NOT_THERE if change.old.reason in ABSENT else UNDEFINED_THEN
         return replace(gate, reason=was[1] if was[1] == NO_INTERVAL else there)
     before, after = Decimal(repr(was[0])), Decimal(repr(now[0]))
     allowed = [] if limit.share else [Decimal(repr(limit.limit))]
@@ -82,14 +93,21 @@ def dropped(asked: Judging, model: str | None, part: str | None, moved: Shift) -
     worse = Decimal(0)
     if before != after:
         worse = before - after if asked.best == "max" else after - before
-    met = worse <= most
-    if asked.significant and not met:
-        low, high = moved.change.low, moved.change.high
-        if low is None or high is None:
-            return replace(gate, value=_finite(float(worse)), reason=NO_INTERVAL)
-        if low <= 0 <= high:
-            return replace(gate, value=_finite(float(worse)), passed=True, reason="not_significant")
-    return _told(gate, float(worse), met)
+    verdict = change.verdict(asked.metric, asked.level, best=asked.best)
+    gate = _told(gate, float(worse), worse <= most)
+    gate = _with_chance(gate, change, significant=verdict == WORSE)
+    if asked.significant and not gate.passed:
+        if change.p is None:
+            return replace(gate, reason=NO_INTERVAL)
+        gate = replace(gate, passed=gate.reason == NOT_SIGNIFICANT)
+    return gate
+
+
+def _with_chance(gate: Gate, change: Change, *, significant: bool) -> Gate:
+    """Return a gate that is not met with the p of its change, and whether that is significant."""
+    if gate.passed or gate.value is None or change.p is None:
+        return gate
+    return replace(gate, p=change.p, reason=None if significant else NOT_SIGNIFICANT)
 
 
 def part_of(cell: Cell, part: str) -> tuple[float | None, str | None]:
@@ -128,7 +146,3 @@ def _told(gate: Gate, value: float, met: bool) -> Gate:
         return replace(gate, value=value, passed=met)
     # what is beyond every number is judged as that, and named by a reason
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from os.path import basename
 
-from clfeval.baseline.beside import Baseline
-from clfeval.baseline.compare import GONE, best_of
-from clfeval.baseline.read import read_baseline
+from clfeval.baseline.changes import LEVEL, Baseline
+from clfeval.baseline.models import best_of, slices_of
+from clfeval.baseline.read import Earlier, read_baseline
 from clfeval.errors import Collected, UsageError
-from clfeval.gates.check import check_compared, check_limit, check_tested
-from clfeval.gates.decide import Judging, dropped, held, slack
+from clfeval.gates.check import check_compared, check_limit
+from clfeval.gates.decide import Judging, changed, dropped, held, slack
 from clfeval.gates.looked import (
     gaps,
     is_number,
@@ -26,7 +26,9 @@ from clfeval.gates.standing import enough_rows, still_best
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
+from clfeval.result import Answer, Cell, Estimate, Gate, Result, Row, Warn, at_most
+from clfeval.schema import BASELINE, CHANGES, COMPARISONS, JUDGED
+from clfeval.words import many
 
 NO_BASELINE = "baseline_missing"
 
@@ -43,9 +45,7 @@ def judged(result: Result, gates: Gates, beside: Baseline | None = None) -> Resu
         found = read_baseline(gates.baseline, result)
         if found is None:
             return _without(result, limits, gates)
-        named = isinstance(gates.baseline, (str, PathLike))
-        name = basename(fspath(gates.baseline)) if named else "the baseline"
-        beside = Baseline.of(result, found, name)
+        beside = Baseline.from_results(result, found)
     return judge(result, limits, beside, gates)
 
 
@@ -68,7 +68,9 @@ def judge(
 ) -> Result:  # fmt: skip
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
-    beside = Baseline.of(result, baseline) if isinstance(baseline, Result) else baseline
+    beside = baseline if not isinstance(baseline, Result) else (
+        Baseline.from_results(result, Earlier(baseline, "the baseline")))  # fmt: skip
+    result = _unjudged(result)
     looked, found, wrong = _Looked(result, beside, gates), list[Gate](), Collected()
     targets = list[_Target]()
     for limit in limits:
@@ -82,7 +84,8 @@ def judge(
         shares = [one.limit.limit for one in same if one.limit.share]
         with wrong.going_on():
             found += looked.judged(target, shares)
-    parts = dict.fromkeys(gate.slice for gate in found if gate.slice in looked.slices)
+    known = slices_of(result)
+    parts = dict.fromkeys(gate.slice for gate in found if gate.slice in known)
     with wrong.going_on():
         found += enough_rows(result, gates, [str(part) for part in parts])
     with wrong.going_on():
@@ -90,7 +93,27 @@ def judge(
     wrong.stop()
     warnings = (*result.warnings, *_turned(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
-    return result if beside is None else beside.shown(result)
+    result = result if beside is None else beside.shown(result)
+    return replace(result, answer=at_most([*_missed(found), *result.answer]))
+
+
+def _unjudged(result: Result) -> Result:
+    """Return a result, that may be saved, without what gates and a baseline said of it then."""
+    tables = {name: rows for name, rows in result.tables.items() if name != CHANGES}
+    if any(row.get("against") == BASELINE for row in tables.get(COMPARISONS, ())):
+        tables[COMPARISONS] = [row for row in tables[COMPARISONS] if row["against"] != BASELINE]
+    said = tuple(one for one in result.answer if one.code not in JUDGED)
+    return replace(result, tables={name: rows for name, rows in tables.items()
+                                   if len(rows) or name != COMPARISONS}, answer=said)  # fmt: skip
+
+
+def _missed(gates: Sequence[Gate]) -> Iterator[Answer]:
+    """Say which gate was missed first, and how many more."""
+    missed = [gate for gate in gates if gate.failed]
+    for gate in missed[:1]:
+        more = f" (and {many(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
+        models, text = () if gate.model is None else (gate.model,), f"Gate missed: {gate}{more}."
+        yield Answer("gates-missed", text, models, gate.measure, gate.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +152,12 @@ class _Looked:
         check_limit(limit, metric)
         if self.beside is None:
             check_compared(limit)
-        if limit.kind == "max-drop" and self.gates.significant:
-            check_tested(metric, best_of(self.result, metric))
         slices = None
         if limit.slices is not None and not limit.apart:
-            slices = tuple(named_slices(self.result, limit))
+            known = slices_of(self.result)
+            if self.beside is not None and limit.compares and not limit.any:
+                known = list(dict.fromkeys([*known, *slices_of(self.beside.before)]))
+            slices = tuple(named_slices(limit, known))
         models = tuple(self.whole)
         if limit.model is not None:
             models = tuple(self._named(limit, metric, self.whole, None))
@@ -142,8 +166,9 @@ class _Looked:
     def judged(self, target: _Target, shares: Sequence[float]) -> list[Gate]:
         """Return the gates of one limit: of each model, or the best of them."""
         limit, metric = target.limit, target.metric
-        best, severity = best_of(self.result, metric), self.gates.severity(limit.kind)
-        asked = Judging(limit, metric, best, severity, shares, self.gates.significant)
+        best, severity = best_of(self.result.command, metric), self.gates.severity(limit.kind)
+        level = self.result.parameters.get("level") or LEVEL
+        asked = Judging(limit, metric, best, severity, shares, self.gates.significant, level)
         if limit.apart:
             found = self._gaps(asked)
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
@@ -166,15 +191,13 @@ class _Looked:
         if limit.part != "value":
             raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
         if limit.kind == "max-drop" and self.beside is not None:
-            return dropped(asked, None, None, self.beside.of_summary(metric, value))
+            return dropped(asked, None, None, self.beside.change_of_summary(metric, value))
         return held(asked, None, None, value)
 
     def _rows(self, asked: Judging, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
-        gone = [
-            replace(asked.gate(model, part), reason=GONE)
-            for model in self._gone(limit, metric, part)
-        ]
+        gone = [replace(asked.gate(model, part), reason="gone")
+                for model in self._gone(limit, metric, part, rows)]  # fmt: skip
         if limit.model is not None:
             rows = self._named(limit, metric, rows, part)
         # the reference has no difference from itself
@@ -189,20 +212,18 @@ class _Looked:
         _check_cell(limit, metric, next(filter(is_number, cells), cells[0]))
         if self.beside is None or not limit.compares:
             return [held(asked, model, part, row[metric]) for model, row in rows.items()]
-        found = []
-        for model, row in rows.items():
-            moved = self.beside.moved(model, metric, row[metric], part)
-            if limit.kind == "max-drop":
-                found.append(dropped(asked, model, part, moved))
-            else:
-                found.append(held(asked, model, part, moved.change))
+        judge_one = dropped if limit.kind == "max-drop" else changed
+        found = [judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
+                 for model, row in rows.items()]  # fmt: skip
         return [*found, *gone]
 
-    def _gone(self, limit: Limit, metric: str, part: str | None) -> list[str]:
+    def _gone(
+        self, limit: Limit, metric: str, part: str | None, rows: Mapping[str, Row]
+    ) -> list[str]:
         """Return the models that only the baseline has, where a limit compares with it."""
         if self.beside is None or not limit.compares or limit.any:
             return []
-        return self.beside.gone_of(metric, limit.model, part)
+        return self.beside.gone(metric, limit.model, part, rows)
 
     def _named(
         self, limit: Limit, metric: str, rows: Mapping[str, Row], part: str | None
@@ -211,7 +232,7 @@ class _Looked:
         try:
             return named_models(rows, str(limit.model), limit.kind)
         except UsageError:
-            if self._gone(limit, metric, part):
+            if self._gone(limit, metric, part, rows):
                 return {}
             raise
 
@@ -257,7 +278,7 @@ def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
         sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
         wrong = {"under": "min", "over": "max"}[side]
         ends = [one.limit.kind for one in targets if one.metric == metric]
-        if sure and best_of(looked.result, metric) == wrong and other not in ends:
+        if sure and best_of(looked.result.command, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
             what = "less" if wrong == "min" else "more"
             text = f"--{limit.kind} {limit.metric}{part}: of '{metric}' {what} is better; is " \

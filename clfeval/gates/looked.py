@@ -7,7 +7,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
-from clfeval.baseline.compare import labelled, name_of
+from clfeval.baseline.models import labelled, name_of, slices_of
 from clfeval.bounds import PARTS
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
@@ -32,15 +32,9 @@ def slice_rows(result: Result, part: str) -> dict[str, Row]:
     return _compared(result, labelled(result, part), part)
 
 
-def slices_of(result: Result) -> list[str]:
-    """Return the names of the slices, in their order."""
-    rows = result.tables.get("models", ())
-    return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
-
-
-def named_slices(result: Result, limit: Limit) -> list[str]:
+def named_slices(limit: Limit, known: Sequence[str]) -> list[str]:
     """Return the slices of a name, or of a pattern; UsageError where there are none."""
-    known, wanted = slices_of(result), str(limit.slices)
+    wanted = str(limit.slices)
     found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
     if not found:
         hint = suggestion(wanted, known) or f"slices: {listing(known)}"
@@ -113,7 +107,7 @@ def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, 
             hint += f"; of others with --measure {limit.metric}"
         what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
         raise UsageError.of(what, "unknown-metric", hint=hint)
-    wanted = [] if limit.slices is None else named_slices(result, limit)
+    wanted = [] if limit.slices is None else named_slices(limit, slices_of(result))
     for row, name in rows:
         part = str(row["slice"]) if name == "difference" else (
             f"{row['largest']} less {row['smallest']}")  # fmt: skip

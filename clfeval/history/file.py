@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EACCES
@@ -15,7 +15,16 @@ from pathlib import Path
 from types import ModuleType
 
 from clfeval.errors import Problem, UsageError, bad_option, listing
-from clfeval.history.line import LINE_KIND, Accepted, NewerError, PastEntry, PastLine, parsed
+from clfeval.history.line import (
+    LINE_KIND,
+    Accepted,
+    NewerError,
+    PastEntry,
+    PastLine,
+    parsed,
+    same_rows,
+    same_values,
+)
 from clfeval.targets import Spared
 from clfeval.unnamed import Draft
 
@@ -128,17 +137,18 @@ def read_past(name: str) -> Past:
 
 
 def baseline_of(
-    name: str, command: str, here: Collection[str] = (), *, run: str | None = None,
+    name: str, now: Mapping[str, PastLine], command: str, *, run: str | None = None,
     but: str | None = None,
-) -> dict[str, PastLine]:  # fmt: skip
-    """Return what a run of a command is held against: the accepted line of each model.
+) -> tuple[dict[str, PastLine], list[str]]:  # fmt: skip
+    """Return what lines of today are compared with, by model, and other labels of the same rows.
 
-    Of a model of which none was accepted the last line that missed no gate. here: the models of
-    today; another one counts while it stands at the label that was accepted last, or at the last
-    one where none was: later it is known to have been given up. run: of a batch; only lines of the
-    run of that name count. but: the label that is being added, no line of which counts unless it
-    was accepted. Empty where no line is like that; UsageError where lines are there, of runs alone,
-    and no run is named.
+    The accepted line of each model; where none was accepted the last that missed no gate, but never
+    one of the same rows with the same values, which is this run itself, where there is one of other
+    rows. A model that is not there today counts while it stands at the label that was accepted
+    last, or at the last one where none was: later it is known to have been given up. run: of a
+    batch; only lines of the run of that name count. but: the label that is being added, no line of
+    which counts unless it was accepted. Empty where no line is like that; UsageError where lines
+    are there, of runs alone, and no run is named.
     """
     past = read_past(name)
     every = [line for line in past.lines if line.command == command]
@@ -148,13 +158,25 @@ def baseline_of(
         what = f"holds lines of runs of a batch alone: {listing(runs)}"
         hint = f"--config holds each run against its own; or add others: --append {name} --label L"
         raise UsageError.of(what, CODE, name, hint=hint)
-    last = {one.model: one for one in mine if one.label != but and all(one.gates.values())}
+    earlier = [one for one in mine if one.label != but]
+    same = {(one.label, one.model) for one in earlier if one.model in now
+            and same_rows(one, now[one.model])}  # fmt: skip
+    last, others = dict[str, PastLine](), dict[str, PastLine]()
+    for one in earlier:
+        if all(one.gates.values()):
+            last[one.model] = one
+            if (one.label, one.model) not in same:
+                others[one.model] = one
+    for model, one in last.items():
+        if (one.label, model) in same and same_values(one, now[model]):
+            last[model] = others.get(model, one)
     held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
     labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
     known = {one.label for one in held.values()} or {*labels}
     latest = next((label for label in reversed(labels) if label in known), None)
-    there = {one.model for one in mine if one.label == latest} | {*here}
-    return {model: line for model, line in (last | held).items() if model in there}
+    there = {one.model for one in mine if one.label == latest} | {*now}
+    kept = {model: line for model, line in (last | held).items() if model in there}
+    return kept, [label for label in labels if label in {label for label, _ in same}]
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from math import isfinite
+from math import isclose, isfinite
 from typing import Any, TypeVar
 
 from clfeval.result import Estimate, Result, Row, settings_of
@@ -136,6 +136,35 @@ def lines_of(
             result.summary.get("positives"), result.parameters.get("level"), found,
             held.get(model, {}),
         )  # fmt: skip
+
+
+ALIKE = 1e-9  # of a value: sums in another order differ by less
+
+
+def same_rows(one: PastLine, other: PastLine) -> bool | None:
+    """Tell whether two lines are of the same rows; None where nobody knows."""
+    digests = [line.truth for line in (one, other) if line.truth is not None]
+    if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
+        return digests[0] == digests[1]
+    if (one.rows, one.positives) != (other.rows, other.positives):
+        return False
+    if one.data and None not in one.data and one.data == other.data:
+        return True
+    return None
+
+
+def same_values(one: PastLine, other: PastLine) -> bool:
+    """Tell whether every measure that two lines have is the same."""
+    return all(
+        _alike(cell, other.measures[name])
+        for name, cell in one.measures.items() if name in other.measures
+    )  # fmt: skip
+
+
+def _alike(one: PastMeasure, other: PastMeasure) -> bool:
+    if one.value is None or other.value is None:
+        return one.reason == other.reason and one.value == other.value
+    return isclose(one.value, other.value, rel_tol=ALIKE, abs_tol=ALIKE)
 
 
 def _number(errors: Mapping[Any, Any], model: str, name: str) -> float | None:

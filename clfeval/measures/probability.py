@@ -62,6 +62,14 @@ def summed_squares(p: ArrayLike, truth: ArrayLike) -> Floats:
     return 2 * squared_errors(p, truth)
 
 
+def predicted_risks(p: ArrayLike, _: ArrayLike) -> Floats:
+    """Return the probability of the positive class of each row, (m,), whatever the truth.
+
+    Errors: ValueError for probabilities outside 0..1.
+    """
+    return probabilities(p)
+
+
 def mean_loss(losses: Floats, n: Counts) -> Floats:
     """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
 
@@ -247,6 +255,10 @@ PROBABILITIES = (
             formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
             aliases=("d2_brier", "d2_brier_score"), scale="log",
             **_skill(squared_errors, _spread, lambda share: 1 - 2 * share)),
+    Measure(id="mean_score", title="mean score", needs="probabilities", best="none", low=0, high=1,
+            undefined=_FEW, interval="influence", formula="sum of the probabilities / M",
+            source="textbook", aliases=("mean_risk", "mean_probability"), scale="logit",
+            **_mean(predicted_risks)),
 )  # fmt: skip
 
 DECOMPOSITION = (

@@ -36,6 +36,7 @@ def comparison_answers(
     if options.reference is None:
         return
     margin = by_measure(options.margin, called).get(lead)
+    rows = [row for row in rows if row["against"] == "reference"]
     yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead, at)
     yield from slice_comparison_answer(rows, lead, options.reference)
 
@@ -201,18 +202,17 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     to, title = reference_of(str(mine[0]["reference"]), reference), CATALOG[lead].title
     models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
     slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
-    told: dict[str, list[str]] = {}
-    for row in mine:
-        name = "" if len(models) == 1 else f"{quoted(str(row['model']))} in "
-        told.setdefault(str(row["verdict"]), []).append(f"{name}{row['slice']}")
-    who = quoted(models[0]) if len(models) == 1 else "no model"
+    told = {kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
+            for kind in VERDICTS if kind != UNDECIDED}  # fmt: skip
     where = many(len(slices), "slice") if len(slices) > 1 else named(slices)
-    parts = [f"{kind} in {named(told[kind], most=FEW_SLICES)}" for kind in VERDICTS
-             if kind in told and kind != UNDECIDED]  # fmt: skip
-    text = f"Within {where}, by {title}, {who} is significantly different from {to}."
-    if len(models) == 1 and not parts:
-        text = f"Within {where}, by {title}, {who} is not significantly different from {to}."
-    if parts:
-        verb = f"{who} is " if len(models) == 1 else ""
-        text = f"Within {where}, by {title}, compared with {to}: {verb}{'; '.join(parts)}."
-    yield Answer("within", text, models, lead)
+    start = f"Within {where}, by {title}, "
+    if len(models) > 1:
+        parts = [f"{len(some):,} are {kind}" for kind, some in told.items() if some]
+        text = f"{start}{listed(parts) if parts else 'none'} of {len(mine):,} comparisons with {to}"
+        text += "" if parts else " is significant"
+    else:
+        parts = [f"{kind} in {named(some, most=FEW_SLICES)}" for kind, some in told.items() if some]
+        text = f"{start}{quoted(models[0])} is {listed(parts)} compared with {to}"
+        if not parts:
+            text = f"{start}{quoted(models[0])} is not significantly different from {to}"
+    yield Answer("within", f"{text}.", models, lead)

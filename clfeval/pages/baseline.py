@@ -1,39 +1,38 @@
-"""How a result reads beside one saved earlier, whatever its command."""
+"""How a result reads compared with one saved earlier, whatever its command."""
 
 from __future__ import annotations
 
-from clfeval.result import Result, Row
-from clfeval.schema import BASELINE, CHANGES, COMMON, Shown
+from clfeval.result import Result
+from clfeval.schema import BASELINE, CHANGES, Shown, comparisons
 
-ORDER = next(one for one in COMMON[1].columns if one.name == "verdict").among
 FEW = 10  # rows that are newly wrong, of all models
-
+FIRST = 15  # changes, where nobody asks for all
 
 PAIRED = "new - old; its interval is of both on the same rows"
-PARTLY = "new - old; its interval is of both on the same rows, or else of independent rows"
+PARTLY = "new - old; its interval is of both on the same rows, or else of independent samples"
 
 
-def against_baseline(result: Result, lead: str) -> list[Shown]:
-    """Show the measures that gates limit or that decide, worse ones first; none without baseline.
+def against_baseline(result: Result, *, every: bool) -> list[Shown]:
+    """Show the changes that are tested together or limited, the worst first; none without baseline.
 
-    lead: the measure that decides, of the main table.
+    every: all of them, else the first.
     """
-    if BASELINE not in result.tables:
+    found = comparisons(result, BASELINE)
+    if not found:
         return []
     limited = {gate.measure for gate in result.gates}
-    rows = [row for row in result.tables[BASELINE] if row["measure"] in limited | {lead}]
-    rows = rows or list(result.tables[BASELINE])
-
-    def place(row: Row) -> int:
-        return ORDER.index(str(row["verdict"]))
-
-    paired = [bool(row.get("paired")) for row in rows]
-    words = {"change": PAIRED if all(paired) else PARTLY} if any(paired) else {}
+    rows = [row for row in found if row["p_adjusted"] is not None or row["metric"] in limited]
+    paired = [bool(row["paired"]) for row in rows]
     shown = [
         Shown(
-            BASELINE, "Beside the baseline", "model measure old new change verdict",
-            sorted(rows, key=place), rank="asked", lead="change", whole=True,
-            legend=("change", "verdict"), total=len(result.tables[BASELINE]), words=words,
+            "comparisons", "Change since the baseline", {
+                "model": "model", "measure": "metric", "old": "old", "new": "new",
+                "difference": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+            }, rows or found, None if every else FIRST,
+            "p: adjusted by Benjamini and Hochberg over these measures and models; –: not adjusted",
+            rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
+            more="--show baseline; every measure: --format csv --table comparisons",
+            words={"difference": PAIRED if all(paired) else PARTLY} if any(paired) else {},
         )
     ]  # fmt: skip
     if changes := result.tables.get(CHANGES):

@@ -36,7 +36,7 @@ SHARED: Mapping[str, str] = {
     "difference": "new - old with its own confidence interval",
     "p": "two-sided p-value of no difference; it inverts the interval",
     "p_adjusted": "p adjusted for the family: joint maximum for pairs of models, Benjamini and "
-    "Hochberg for slices and changes",
+    "Hochberg for slices, and for changes of the measures of the first screen; else none",
     "difference_adjusted": "the difference with an interval of a level at which all of the family "
     "hold",
     "verdict": "better or worse: significant in the family; equivalent, not worse: by the margin; "

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.result import Cell, Result, Row, estimate, value_of
-from clfeval.schema import Axis, Chart, Column, Mark, Page, Series, Shown, Sign, Source, Table, of
+from clfeval.schema import (
+    Axis,
+    Chart,
+    Column,
+    Mark,
+    Page,
+    Series,
+    Shown,
+    Sign,
+    Source,
+    Table,
+    comparisons,
+    of,
+)
 from clfeval.words import many
 
-VERDICTS = (
-    "worse", "better", "changed", "not told apart", "the same", "undefined", "other settings",
-    "new",
-)  # fmt: skip
 LAST = 4  # labels that are shown whatever happened at them
 MOVES = 8  # changes that are shown
 MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
-    Table("changes", (
-        *of("text", "model measure"), *of("text?", "reference"), *of("estimate", "old new change"),
-        *of("p?", "p q"), Column("verdict", "text", among=VERDICTS), *of("text?", "since cause"),
-    ), when=""),
+    Table("steps", (*of("text", "model metric"), *of("text?", "since cause")), when=""),
     Table("events", of("text", "label model changed"), when=""),
     Table("history", (
         *of("text", "label model measure"), *of("estimate", "value"), *of("number?", "se"),
@@ -29,12 +35,8 @@ TABLES = (
     ), when=""),
 )  # fmt: skip
 GLOSSARY = {
-    "reference": "the label whose line this is beside: the accepted one, else the one before",
-    "old": "the value there", "new": "the value at the last label",
-    "changes.change": "new less old, with the interval of two independent samples",
     "history.change": "the change from the line before, with the interval of two independent "
     "samples",
-    "q": "p by Benjamini and Hochberg's rule over all models and measures that no gate names",
     "since": "the label from which on the lines fall best into two means",
     "cause": "what changed at that label: the rows, the model, the settings",
     "changed": "rows: truth or ids are others; model: the rows are the same and values are others",
@@ -51,15 +53,15 @@ def headline(result: Result) -> list[str]:
     return [f"History of {of_} in {name}: {many(labels, 'label')}, {many(models, 'model')}"]
 
 
-def _moved(result: Result) -> Sequence[Row]:
-    """Return the changes of leading measures, and those that are told apart, in their order."""
-    leading = result.parameters["leading"]
-    rows = [
-        row
-        for row in result.tables["changes"]
-        if row["measure"] in leading or row["verdict"] in VERDICTS[:2]
-    ]
-    return sorted(rows, key=lambda row: VERDICTS.index(str(row["verdict"])))
+def _changes(result: Result) -> Sequence[Row]:
+    """Return the changes of leading measures, and significant ones, with since when and why."""
+    steps = {(row["model"], row["metric"]): row for row in result.tables["steps"]}
+    none = {"since": None, "cause": None}
+    return [
+        {**row, **steps.get((row["model"], row["metric"]), none)}
+        for row in comparisons(result, "label")
+        if row["metric"] in result.parameters["leading"] or (row["model"], row["metric"]) in steps
+    ]  # fmt: skip
 
 
 def _lines(result: Result) -> list[Row]:
@@ -93,12 +95,15 @@ def _plain(rows: Sequence[Row]) -> Sequence[Sign]:
 
 def shown(result: Result, _: int) -> Iterator[Shown]:
     """Show what moved, then the lines."""
-    if rows := _moved(result):
+    if rows := _changes(result):
         yield Shown(
-            "changes", "What moved at the last label",
-            "model measure change verdict cause since old new q reference", rows, rank="asked",
-            lead="change", most=MOVES, places=_plain(rows),
-            legend=("change", "q", "cause", "since"), total=len(result.tables["changes"]),
+            "comparisons", "Change at the last label", {
+                "model": "model", "measure": "metric", "difference": "difference",
+                "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
+                "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
+            }, rows, rank="asked", lead="difference", most=MOVES, places=_plain(rows),
+            legend=("difference", "p_adjusted", "cause", "since"), name="steps",
+            total=len(comparisons(result, "label")),
         )  # fmt: skip
     lines, leading = _lines(result), result.parameters["leading"]
     columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}

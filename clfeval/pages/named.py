@@ -8,7 +8,7 @@ _EACH = "one row a model: its 2 x 2 table and its measures; with --by one for ea
 _ASKED = "the measures that --measure asked for, one row each, with the method of their intervals"
 _SLICES = "how the models do in each slice of --by"
 EVERYWHERE: Mapping[str, str] = {
-    "baseline": "this result beside the one that --baseline names",
+    "baseline": "how measures changed since the baseline, the worst first",
     "baseline_changes": "rows that a model had right in the baseline, and has wrong now",
     "intervals": "not a table: every interval beside its value, in all tables that are shown",
     "plots": "all pictures of the command",

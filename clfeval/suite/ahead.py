@@ -98,7 +98,7 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
         check_compared(limit)
     sliced = any(run.options.get(name) for name in ("by", "run", "from_result"))
     if limit.slices is not None and "by" in run.keys.known and not sliced:
-        named_slices(_empty(run), limit)
+        named_slices(limit, ())
 
 
 def _check_table(command: str, names: Sequence[str], said: str) -> None:

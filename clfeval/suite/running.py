@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clfeval.api.gated import with_gated
+from clfeval.baseline.read import is_history
 from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.history.file import append
 from clfeval.history.line import Accepted, PastEntry
@@ -216,7 +217,11 @@ def _computed(
 
     with SavedFiles(run.save, inputs=run.reads, gates=limited, said="--save ") as files:
         result = function.asked(
-            table, given, listen, partial(_offered, run), truth=history is not None
+            table,
+            given,
+            listen,
+            partial(_offered, run),
+            truth=history is not None or is_history(gates.baseline),
         )
         inputs = (
             replace(one, name=input_of(run)) if one.name == FRAME else one for one in result.inputs

@@ -6,37 +6,20 @@ same rows its interval is wider than it need be.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from clfeval.baseline.compare import (
-    BETTER,
-    MOVED,
-    NEW,
-    OPEN,
-    SAME,
-    UNKNOWN,
-    WORSE,
-    best_of,
-    difference,
-)
-from clfeval.compare.change import limits_p
-from clfeval.history.line import PastLine, PastMeasure, as_result
-from clfeval.inference.chance import benjamini_hochberg
+from clfeval.baseline.answer import SIGNIFICANT
+from clfeval.baseline.changes import LEVEL, ChangeKey, change_rows
+from clfeval.compare.change import Change, independent
+from clfeval.history.line import PastLine, PastMeasure, same_rows, same_values
 from clfeval.inference.special import critical_value
-from clfeval.measures.record import AIMS
-from clfeval.result import Estimate, Row, estimate
+from clfeval.result import Estimate, Row
 
-LEVEL = 0.95  # of lines that do not say theirs
-ALIKE = 1e-9  # of a value: sums in another order differ by less
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell
-OTHER = "other settings"  # a verdict
-NONE = PastMeasure(None, reason="not_in_both")
 
 
 def marks_of(lines: Sequence[PastLine]) -> list[tuple[str, ...]]:
@@ -53,130 +36,56 @@ def _marks(before: PastLine, now: PastLine) -> tuple[str, ...]:
     same = same_rows(before, now)
     if same is False:
         return (*settings, ROWS)
-    if settings or not _moved(before, now):
+    if settings or same_values(now, before):
         return settings
     if same is None:
         return (EITHER,)
     return (MODEL,) if before.version == now.version else (PROGRAM,)
 
 
-def same_rows(one: PastLine, other: PastLine) -> bool | None:
-    """Tell whether two lines are of the same rows; None where nobody knows."""
-    digests = [line.truth for line in (one, other) if line.truth is not None]
-    if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
-        return digests[0] == digests[1]
-    if (one.rows, one.positives) != (other.rows, other.positives):
-        return False
-    if one.data and None not in one.data and one.data == other.data:
-        return True
-    return None
-
-
-def _moved(before: PastLine, now: PastLine) -> bool:
-    """Tell whether a measure that both lines have is another."""
-    return any(
-        not _alike(before.measures[name], cell)
-        for name, cell in now.measures.items()
-        if name in before.measures
-    )
-
-
-def _alike(one: PastMeasure, other: PastMeasure) -> bool:
-    if one.value is None or other.value is None:
-        return one.reason == other.reason and one.value == other.value
-    return math.isclose(one.value, other.value, rel_tol=ALIKE, abs_tol=ALIKE)
-
-
 def changes_of(
-    series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine], last: str
-) -> list[Row]:
-    """Return how far each measure at the last label is from the accepted line of its model.
+    series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine], last: str,
+    command: str,
+) -> tuple[list[Row], list[Row]]:  # fmt: skip
+    """Return how far each measure at the last label is from the accepted line, and since when.
 
-    From the line before where none was accepted; models without either are new, and of models
-    whose accepted line is the last there is nothing to say. p: of no change, at which the interval
-    of the change would end at 0. q: p by Benjamini and Hochberg's rule over all models and measures
-    that no gate names. A change is told by q at most 1 - level; where a gate names the measure, by
-    its interval. since: the label at which the lines from the accepted one on fall best into two
-    means; cause: what changed there.
+    Rows of `comparisons`: from the line before where none was accepted; none of models without
+    either, nor of those whose accepted line is the last. Rows of `steps`, of significant changes:
+    since: the label at which the lines from the accepted one on fall best into two means; cause:
+    what changed there.
     """
-    rows: list[dict[str, Any]] = []
+    found, sides = dict[ChangeKey, Change](), dict[str, PastLine]()
     for name, lines in series.items():
         now, base = lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else None)
-        if now.label == last and base != now:
-            rows += _of_model(name, lines, base, now)
-    p = np.array([row["p"] if not row["gated"] else None for row in rows], np.float64)
-    for row, q in zip(rows, benjamini_hochberg(p).tolist(), strict=True):
-        row["q"] = None if math.isnan(q) else q
-    return [_told(row) for row in rows]
+        if now.label == last and base is not None and base != now:
+            sides[name] = base
+            for measure in dict.fromkeys((*now.measures, *base.measures)):
+                found[name, measure] = change_between(base, now, measure)
+    rows = change_rows(
+        "label", found, command,
+        lambda name: (sides[name].label, series[name][-1].level or LEVEL),
+    )  # fmt: skip
+    told = [row for row in rows if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT]
+    return rows, [_step(row, path_of(series[str(row["model"])], sides[str(row["model"])]))
+                  for row in told]  # fmt: skip
 
 
-def _of_model(
-    name: str, lines: Sequence[PastLine], base: PastLine | None, now: PastLine
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for each measure, without a verdict where it takes the others to say one."""
-    level = now.level or LEVEL
-    alike = base is None or base.settings == now.settings
-    model = as_result({name: now})
-    path = [] if base is None else path_of(lines, base)
-    marks = marks_of(path)
-    for measure in dict.fromkeys((*now.measures, *(base.measures if base else ()))):
-        old, new = (
-            (base.measures if base else {}).get(measure, NONE),
-            now.measures.get(measure, NONE),
-        )
-        change = Estimate(None, reason="other_settings" if not alike else "not_in_both")
-        if alike and NONE not in (old, new):
-            change = difference(old.estimate, new.estimate)
-        at = changed_at(path, measure) if change.value else None
-        yield {
-            "model": name, "measure": measure, "label": now.label,
-            "reference": base and base.label, "old": old.estimate, "new": new.estimate,
-            "change": change, "p": chance_of_none(change, level), "q": None,
-            "gated": measure in now.gates, "best": best_of(model, measure), "alike": alike,
-            "since": None if at is None else path[at].label,
-            "cause": "" if at is None else ", ".join(marks[at]), "level": level,
-        }  # fmt: skip
+def change_between(base: PastLine, now: PastLine, measure: str) -> Change:
+    """Return the change of a measure from line to line, as of two independent samples."""
+    old, new = (one.measures[measure].estimate if measure in one.measures else None
+                for one in (base, now))  # fmt: skip
+    change = independent(old, new, level=now.level or LEVEL)
+    if base.settings != now.settings:
+        return Change(change.old, change.new, Estimate(None, reason="other_settings"))
+    return change
 
 
-def _told(row: dict[str, Any]) -> Row:
-    """Return a row with its verdict; since when, and why, only where it is one."""
-    verdict = _verdict(row)
-    told = verdict in (BETTER, WORSE, MOVED)
-    kept = ["model", "measure", "reference", "old", "new", "change", "p", "q"]
-    return {
-        **{name: row[name] for name in kept}, "verdict": verdict,
-        "since": row["since"] if told else None, "cause": row["cause"] if told else None,
-    }  # fmt: skip
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    change, best = estimate(row["change"]), str(row["best"])
-    if row["reference"] is None:
-        return NEW
-    if not row["alike"]:
-        return OTHER
-    if change.value is None:
-        return UNKNOWN
-    if change.value == 0:
-        return SAME
-    if change.low is None or change.high is None:
-        return MOVED
-    q, level = row["q"], row["level"]
-    sure = not change.low <= 0 <= change.high
-    if not row["gated"]:
-        sure = isinstance(q, float) and isinstance(level, float) and q <= 1 - level
-    if not sure:
-        return OPEN
-    if best in AIMS or best == "none":
-        return MOVED
-    return BETTER if (change.value > 0) == (best == "max") else WORSE
-
-
-def chance_of_none(change: Estimate, level: float) -> float | None:
-    """Return p of no change: at which level its interval would end at 0; None without one."""
-    if change.value is None or change.low is None or change.high is None:
-        return None
-    return float(limits_p(change.value, change.low, change.high, math.inf, level=level))
+def _step(row: Row, path: Sequence[PastLine]) -> Row:
+    """Return at which label a measure changed, and what changed there."""
+    at = changed_at(path, str(row["metric"]))
+    cause = "" if at is None else ", ".join(marks_of(path)[at])
+    return {"model": row["model"], "metric": row["metric"],
+            "since": None if at is None else path[at].label, "cause": cause}  # fmt: skip
 
 
 def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:
@@ -202,9 +111,9 @@ def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
             errors.append(_error(cell, line.level or LEVEL))
     if len(places) < 2:
         return None
-    x = np.array(values)
-    known = [one for one in errors if one]
-    w = np.array(known) ** -2.0 if len(known) == len(errors) else np.ones(len(x))
+    x = np.array(values, np.float64)
+    known = np.clip(np.array([one for one in errors if one], np.float64), 1e-100, 1e100)
+    w = known**-2.0 if len(known) == len(errors) else np.ones(len(x))
     a, s = np.cumsum(w)[:-1], np.cumsum(w * x)[:-1]
     b, t = w.sum() - a, (w * x).sum() - s
     return places[1 + int(np.argmax((t / b - s / a) ** 2 * a * b / (a + b)))]

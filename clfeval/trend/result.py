@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval import __version__
-from clfeval.baseline.compare import BETTER, MOVED, WORSE, difference
+from clfeval.baseline.changes import LEVEL
 from clfeval.history.file import Past
 from clfeval.history.line import PastLine
 from clfeval.pages import HISTORY, page_of
 from clfeval.result import Estimate, InputFile, Result, Row
-from clfeval.schema import gated
-from clfeval.trend.judge import LEVEL, changes_of, marks_of
+from clfeval.schema import COMPARISONS, gated
+from clfeval.trend.judge import change_between, changes_of, marks_of
 from clfeval.trend.said import trend_answer
 
 LEADING = 3  # measures that are shown, where fewer are gated or moved
@@ -22,9 +22,10 @@ MOST = 6  # of them
 def trend_result(past: Past, command: str) -> Result:
     """Return how measures moved over the lines of a command.
 
-    Tables: `changes` of the last label from the accepted line of each model, else from the line
-    before; `events`, where rows, models or settings changed; `history`, a row for each label, model
-    and measure, with its change from the line before.
+    Tables: `comparisons` of the last label with the accepted line of each model, else with the line
+    before; `steps`, since when significant ones are there; `events`, where rows, models or settings
+    changed; `history`, a row for each label, model and measure, with its change from the line
+    before.
     """
     lines = past.of(command)
     labels = list(dict.fromkeys(line.label for line in lines))
@@ -38,9 +39,7 @@ def trend_result(past: Past, command: str) -> Result:
         for line, mark in zip(mine, marks_of(mine), strict=True)
     }
     order = _in_order(command, series)
-    changes = changes_of(series, accepted, labels[-1])
-    place = {name: i for i, name in enumerate(order)}
-    changes.sort(key=lambda row: place.get(str(row["measure"]), len(place)))
+    changes, steps = changes_of(series, accepted, labels[-1], command)
     ordered = [line for label in labels for mine in series.values() for line in mine
                if line.label == label]  # fmt: skip
     events: list[Row] = [
@@ -48,7 +47,7 @@ def trend_result(past: Past, command: str) -> Result:
         for line in ordered
         for what in marks[line.name, line.label]
     ]
-    leading = _leading(order, series, changes)
+    leading = _leading(order, series, steps)
     held = {one.label for one in accepted.values()}
     return Result(
         command=HISTORY,
@@ -61,10 +60,10 @@ def trend_result(past: Past, command: str) -> Result:
         },
         summary={"labels": len(labels), "models": len(series)},
         tables={
-            "changes": changes, "events": events,
+            COMPARISONS: changes, "steps": steps, "events": events,
             "history": list(_history(ordered, series, accepted, marks)),
         },
-        answer=trend_answer(changes, events, series, accepted, labels),
+        answer=trend_answer(changes, steps, events, series, accepted, labels, order),
     )  # fmt: skip
 
 
@@ -81,11 +80,9 @@ def _history(
     for line in lines:
         before = befores[line.name, line.label]
         for measure, cell in line.measures.items():
-            change = Estimate(None, reason="first" if before is None else "not_in_both")
-            if before is not None and before.settings != line.settings:
-                change = Estimate(None, reason="other_settings")
-            elif before is not None and measure in before.measures:
-                change = difference(before.measures[measure].estimate, cell.estimate)
+            change = Estimate(None, reason="first")
+            if before is not None:
+                change = change_between(before, line, measure).difference
             yield {
                 "label": line.label, "model": line.name, "measure": measure,
                 "value": cell.estimate, "se": cell.se, "change": change,
@@ -103,11 +100,11 @@ def _in_order(command: str, series: Mapping[str, Sequence[PastLine]]) -> list[st
 
 
 def _leading(
-    order: Sequence[str], series: Mapping[str, Sequence[PastLine]], changes: Sequence[Row]
+    order: Sequence[str], series: Mapping[str, Sequence[PastLine]], steps: Sequence[Row]
 ) -> list[str]:
     """Return the measures to be shown: what gates name, what moved, the first of all."""
     gates = {name for lines in series.values() for name in lines[-1].gates}
-    moved = {row["measure"] for row in changes if row["verdict"] in (WORSE, BETTER, MOVED)}
+    moved = {row["metric"] for row in steps}
     first = [name for name in order if name in gates]
     first += [name for name in order if name in moved and name not in first]
     least = [name for name in order if name not in first][: max(LEADING - len(first), 0)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.baseline.compare import BETTER, MOVED, OPEN, SAME, WORSE
-from clfeval.history.line import PastLine
-from clfeval.result import Answer, Row, estimate, value_of
-from clfeval.trend.judge import MODEL, OTHER, ROWS, same_rows
-from clfeval.words import between, close, listed, many, named, quoted
+from clfeval.baseline.answer import change_answers, title_of
+from clfeval.compare.change import UNDECIDED
+from clfeval.history.line import PastLine, same_rows
+from clfeval.result import Answer, Row, estimate
+from clfeval.trend.judge import MODEL, ROWS
+from clfeval.words import listed, named, quoted
 
 MOST = 5  # sentences
 WHY = {
@@ -18,63 +19,50 @@ WHY = {
 
 
 def trend_answer(
-    changes: Sequence[Row], events: Sequence[Row], series: Mapping[str, Sequence[PastLine]],
-    accepted: Mapping[str, PastLine], labels: Sequence[str],
+    changes: Sequence[Row], steps: Sequence[Row], events: Sequence[Row],
+    series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine],
+    labels: Sequence[str], order: Sequence[str],
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Return at most five sentences: what moved first, then what changed at which label."""
-    said = [
-        *_moves(changes, accepted, labels[-1]), *_still(changes, accepted, labels[-1]),
-        *_events(events, labels), *_gone(series, labels[-1]), *_unpaired(series, changes, accepted),
-    ]  # fmt: skip
+    """Return at most five sentences: what changed first, then what changed at which label."""
+    last, other = labels[-1], {str(row["model"]) for row in changes
+             if estimate(row["difference"]).reason == "other_settings"}  # fmt: skip
+    same = [row for row in changes if row["model"] not in other]
+    said = list[Answer]()
+    if same:
+        names = dict.fromkeys(_called(row, accepted) for row in same)
+        said += change_answers(same, listed([*names]), lead=next(iter(order), None))
+    said += [*_since(steps), *_nothing(changes, sorted(other), accepted, last)]
+    said += [*_events(events, labels), *_absent(series, labels), *_unpaired(series, same, accepted)]
     return tuple(said[:MOST])
 
 
-def _moves(changes: Sequence[Row], accepted: Mapping[str, PastLine], last: str) -> Iterator[Answer]:
-    """Say of what is worse, better or otherwise moved the first measure, and how many more."""
-    for verdict, words in ((WORSE, "is worse"), (BETTER, "is better"), (MOVED, "has moved")):
-        rows = [row for row in changes if row["verdict"] == verdict]
-        if not rows:
-            continue
-        first, *others = rows
-        change, cause = estimate(first["change"]), str(first["cause"])
-        since = f", since {quoted(str(first['since']))}" if first["since"] else ""
-        why = WHY.get(cause, f", where {cause} changed" if cause else "") if since else ""
-        at = f"at {quoted(last)} {words}, beside {_reference(first, accepted)}"
-        old, new = (close(value_of(first[side]) or 0.0, 3) for side in ("old", "new"))
-        moved = between(change.value or 0.0, change.low, change.high)
-        text = f"{first['measure']} of {quoted(str(first['model']))} {at}: {new}, was {old} " \
-               f"(change {moved}){since}{why}"  # fmt: skip
-        text += f"; likewise {many(len(others), 'more measure')}" if others else ""
-        yield Answer(
-            "moved", f"{text}.", (str(first["model"]),), str(first["measure"]), change.value,
-            change.low, change.high,
-        )  # fmt: skip
+def _called(row: Row, accepted: Mapping[str, PastLine]) -> str:
+    held, label = accepted.get(str(row["model"])), str(row["reference"])
+    return f"{quoted(label)}{' (accepted)' if held is not None and held.label == label else ''}"
 
 
-def _reference(row: Row, accepted: Mapping[str, PastLine]) -> str:
-    held = accepted.get(str(row["model"]))
-    known = held is not None and held.label == row["reference"]
-    return f"{quoted(str(row['reference']))}, {'which was accepted' if known else 'the one before'}"
+def _since(steps: Sequence[Row]) -> Iterator[Answer]:
+    """Say since when the largest change is there, and what changed then."""
+    for row in [row for row in steps if row["since"] is not None][:1]:
+        cause, model = str(row["cause"]), str(row["model"])
+        why = WHY.get(cause, f", where {cause} changed" if cause else "")
+        text = f"{title_of(str(row['metric']))} of {quoted(model)} changed at "
+        yield Answer("since", f"{text}{quoted(str(row['since']))}{why}.", (model,),
+                     str(row["metric"]))  # fmt: skip
 
 
-def _still(changes: Sequence[Row], accepted: Mapping[str, PastLine], last: str) -> Iterator[Answer]:
-    """Say that nothing moved, that nothing can be compared, or that there is nothing to compare."""
-    verdicts = [row["verdict"] for row in changes]
-    if OTHER in verdicts:
-        names = list(dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == OTHER))
-        text = f"The settings of {named(names)} at {quoted(last)} are others: nothing is compared."
-        yield Answer("other-settings", text, tuple(names))
-    if not {*verdicts} & {WORSE, BETTER, MOVED, OTHER}:
-        held = [row for row in changes if row["verdict"] in (SAME, OPEN)]
-        if held:
-            beside = _reference(held[0], accepted)
-            text = f"Nothing at {quoted(last)} is told apart from {beside}: " \
-                   f"{many(len(held), 'measure')}, judged together."  # fmt: skip
-        elif any(line.label == last for line in accepted.values()):
+def _nothing(
+    changes: Sequence[Row], other: Sequence[str], accepted: Mapping[str, PastLine], last: str
+) -> Iterator[Answer]:
+    """Say that settings are different, or that there is nothing to compare with."""
+    if other:
+        text = f"The settings of {named(other)} at {quoted(last)} are different: "
+        yield Answer("other-settings", f"{text}nothing is compared.", tuple(other))
+    elif not changes:
+        text = f"{quoted(last)} has nothing before it to be compared with."
+        if any(line.label == last for line in accepted.values()):
             text = f"{quoted(last)} is accepted, and nothing came after it."
-        else:
-            text = f"{quoted(last)} has nothing before it to be compared with."
-        yield Answer("nothing-moved", text)
+        yield Answer("nothing-before", text)
 
 
 def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
@@ -98,11 +86,16 @@ def _labels(events: Sequence[Row], what: str) -> list[str]:
     return list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == what))
 
 
-def _gone(series: Mapping[str, Sequence[PastLine]], last: str) -> Iterator[Answer]:
+def _absent(series: Mapping[str, Sequence[PastLine]], labels: Sequence[str]) -> Iterator[Answer]:
+    """Say which models have no line at the last label, and which have none before it."""
+    last = labels[-1]
     gone = [name for name, lines in series.items() if lines[-1].label != last]
-    if gone:
-        verb = "has" if len(gone) == 1 else "have"
-        yield Answer("gone", f"{named(gone)} {verb} no line at {quoted(last)}.", tuple(gone))
+    new = [name for name, lines in series.items() if lines[0].label == last and len(labels) > 1]
+    for code, names, where in (("gone", gone, "at"), ("new", new, "before")):
+        if names:
+            verb = "has" if len(names) == 1 else "have"
+            text = f"{named(names)} {verb} no line {where} {quoted(last)}."
+            yield Answer(code, text, tuple(names))
 
 
 def _unpaired(
@@ -111,7 +104,7 @@ def _unpaired(
     accepted: Mapping[str, PastLine],
 ) -> Iterator[Answer]:
     """Say where a comparison of the same rows would see more than that of two samples."""
-    models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == OPEN)
+    models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED)
     same = [
         name
         for name in models

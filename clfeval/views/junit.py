@@ -11,8 +11,8 @@ from clfeval.bounds import GateState
 from clfeval.pages import SUITE
 from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
 from clfeval.pages.write import interval, show
-from clfeval.result import Gate, Result, Row
-from clfeval.schema import BASELINE
+from clfeval.result import Gate, Result, Row, estimate
+from clfeval.schema import BASELINE, comparisons
 from clfeval.words import plain
 
 TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
@@ -128,15 +128,17 @@ def _output(lines: Sequence[str]) -> str:
 
 
 def _moves(result: Result) -> dict[tuple[str, str], str]:
-    """Say of each model and measure what was, what is, how far it moved and how sure that is."""
-    rows = result.tables.get(BASELINE, ())
-    return {(str(row["model"]), str(row["measure"])): _moved(row) for row in rows}
+    """Say of each model and measure what was, what is, how far it changed, and p."""
+    rows = comparisons(result, BASELINE)
+    return {(str(row["model"]), str(row["metric"])): _moved(row) for row in rows}
 
 
 def _moved(row: Row) -> str:
-    cells = ((name, show(row[name]), interval(row[name])) for name in ("old", "new", "change"))
-    said = (" ".join(filter(None, cell)) for cell in cells)
-    return f"{', '.join(said)}: {row['verdict']}"
+    names = ("old", "new", "difference")
+    said = (" ".join(filter(None, (name, show(row[name]), interval(row[name])))) for name in names)
+    reason = estimate(row["difference"]).reason
+    p = f", p {show(row['p'])}" if row["p"] is not None else ""
+    return f"{', '.join(said)}{p}: {row['verdict'] or f'undefined ({reason})'}"
 
 
 def _quoted(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clfeval.baseline.compare import labelled
+from clfeval.baseline.models import labelled
 from clfeval.result import Cell, Result, dumps, value_of
 
 

@@ -23,7 +23,7 @@ from clfeval.pages.write import (
     title_of,
 )
 from clfeval.result import Estimate, Gate, Result, Row
-from clfeval.schema import ALL, INTERVALS, PLOTS, Column, Rank, Shown, Source
+from clfeval.schema import ALL, BASELINE, INTERVALS, JUDGED, PLOTS, Column, Rank, Shown, Source
 from clfeval.words import DIGITS, number
 
 GATES = 50  # gates shown one by one
@@ -120,12 +120,11 @@ def fold(
     """
     page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     if only is not None:
-        shown = [*against_baseline(result, ""), *page.shown(result, digits)]
+        shown = [*against_baseline(result, every=True), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
         return Folding(tuple(some) or (_as_it_is(result, only),), (), wide)
-    shown = [*page.shown(result, digits)]
-    lead = next((one.lead for one in shown if one.rank == "main"), "")
-    shown = [*against_baseline(result, lead), *shown]
+    all_of_them = not {BASELINE, ALL}.isdisjoint(names)
+    shown = [*against_baseline(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
     shown += [_as_it_is(result, name) for name in names if name in {*result.tables} - there]
     every = [
@@ -159,7 +158,8 @@ def check_shown(result: Result, names: Collection[str]) -> None:
         return
     page = page_of(result.command)
     there = {*result.tables, *_groups(result), *_plots(result), ALL}
-    there |= {one.name or one.table for one in page.shown(result, DIGITS)}
+    shown = (*against_baseline(result, every=True), *page.shown(result, DIGITS))
+    there |= {one.name or one.table for one in shown}
     for name in names:
         if name not in there:
             what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
@@ -260,7 +260,8 @@ def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]
     names = dict.fromkeys(
         (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
     )
-    names |= dict.fromkeys(result.answer[0].models, BEST)
+    said = [one for one in result.answer if one.code not in JUDGED]
+    names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
     columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
     first = next(column for column in columns if isinstance(column, str))
     signs = tuple(names.get(str(row.get(first)), "") for row in rows)
@@ -298,12 +299,13 @@ def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:
-    """Return the gates to show, all if they are few, else the first missed; and what was left.
+    """Return the gates to show, missed ones first, all if they are few; and what was left.
 
     A batch shows those that are not met, each with its run.
     """
     of_runs = result.command == SUITE
     gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
+    gates.sort(key=lambda gate: not gate.failed)
     if len(gates) <= GATES:
         return gates, ""
     missed = [gate for gate in result.gates if not gate.passed]

@@ -18,6 +18,7 @@ from clfeval.history.file import append, read_past
 from clfeval.history.line import Accepted
 from tests.history.lines import line, measured
 from tests.process.program import BIN, clfeval, environment, python
+from tests.thoroughness import thinned
 
 WORDS = ("mars", "t.csv", "-q")
 ADDING = ("--append", "h.jsonl", "--label", "W1")
@@ -156,9 +157,7 @@ def adder(who: str, times: int, lines: int) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment())
 
 
-@pytest.mark.parametrize(
-    ("times", "lines"), [(1, 500), (25, 1), pytest.param(500, 1, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("times", "lines"), thinned([(1, 500), (25, 1), (500, 1)], [(25, 1)]))
 def test_eight_that_add_at_once_lose_no_line(times: int, lines: int) -> None:
     programs = [adder(f"w{k}", times, lines) for k in range(8)]
     codes = []
@@ -211,7 +210,7 @@ def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
     assert [name for name in os.listdir() if name.startswith(".clfeval-")] == []
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", thinned([2, 200], [2]))
 def test_a_command_that_is_killed_leaves_every_file_old_or_new(kills: int) -> None:
     assert clfeval(*WORDS, "--save", "r.json", *ADDING).code == 0
     lines = Path("h.jsonl").read_bytes()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.program import BIN, environment
+from tests.thoroughness import thinned
 
 TABLE = "id,truth,a,b\n" + "".join(f"r{i},{i % 2},{i % 2},{i % 3 % 2}\n" for i in range(60))
 SUITE = """\
@@ -24,7 +25,7 @@ runs:
 """
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", thinned([2, 200], [2]))
 def test_every_file_of_a_killed_batch_is_old_or_new(
     kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

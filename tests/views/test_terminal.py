@@ -15,6 +15,7 @@ from clfeval.views.plots import plots
 from clfeval.views.terminal import as_text
 from clfeval.views.text import Entry, apart, key_lines
 from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.thoroughness import thinned
 
 LONG = [f"gradient boosting with a long name and all options, run {i}, tuned" for i in (1, 2)]
 
@@ -25,7 +26,7 @@ def tuned(names: list[str]) -> Result:
     return clfeval.tune_jpt(frame, prevalence=[0.05])
 
 
-@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 140, 200])
+@pytest.mark.parametrize("width", thinned([20, 30, 40, 60, 80, 100, 140, 200], [20, 40, 80, 140]))
 def test_no_line_is_wider_than_the_screen_and_no_heading_breaks_a_word(width: int) -> None:
     text = as_text(tuned([*LONG, "line\nbreak", "esc\x1b[31mred"]), width=width, names=[ALL])
     assert max(map(cell_len, text.splitlines())) <= width

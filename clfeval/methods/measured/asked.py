@@ -22,7 +22,8 @@ HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "
 OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
              "calibration_intercept", "calibration_in_the_large", "oe_ratio",
              "net_benefit")  # fmt: skip
-DEFAULT = (*OF_SCORES, *HARD)
+DESCRIBING = ("prevalence", "mean_score")  # the rows, not the models
+DEFAULT = (*OF_SCORES, *HARD, *DESCRIBING)
 ORDINAL = "ordinal"
 SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
 OF_TWO = {  # what these are where there are two classes

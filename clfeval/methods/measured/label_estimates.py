@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.paired import Errors, PairedEstimates, errors_of_kinds
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.confusion import Confusion
@@ -17,6 +18,7 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.hard import influence
 
 NOTHING = np.zeros((0, 0)), np.zeros(0)  # steps and sizes of what nobody can bound
+_DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 
 
 def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
@@ -34,8 +36,7 @@ def label_estimates(
     """Return models by a measure of 2 x 2 tables; None where a class has no row.
 
     A row that changes sides moves a model by J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of its table
-    with half a row more in each cell. (J_i² + J_j²) / 2 of each class in which two models differ
-    is added to the squares of their difference.
+    with half a row more in each cell: see `squares_of_flips`.
 
     without: models that are not among them, for want of a threshold.
     """
@@ -52,21 +53,30 @@ def label_estimates(
     cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
     f = influence(asked.measure.function, Confusion(*cells))
     jumps = np.abs([f[1] - f[3], f[0] - f[2]])  # of negatives, of positives
-    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]) / sum(cells)
-    flips = np.zeros((len(some), len(some)))
-    for truth, jump in zip((False, True), jumps, strict=True):
-        mine = patterns.truth == truth
-        votes = patterns.votes[mine][:, some]
-        apart = (patterns.n[mine][:, None] * votes).T @ ~votes
-        squares = (jump[:, None] ** 2 + jump[None] ** 2) / 2 * row**2
-        flips += np.where(apart + apart.T > 0, squares, 0.0)
+    there = (patterns.n > 0) & (jumps.max(axis=1) > 0)[patterns.truth.astype(int)]
+    flips = squares_of_flips(patterns.votes[there][:, some], jumps * row)
     least = fewest(patterns)
     known = errors_of_kinds(moved[some], patterns.n, patterns.clusters, fewest=least, flips=flips)
+    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]) / sum(cells)
     steps, sizes = (jumps * shares).T, smallest_sizes(patterns, 2)
     if np.allclose(jumps[0], jumps[1], rtol=1e-9):  # of a row of either class alike
         steps, sizes = jumps[:1].T, smallest_sizes(patterns, 1)
     names = [patterns.models[i] for i in some]
     return known_estimates(asked, names, values[some], known, least, (steps, sizes))
+
+
+def squares_of_flips(votes: Ints | Bools, jumps: Floats) -> Floats:
+    """Return what rows that change sides add to the squares of differences of k models, (k, k).
+
+    sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row: half a row more of each
+    class and direction, for few that change sides, or none, show little of how many do.
+
+    votes (m, k): of the rows that can move the measure; jumps (classes, k): by how much one does.
+    Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
+    """
+    differ = np.array([(votes[:, [i]] != votes).any(axis=0) for i in range(votes.shape[1])])
+    squares = (jumps**2).sum(axis=0)
+    return np.where(differ, (squares[:, None] + squares) / 2, 0.0)
 
 
 def known_estimates(
@@ -75,12 +85,14 @@ def known_estimates(
 ) -> PairedEstimates | None:  # fmt: skip
     """Return models by a measure; None where nothing is known of their errors.
 
-    steps: by how much estimates move when all rows of a kind change, (k, c), and how many rows
-    there are of it, (c,).
+    An error is 0 where it is what rounding leaves of the values. steps: by how much estimates move
+    when all rows of a kind change, (k, c), and how many rows there are of it, (c,).
     """
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):
         return None
+    size = np.maximum(np.abs(values)[:, None], np.abs(values))
+    known = replace(known, errors=np.where(known.errors <= _DUST * size, 0.0, known.errors))
     each, sizes = steps
     each = each if len(sizes) else np.zeros((len(models), 0))
     return PairedEstimates(

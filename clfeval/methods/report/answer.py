@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, comb, isfinite
+from math import comb, isfinite
 
 from clfeval.compare.families import POWER, BestSet, detectable
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Answer, Estimate, Row, estimate, whole
+from clfeval.result import Answer, Estimate, Row, at_most, estimate, whole
 from clfeval.words import between, exact, interval, many, named, number, quoted, ties
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
 SURE = "overconfidence"  # of several classes
 HARDLY, UNSURE = 0.02, 0.2  # so much of it hardly matters; an interval so wide tells little
-SENTENCES, LINES, LINE = 5, 9, 78  # at most, of a screen of 80 columns
 SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
-LEAST = ("resolution", "same-answers")  # what is left out first
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
@@ -52,15 +50,6 @@ def report_answer(
     said += _helps(best, whole(decision), level)
     said += _detectable(tested, lead, level)
     return at_most(said)
-
-
-def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Leave out what matters least, where there is more to say than people read."""
-    left = list(said)
-    for code in LEAST:
-        if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
-            left = [one for one in left if one.code != code]
-    return tuple(left[:SENTENCES])
 
 
 def _ranked(rows: Sequence[Row], name: str) -> list[Row]:

@@ -13,6 +13,7 @@ from clfeval.compare.change import known
 from clfeval.compare.families import (
     ALL_PAIRS,
     EVERY,
+    ON_SCREEN,
     BestSet,
     best_set,
     detectable,
@@ -37,9 +38,6 @@ from clfeval.methods.report.model_estimates import score_estimates
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.result import Estimate, Row, estimate
 
-# the measures of the first screen, by which models are compared with a reference
-ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
-             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models, from which on the best of them is biased
 FEW_DIFFER = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)

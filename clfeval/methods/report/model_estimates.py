@@ -18,7 +18,7 @@ from clfeval.measures.averages import average, average_influence
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import class_sizes, fewest, smallest_sizes
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.measured.label_estimates import known_estimates
+from clfeval.methods.measured.label_estimates import known_estimates, squares_of_flips
 from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 
 _BLOCK = 2**16
@@ -43,7 +43,9 @@ def score_estimates(
     if measure.interval == "delong":
         steps = np.full((k, len(sizes)), span)
     elif measure.loss is not None and isfinite(span):
-        steps, sizes = np.full((k, 1), span), sizes.sum(keepdims=True)
+        of = None if owners is None else np.bincount(owners, weights)
+        rows = sizes.sum() if of is None else of.sum() ** 2 / (of**2).sum()
+        steps, sizes = np.full((k, 1), span), np.array([rows])
     elif measure.id in (NET_BENEFIT, AT_RISK):
         row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
         # f + NB is 1 of a hit, - t / (1 - t) of a false alarm, 0 of other rows
@@ -129,14 +131,8 @@ def class_label_estimates(patterns: ClassPatterns, asked: Asked) -> PairedEstima
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     jumps, there = f.max(axis=2) - f.min(axis=2), sizes > 0
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    flips = np.zeros((len(some), len(some)))
-    for k in np.flatnonzero(there).tolist():
-        mine = patterns.truth == k
-        votes, n = patterns.votes[mine][:, some], patterns.n[mine]
-        differ = np.array([((votes[:, [i]] != votes) & (n[:, None] > 0)).any(axis=0)
-                           for i in range(len(some))])  # fmt: skip
-        squares = (jumps[:, None, k] ** 2 + jumps[None, :, k] ** 2) / 2 * row**2
-        flips += np.where(differ, squares, 0.0)
+    moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth]
+    flips = squares_of_flips(patterns.votes[moves][:, some], jumps[:, there].T * row)
     known = errors_of_kinds(moved * wider[patterns.truth], patterns.n, patterns.clusters,
                             fewest=least, flips=flips)  # fmt: skip
     steps = ((jumps * shares)[:, there], sizes[there])

@@ -34,7 +34,7 @@ from clfeval.methods.measured.metrics import (
     in_order,
     unscored_rows,
 )
-from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
@@ -56,7 +56,7 @@ from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Slices, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Answer, Estimate, Result, Row, Rows, estimate, whole
+from clfeval.result import Answer, Estimate, Result, Row, Rows, at_most, estimate, whole
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -157,7 +157,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
             tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models
         )
     answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
-              *cuts, *told, first, *more)  # fmt: skip
+              *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
     return Result(

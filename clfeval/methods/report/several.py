@@ -25,7 +25,7 @@ from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
-from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
@@ -47,7 +47,7 @@ from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Size, Slices, as_default, rests, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Answer, Estimate, Result, Row, Warn
+from clfeval.result import Answer, Estimate, Result, Row, Warn, at_most
 from clfeval.words import plain
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -175,8 +175,10 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=at_most((*comparison_answers(compared_rows, lead, options, called), *told, first,
-                        *more)),
+        answer=at_most(
+            (*comparison_answers(compared_rows, lead, options, called), *told[:1], first,
+             *told[1:], *more)
+        ),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),

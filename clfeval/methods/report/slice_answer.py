@@ -69,7 +69,7 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
         said = [_value(row, sizes[label]) for row in worse if row["slice"] == label]
         left = [row for row in tested if row["slice"] == label and row["verdict"] != WORSE]
         same = [CATALOG[str(row["metric"]).partition(":")[0]].title for row in left]
-        text = f"In {label} {quoted(model)} is significantly worse: {'; '.join(said)}"
+        text = f"In {label} {quoted(model)} is significantly worse: {listed(said)}"
         if same:
             text += f". Not significantly worse there: {listed(same, most=4)}"
         parts.append(f"{text}.")

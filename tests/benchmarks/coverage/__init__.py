@@ -15,7 +15,8 @@ class Line:
     """One interval in one setting: the share of replicates, 0..1, in which it held the truth.
 
     Of a claim it is the share of replicates in which it was false, which its name says.
-    `least` and `most` are what is promised of it; `width` is the mean width, where that tells.
+    `least` and `most` are what is promised of it, up to `slack` Monte-Carlo standard errors;
+    `width` is the mean width, where that tells.
     """
 
     interval: str
@@ -25,6 +26,7 @@ class Line:
     least: float | None = None
     most: float | None = None
     width: float | None = None
+    slack: float = 2.0
 
     @property
     def error(self) -> float:
@@ -33,7 +35,7 @@ class Line:
 
     @property
     def met(self) -> bool:
-        """Whether it is what is promised, up to two Monte-Carlo standard errors."""
-        slack = 2 * self.error
+        """Whether it is what is promised."""
+        slack = self.slack * self.error
         low = self.least is None or self.covered >= self.least - slack
         return low and (self.most is None or self.covered <= self.most + slack)

@@ -41,9 +41,9 @@ def main() -> int:
     return int(missed > 0)
 
 
-def table(lines: list[Line]) -> str:
+def table(lines: list[Line], header: tuple[str, ...] = HEADER) -> str:
     """Write the lines below each other, the numbers to the right."""
-    rows = [HEADER, *map(_cells, lines)]
+    rows = [header, *map(_cells, lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(

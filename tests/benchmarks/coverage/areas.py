@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from clfeval.compare.paired import PairedEstimates, errors_of_rows
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.shared import farther, of_rows
+from clfeval.measures.catalog import CATALOG
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
@@ -67,19 +68,19 @@ def _differing(
         scores = np.sqrt(alike) * noise[0] + np.sqrt(1 - alike) * noise[1:]
         scores += apart[:, None] * truth
         areas, moved = zip(*(_placed(one, truth) for one in scores), strict=True)
-        fewest = min(truth.sum(), rows - truth.sum()).item()
-        shared = of_rows(moved, None, None, [(0, 1)], fewest=fewest)
-        low, high, _ = farther(np.array(areas), shared, [(0, 1)], level=LEVEL, fewest=fewest)
+        sizes = np.array([rows - truth.sum(), truth.sum()], np.float64)
+        known = errors_of_rows(moved, None, None, fewest=sizes.min().item())
+        both = PairedEstimates("roc_auc", CATALOG["roc_auc"], ("a", "b"), np.array(areas), known,
+                               sizes.min().item(), np.ones((2, 2)), sizes)  # fmt: skip
+        _, low, high, _ = both.intervals(np.array([0]), np.array([1]), level=LEVEL)
         ends.append((low.item(), high.item()))
     (low, high), true = np.array(ends).T, pair[0] - pair[1]
-    known = ~np.isnan(low)  # two areas of 1 have no limits
-    held = ((low <= true) & (true <= high))[known].mean().item()
+    held = ((low <= true) & (true <= high)).mean().item()
     setting = (
         f"{rows} rows, prevalence {share:g}, areas {pair[0]:g} and {pair[1]:g}, {alike:g} alike"
     )
-    width = np.median((high - low)[known]).item()
-    many = int(known.sum())
-    found = [Line("difference of ROC AUC", setting, many, held, least=0.93, width=width)]
+    width = np.median(high - low).item()
+    found = [Line("difference of ROC AUC", setting, replicates, held, least=0.93, width=width)]
     false = (high < true) if true else (low > 0) | (high < 0)
     what = "not worse" if true else "better or worse"
     return [*found, Line(f"{what} (false)", setting, replicates, false.mean().item(), most=MOST)]

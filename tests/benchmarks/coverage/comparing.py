@@ -2,8 +2,9 @@
 
 Tables are those of `probabilities`: k models share a part of their noise row by row (`alike`), are
 cut at the prevalence, and are equal or less far apart one after the other. By clusters: ten rows
-each, classes alike by an ICC of .3, scores by .5. Everything is found as the report finds it; the
-contest draws less often. A table for which there are no limits is left out; of verdicts none is.
+each, classes alike by an ICC of .3, scores by .5. By weights: of the negatives one in five is kept,
+and has a sampling weight of 5. Everything is found as the report finds it. A table for which there
+are no limits is left out; of verdicts and families none is. Families draw less often.
 """
 
 from __future__ import annotations
@@ -14,33 +15,28 @@ from functools import cache
 from itertools import product
 from math import sqrt
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy.stats import norm
 
+from clfeval.compare import families
+from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED, WORSE
+from clfeval.compare.families import BestSet, Family, best_set, family_of, pairs_of
+from clfeval.compare.paired import PairedEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.inference.best import contest
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.clustered import fewest
+from clfeval.methods.clustered import smallest_sizes
 from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured.asked import Asked, asked_of
 from clfeval.methods.measured.hard import HardLimits
 from clfeval.methods.measured.hard import measured as measured_hard
+from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.scored import measured
-from clfeval.methods.report.against import comparison_rows
-from clfeval.methods.report.best import less
-from clfeval.methods.report.together import (
-    ALL_PAIRS,
-    Together,
-    as_delong,
-    by_rows,
-    by_votes,
-    of_scores,
-    spread,
-)
-from clfeval.methods.verdict import BETTER, EQUIVALENT, UNDECIDED, WORSE
+from clfeval.methods.report.comparisons import less
+from clfeval.methods.report.model_estimates import row_by_row, score_estimates
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.probabilities import LEVEL, MEMBERS, _probabilities, _true
@@ -51,23 +47,23 @@ DIFFERING = ("roc_auc", "brier", "net_benefit", "mcc", "f1", "precision", "sensi
              "accuracy")  # fmt: skip
 LEADING = ("roc_auc", "brier", "mcc", "sensitivity")
 SCORED = ("roc_auc", "brier", "net_benefit")
-FEW_DRAWS, MOST = 2000, 30
+KEPT, UNIT = 0.2, 1e6  # of the negatives, where rows have weights
+MODELS, MOST, FEW_DRAWS = (2, 5, 10, 30), 30, 2000
+SIZES = ((50, ""), (200, ""), (1000, ""), (200, "clusters"), (500, "clusters"), (200, "weights"))
+LEADERS = ((200, "", 0.3), (1000, "", 0.3), (1000, "", 0.05), (400, "clusters", 0.3),
+           (400, "weights", 0.1))  # fmt: skip
 Arrays = Any
 
 
 def lines(replicates: int) -> list[Line]:
-    """Return lines of two models, of several with Holm's rule, of the best among many."""
+    """Return lines of two models, and of families of several."""
     found: list[Line] = []
-    sizes = ((50, 0), (200, 0), (1000, 0), (200, 20), (500, 50))
-    for (rows, clusters), prevalence in product(sizes, (0.5, 0.05)):
+    for (rows, kind), prevalence in product(SIZES, (0.5, 0.05)):
         for alike, equal in product((0.9, 0.5), (True, False)):
-            found += _differing(_Setting(2, rows, clusters, prevalence, alike, equal), replicates)
-    for k, rows, prevalence in product((5, 10), (200, 1000), (0.5, 0.05)):
-        found += _claims(_Setting(k, rows, 0, prevalence, 0.5, True), replicates)
-    for k, equal in product((3, 10, MOST), (True, False)):
-        for rows, clusters in ((200, 0), (1000, 0), (400, 40)):
-            one = _Setting(k, rows, clusters, 0.3, 0.5, equal)
-            found += _leading(one, replicates // (2 if k == MOST else 1))
+            found += _differing(_Setting(2, rows, kind, prevalence, alike, equal), replicates)
+    for k, equal, (rows, kind, prevalence) in product(MODELS, (True, False), LEADERS):
+        one = _Setting(k, rows, kind, prevalence, 0.5, equal)
+        found += _families(one, replicates // (2 if k == MOST else 1))
     return found
 
 
@@ -77,7 +73,7 @@ class _Setting:
 
     k: int
     rows: int
-    clusters: int
+    kind: str
     prevalence: float
     alike: float
     equal: bool
@@ -89,68 +85,89 @@ class _Setting:
         return tuple(np.linspace(BEST_APART, least, self.k).tolist())
 
     def __str__(self) -> str:
-        told = f"{self.clusters} clusters" if self.clusters else f"{self.rows} rows"
-        equal = "equal" if self.equal else "unequal"
+        kinds = {"clusters": f"{self.rows // MEMBERS} clusters",
+                 "weights": f"{self.rows} weighted rows"}  # fmt: skip
+        told, equal = (
+            kinds.get(self.kind, f"{self.rows} rows"),
+            "equal" if self.equal else "unequal",
+        )
         return (
             f"{self.k} {equal} models, {told}, prevalence {self.prevalence:g}, {self.alike:g} alike"
         )
 
     def tables(self, replicates: int) -> Iterator[_Table]:
-        seed = [23, self.k, self.rows, self.clusters, round(100 * self.prevalence),
+        """Yield tables that have rows of both classes."""
+        seed = [23, self.k, self.rows, len(self.kind), round(100 * self.prevalence),
                 round(10 * self.alike), self.equal]  # fmt: skip
-        rng = np.random.default_rng(seed)
-        for _ in range(replicates):
-            yield self._drawn(rng)
+        rng, left = np.random.default_rng(seed), replicates
+        while left:
+            if (table := self._drawn(rng)) is not None:
+                left -= 1
+                yield table
 
-    def _drawn(self, rng: np.random.Generator) -> _Table:
+    def _drawn(self, rng: np.random.Generator) -> _Table | None:
         owner: Arrays = None
-        share: Arrays = self.prevalence
-        noise = rng.standard_normal((self.k + 1, self.rows))
-        if self.clusters:
-            owner = np.repeat(np.arange(self.clusters), MEMBERS)
-            share = rng.beta(share / 0.3 * 0.7, (1 - share) / 0.3 * 0.7, self.clusters)[owner]
-            noise = (noise + rng.standard_normal((self.k + 1, self.clusters))[:, owner]) / sqrt(2)
-        truth = rng.random(self.rows) < share
+        weights: Arrays = None
+        rows, share = self.rows, self.prevalence
+        if self.kind == "clusters":
+            owner = np.repeat(np.arange(rows // MEMBERS), MEMBERS)
+            share = rng.beta(share / 0.3 * 0.7, (1 - share) / 0.3 * 0.7, rows // MEMBERS)[owner]
+        elif self.kind == "weights":
+            share = share / (share + KEPT * (1 - share))
+        truth = rng.random(rows) < share
+        if truth.all() or not truth.any():
+            return None
+        noise = rng.standard_normal((self.k + 1, rows))
+        if owner is not None:
+            noise = (noise + rng.standard_normal((self.k + 1, owner[-1] + 1))[:, owner]) / sqrt(2)
+        if self.kind == "weights":
+            weights = np.where(truth, UNIT, UNIT / KEPT).astype(np.int64)
         noise = sqrt(self.alike) * noise[0] + sqrt(1 - self.alike) * noise[1:]
         p = [
             _probabilities(own + apart * truth, apart, self.prevalence)
             for own, apart in zip(noise, self.apart, strict=True)
         ]
-        return _Table(truth, np.array(p), owner, self.prevalence)
+        return _Table(truth, np.array(p), owner, weights, self.prevalence)
 
 
 class _Table:
     """A table as the report counts it."""
 
-    def __init__(self, truth: Arrays, p: Arrays, owner: Arrays, cut: float) -> None:
+    def __init__(self, truth: Arrays, p: Arrays, owner: Arrays, weights: Arrays, cut: float):
         self.models, self.cut = [f"m{i}" for i in range(len(p))], cut
-        self.both = bool(truth.any() and not truth.all())
+        n = np.ones(len(truth), np.int64) if weights is None else weights
+        self.unit, self.n = 1 if weights is None else UNIT, n
+        self.owners: Arrays = None if weights is None else n * 1.0 * n
+        if owner is not None:
+            self.owners = list(map(str, owner))
         self.every = ScoredRows(
-            models=(*range(len(p)),), scores=tuple(p), truth=truth, weights=None, slices={},
-            owners=owner,
+            models=(*range(len(p)),), scores=tuple(p), truth=truth, weights=weights, slices={},
+            owners=owner, unit=self.unit,
         )  # fmt: skip
-        self.patterns = PatternCounts.of(
-            self.models, truth, (p >= cut).T, np.ones(len(truth), np.int64),
-            owners=None if owner is None else list(map(str, owner)),
-        )  # fmt: skip
-        self.ranked = [self.every.ranked(j) for j in range(len(p))] if self.both else []
+        self.patterns = self.voted(self.models, (p >= cut).T)
+        self.ranked = [self.every.ranked(j) for j in range(len(p))]
 
-    def together(self, one: Asked, reference: str | None) -> Together | None:
-        """Return how the models stand by a measure."""
-        if not self.both:
-            return None
+    def voted(self, models: Sequence[str], votes: Arrays) -> PatternCounts:
+        return PatternCounts.of(models, self.every.truth, votes, self.n, self.unit,
+                                owners=self.owners)  # fmt: skip
+
+    def estimates(self, one: Asked) -> PairedEstimates | None:
+        """Return the models by a measure."""
         if one.name not in SCORED:
-            return by_votes(self.patterns, one, reference)
-        moved = {}
+            return label_estimates(self.patterns, one)
+        every, moved = self.every, {}
         for model, (whole, place) in zip(self.models, self.ranked, strict=True):
-            found = of_scores(one, self.cut, whole)
-            if found is not None:
-                value, each = found
-                if one.name == "roc_auc":
-                    each = as_delong(each, whole)
-                moved[model] = value, spread(each, place, self.every.truth)
-        return by_rows(None, self.every.owners, one, moved, reference, fewest(self.patterns),
-                       sampling=False)  # fmt: skip
+            if (found := row_by_row(one, self.cut, whole, place, every.truth)) is not None:
+                moved[model] = found
+        sizes = smallest_sizes(self.patterns, 2)
+        return score_estimates(every.weights, every.owners, one, moved, sizes,
+                               sampling=every.weighed)  # fmt: skip
+
+    def alone(self, place: int, name: str) -> Any:
+        """Return what limits of one model are found from."""
+        if name in SCORED:
+            return self.ranked[place][0]
+        return self.voted(["m"], (self.every.scores[place] >= self.cut)[:, None])
 
 
 @cache
@@ -176,15 +193,13 @@ def _differing(one: _Setting, replicates: int) -> Iterator[Line]:
             held = float(((low <= true) & (true <= high)).mean())
             width = float(np.median(high - low))
             yield Line(f"difference of {asked}", str(one), len(ends), held, 0.93, width=width)
-        verdicts = [verdict for *_, verdict in told]
-        if one.equal:
-            false = float(np.mean([verdict in (BETTER, WORSE) for verdict in verdicts]))
-            yield Line(f"{asked} better or worse (false)", str(one), replicates, false, most=0.05)
-        else:
-            false = float(np.mean([verdict == EQUIVALENT for verdict in verdicts]))
-            yield Line(f"{asked} equivalent (false)", str(one), replicates, false, most=0.05)
-            false = float(np.mean([verdict not in (UNDECIDED, WORSE) for verdict in verdicts]))
-            yield Line(f"{asked} not worse (false)", str(one), replicates, false, most=0.05)
+        claims = {"better or worse": lambda verdict: verdict in (BETTER, WORSE)}
+        if not one.equal:
+            claims = {"equivalent": lambda verdict: verdict == EQUIVALENT,
+                      "not worse": lambda verdict: verdict not in (UNDECIDED, WORSE)}  # fmt: skip
+        for claim, said in claims.items():
+            false = float(np.mean([said(verdict) for *_, verdict in told]))
+            yield Line(f"{asked} {claim} (false)", str(one), replicates, false, most=0.05)
 
 
 def _told(one: _Setting, replicates: int) -> dict[str, list[tuple[Any, Any, str]]]:
@@ -194,61 +209,50 @@ def _told(one: _Setting, replicates: int) -> dict[str, list[tuple[Any, Any, str]
     for table in one.tables(replicates):
         for asked in every:
             first, second = (_of_population(asked.name, a, one.prevalence) for a in one.apart)
-            margin = None if one.equal else abs(first - second)
-            stood = table.together(asked, "m0")
-            rows = [] if stood is None else [
-                *comparison_rows(stood, table.patterns, "m0", LEVEL, margin)
-            ]  # fmt: skip
-            apart = estimate(rows[0]["difference"]) if rows else Estimate(None)
-            verdict = str(rows[0]["verdict"]) if rows else UNDECIDED
+            margin, verdict = None if one.equal else abs(first - second), UNDECIDED
+            apart, family = Estimate(None), _family(table.estimates(asked), "m0")
+            if family is not None:
+                (change,) = family.changes()
+                apart = change.difference
+                verdict = change.verdict(asked.name, LEVEL, margin=margin) or UNDECIDED
             found[asked.name].append((apart.low, apart.high, verdict))
     return found
 
 
-def _claims(one: _Setting, replicates: int) -> Iterator[Line]:
-    """Yield in how many tables of equal models any is called better or worse, by Holm's rule."""
-    every, false = asked_of(LEADING), dict[tuple[str, str], int]()
-    for table in one.tables(replicates):
-        for asked, reference in product(every, ("m0", ALL_PAIRS)):
-            stood = table.together(asked, reference)
-            key = asked.name, reference
-            false[key] = false.get(key, 0) + (stood is not None and any(
-                row["verdict"] in (BETTER, WORSE)
-                for row in comparison_rows(stood, table.patterns, reference, LEVEL, None)
-            ))  # fmt: skip
-    for (name, reference), many in false.items():
-        what = "all pairs" if reference == ALL_PAIRS else "one reference"
-        told = f"{name}, any better or worse of {what} (false)"
-        yield Line(told, str(one), replicates, many / replicates, most=0.05)
+def _family(one: PairedEstimates | None, reference: str | None) -> Family | None:
+    if one is None:
+        return None
+    return family_of(one, pairs_of(reference, one.models), level=LEVEL, seed=0)
 
 
-def _leading(one: _Setting, replicates: int) -> Iterator[Line]:
-    """Yield how often the best may be the best, and of equal models what the winner's limits do."""
-    every = asked_of(LEADING)
-    kept: dict[str, list[bool]] = {asked.name: [] for asked in every}
+def _families(one: _Setting, replicates: int) -> Iterator[Line]:
+    """Yield what is said of all pairs, and of those with a reference, as one family each.
+
+    Of equal models: how often any is left out of the tied set, called better or worse than the
+    reference, and what the winner's limits hold. Else how often the best is not among the tied.
+    """
+    every, many = asked_of(LEADING), dict[tuple[str, str], list[bool]]()
     won: dict[str, list[tuple[Any, float]]] = {asked.name: [] for asked in every}
-    rng = np.random.default_rng(29)
-    for table in one.tables(replicates):
-        for asked in every:
-            stood = table.together(asked, None)
-            if stood is None or stood.models[0] != "m0":
-                continue
-            found = contest(
-                stood.sign * stood.values, stood.shared.covariance, level=LEVEL, rng=rng,
-                df=stood.fewest - 1, draws=FEW_DRAWS,
-            )  # fmt: skip
-            kept[asked.name].append(bool(found.may_be_best[0]))
-            place = table.models.index(stood.models[found.winner])
-            won[asked.name].append((_alone(table, place, asked.name), stood.sign * found.optimism))
-    for asked in every:
-        held = float(np.mean(kept[asked.name]))
-        yield Line(f"may be the best by {asked.name}", str(one), len(kept[asked.name]), held, 0.93)
-        if not one.equal:
-            continue
+    with patch.object(families, "DRAWS", FEW_DRAWS):
+        for table in one.tables(replicates):
+            for asked in every:
+                estimates = table.estimates(asked)
+                pairs, some = (_family(estimates, reference) for reference in (None, "m0"))
+                found = None if estimates is None else best_set(pairs, estimates, seed=0)
+                for claim, said in _claims(one, asked.name, pairs, some, found).items():
+                    many.setdefault((asked.name, claim), []).append(said)
+                if found is not None and one.equal:
+                    place = table.models.index(found.models[found.leader])
+                    sign = CATALOG[asked.name].sign
+                    won[asked.name].append((table.alone(place, asked.name), sign * found.optimism))
+    for (name, claim), said in many.items():
+        false = float(np.mean(said))
+        yield Line(f"{name}: {claim} (false)", str(one), len(said), false, most=1 - LEVEL)
+    for asked in every if one.equal and one.k > 2 else ():
         true = _of_population(asked.name, BEST_APART, one.prevalence)
         values = _limits(asked, [what for what, _ in won[asked.name]])
         lucks = [luck for _, luck in won[asked.name]]
-        for told, moved in (("as printed", 0), ("less its luck", 1)):
+        for told, moved in (("as printed", 0), ("corrected", 1)):
             ends = [less(value, moved * luck) for value, luck in zip(values, lucks, strict=True)]
             sure = [(e.low, e.high) for e in ends if e.low is not None and e.high is not None]
             share = float(np.mean([low <= true <= high for low, high in sure]))
@@ -256,15 +260,32 @@ def _leading(one: _Setting, replicates: int) -> Iterator[Line]:
                        0.9 if moved else None)  # fmt: skip
 
 
-def _alone(table: _Table, place: int, name: str) -> Any:
-    """Return what limits of one model are found from."""
-    if name in SCORED:
-        return table.ranked[place][0]
-    p, every = table.every.scores[place], table.every
-    return PatternCounts.of(
-        ["m"], every.truth, (p >= table.cut)[:, None], np.ones(len(p), np.int64),
-        owners=None if every.owners is None else list(map(str, every.owners)),
-    )  # fmt: skip
+def _claims(
+    one: _Setting, name: str, pairs: Family | None, some: Family | None, found: BestSet | None
+) -> dict[str, bool]:
+    """Return which claims are false."""
+    claims = {
+        "a simultaneous interval misses": _misses(one, name, pairs),
+        "one with the reference misses": _misses(one, name, some),
+        "the best is not tied": found is not None and not found.ties.get("m0", True),
+    }
+    if one.equal:
+        claims["any is not tied"] = found is not None and not found.tied.all()
+        claims["any better or worse"] = some is not None and bool(some.significant.any())
+    return claims
+
+
+def _misses(one: _Setting, name: str, family: Family | None) -> bool:
+    """Tell whether any simultaneous interval does not hold the true difference."""
+    if family is None:
+        return False
+    models = family.estimates.models
+    true = [_of_population(name, one.apart[int(model[1:])], one.prevalence) for model in models]
+    ends = [change.simultaneous or Estimate(None) for change in family.changes()]
+    return any(
+        end.low is not None and not end.low <= true[i] - true[j] <= (end.high or 0.0)
+        for (i, j), end in zip(family.pairs, ends, strict=True)
+    )
 
 
 def _limits(asked: Asked, models: Sequence[Any]) -> Sequence[Estimate]:

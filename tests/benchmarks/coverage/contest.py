@@ -9,11 +9,14 @@ from itertools import product
 import numpy as np
 
 from clfeval.arrays import Bools, Floats
+from clfeval.compare.families import family_of, pairs_of
 from clfeval.counts.features.cuts import FeatureCounts, split
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import combination
-from clfeval.methods.phidelta.against import Against
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.phidelta.features import Ranked, feature_table
 from clfeval.methods.tune_jpt.contest import Contest
 from tests.benchmarks.coverage import Line
@@ -97,9 +100,11 @@ def _against(replicates: int) -> Iterator[Line]:
             truth, *votes = _votes(rng, 150, [1.5] * (others + 1), 0.3)
             names = tuple(f"m{i}" for i in range(others + 1))
             patterns = PatternCounts.of(names, truth, np.array(votes).T, np.ones(150, np.int64))
-            given = Against.of(patterns, "m0")
-            told += any(given.told(0.95))
-            alone += min(given.chances(-1)[0]) < 0.05
+            one = label_estimates(patterns, Asked("delta", CATALOG["delta"], {}))
+            family = family_of(one, pairs_of("m0", names), level=0.95, seed=0) if one else None
+            if family is not None:
+                told += family.significant.any().item()
+                alone += (family.p < 0.05).any().item()
         setting = f"{others} equal models against one, n 150: any called different"
         yield Line("phidelta --reference", setting, replicates, told / replicates, most=0.05)
         yield Line("the same, each by itself", setting, replicates, alone / replicates)

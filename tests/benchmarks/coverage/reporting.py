@@ -1,8 +1,7 @@
-"""What `clfeval report` prints by default: limits, the set of the best, the winner less its luck.
+"""What `clfeval report` prints by default: limits of each model.
 
 Tables are those of `probabilities`, cut at .5. Limits are found as the report finds them, whatever
-their method is in a table. Net benefit is that at the prevalence. A model that is as good as all
-others must be in the set of those that may be the best, however the others come out.
+their method is in a table. Net benefit is that at the prevalence.
 """
 
 from __future__ import annotations
@@ -17,12 +16,8 @@ import numpy as np
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import gathered
-from clfeval.inference.best import contest
-from clfeval.inference.delong import delong_auc
-from clfeval.inference.shared import of_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.ranking import roc_auc, roc_auc_influence
 from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import net_benefit
@@ -48,13 +43,12 @@ APART, PREVALENCES = 1.3, (0.5, 0.05)
 SCORED = ("roc_auc", "brier", "log_loss", "calibration_slope")
 HARD = ("mcc", "f1", "sensitivity", "specificity", "precision", "accuracy")
 SURE = Certainty(LEVEL, resamples=300)
-EQUAL, CORRELATION = (3, 10), 0.5
 Arrays = Any
 Owning = list[str] | Arrays | None  # whose rows are, or their squared weights
 
 
 def lines(replicates: int) -> list[Line]:
-    """Return lines by measure, prevalence and number of rows; by clusters; of equal models."""
+    """Return lines by measure, prevalence and number of rows; by clusters."""
     found: list[Line] = []
     for prevalence in PREVALENCES:
         for rows in SIZES:
@@ -64,9 +58,6 @@ def lines(replicates: int) -> list[Line]:
             rng = np.random.default_rng([12, clusters, round(100 * prevalence)])
             made = [_clustered(rng, clusters, prevalence) for _ in range(replicates)]
             found += measures(f", {clusters} clusters", clusters * MEMBERS, prevalence, made)
-    for k in EQUAL:
-        for rows in SIZES[1:]:
-            found += _equal(k, rows, replicates)
     return found
 
 
@@ -133,38 +124,3 @@ def _clustered(
     order = np.argsort(p)
     pos = truth[order] * 1
     return p[order], pos, 1 - pos, list(map(str, owner[order]))
-
-
-def _equal(k: int, rows: int, replicates: int) -> Iterator[Line]:
-    """Yield how often the first of k equal models may be the best, and what the winner's hold."""
-    rng = np.random.default_rng([13, k, rows])
-    area = _true(CATALOG["roc_auc"], APART, 0.3)
-    kept, ends, moved = [], [], []
-    for _ in range(replicates):
-        truth = rng.random(rows) < 0.3
-        noise = sqrt(CORRELATION) * rng.standard_normal(rows)
-        noise = noise + sqrt(1 - CORRELATION) * rng.standard_normal((k, rows))
-        values, influence, limits = [], [], []
-        for x in noise + APART * truth:
-            order = np.argsort(x)
-            pos = truth[order] * 1
-            f = np.asarray(roc_auc_influence(x[order], pos, 1 - pos))
-            each = np.empty(rows)
-            each[order] = np.where(pos, f[:rows], f[rows:])
-            values.append(float(roc_auc(x[order], pos, 1 - pos)))
-            influence.append(each)
-            limits.append(delong_auc(pos, 1 - pos, level=LEVEL))
-        found = contest(
-            values, of_rows(influence, None, None).covariance, level=LEVEL, rng=rng, draws=2000
-        )
-        kept.append(found.may_be_best[0])
-        winner = limits[found.winner]
-        ends.append((winner.low, winner.high))
-        moved.append((winner.low - found.optimism, winner.high - found.optimism))
-    name = f"{k} equal models, {rows} rows, prevalence 0.3"
-    yield Line("may be the best", name, replicates, float(np.mean(kept)), LEVEL)
-    for told, both in (("as printed", ends), ("less its luck", moved)):
-        low, high = np.array(both).T
-        share = float(((low <= area) & (area <= high)).mean())
-        least = LEAST if both is moved else None
-        yield Line(f"the winner's AUC, {told}", name, replicates, share, least)

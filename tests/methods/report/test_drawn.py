@@ -18,6 +18,7 @@ from tests.methods.report.test_classes import frame, row, shares, value
 WIDE = 0.02  # four Monte Carlo errors of a limit of 600 draws of these tables
 
 
+@pytest.mark.slow
 def test_limits_are_the_quantiles_of_drawn_rows() -> None:
     """Of the macro F1 and of Hand and Till's area, by scikit-learn on rows drawn by hand."""
     table, truth, p = shares(2)
@@ -38,6 +39,7 @@ def test_limits_are_the_quantiles_of_drawn_rows() -> None:
         assert row(result, metric, by)["method"] == "bootstrap"
 
 
+@pytest.mark.slow
 def test_clusters_are_drawn_whole() -> None:
     """Each row twice in its cluster tells as much as once: not the half more that rows would."""
     one = frame(2).with_columns(patient=pl.Series([f"p{i}" for i in range(120)]))

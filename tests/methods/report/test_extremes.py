@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds, shift
 from clfeval.measures.ranking import auprg
 from clfeval.result import Estimate, Result
-from tests.process.program import BIN, shell
+from tests.process.program import shell
 from tests.thoroughness import thinned
 
 UP, DOWN = np.linspace(0.6, 0.99, 30).tolist(), np.linspace(0.01, 0.4, 30).tolist()
@@ -139,8 +140,7 @@ def test_many_classes_too(name: str, how: str) -> None:
 
 def test_no_warning_reaches_the_shell() -> None:
     """The scores of a class of digits crowd 0 and 1, and part it in one model."""
-    python = BIN / "python"
-    assert python.exists(), sys.executable
+    python = shlex.quote(sys.executable)
     done = shell(f"{python} -W error -m clfeval report fixtures/digits/probabilities.csv "
                  "--positive 3 --quiet --measure all")  # fmt: skip
     assert (done.code, done.err) == (0, "")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.reference import Cells, Line, four, rows_of
-from tests.thoroughness import examples
+from tests.thoroughness import examples, thinned
 
 LOW, HIGH = Fraction(1, 1000), Fraction(1000)  # the sweep unless asked otherwise
 SWEPT = np.exp(np.linspace(math.log(1e-3), math.log(1e3), 60))
@@ -131,7 +131,9 @@ def test_closed_forms(measure: str, a: Cells, b: Cells) -> None:
         assert row["verdict"].startswith("none")
 
 
-@pytest.mark.parametrize("measure", ["ic", "epa", "ppv", "npv", "ppv_odds", "npv_odds"])
+@pytest.mark.parametrize(
+    "measure", thinned(["ic", "epa", "ppv", "npv", "ppv_odds", "npv_odds"], ["ic", "epa", "npv"])
+)
 @pytest.mark.parametrize(
     ("a", "b"),
     [

@@ -1,0 +1,108 @@
+"""Sentences on changes: which measures are significantly worse, which are not, and the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.compare.change import BETTER, CHANGED, WORSE, Change
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Answer, Row, estimate
+from clfeval.words import chance, listed, many, named, number, quoted
+
+CODE, ROWS_CODE = "baseline", "baseline-rows"
+SIGNIFICANT = (WORSE, BETTER, CHANGED)
+SPELT_OUT = 3  # measures with their values
+MODELS = 2  # with a sentence of their own
+
+
+def title_of(metric: str) -> str:
+    """Return what a measure is called in sentences."""
+    name = metric.partition(":")[0]
+    return CATALOG[name].title if name in CATALOG else metric
+
+
+def change_answers(
+    rows: Sequence[Row], name: str, how: str = "", lead: str | None = None
+) -> Iterator[Answer]:
+    """Say of each model by which measures it changed significantly, and by which it did not.
+
+    rows: of the table `comparisons`, the worst first. name: with what they are compared; how: on
+    which rows. lead: the measure that decides, which is named where it did not change.
+    """
+    tested = [row for row in rows if row["p_adjusted"] is not None]
+    start = f"Compared with {name}{how}"
+    if not tested:
+        known = any(estimate(row["difference"]).value is not None for row in rows)
+        why = "no intervals are computed" if known else "no model has a value in both"
+        yield Answer(CODE, f"{start}, nothing is tested: {why}.")
+        return
+    told = [row for row in tested if row["verdict"] in SIGNIFICANT]
+    every = dict.fromkeys(str(row["model"]) for row in tested)
+    models = [*dict.fromkeys(str(row["model"]) for row in told)]
+    if not models:
+        text = f"no measure of {named([*every])} is significantly changed"
+        yield Answer(CODE, f"{start}, {text} ({many(len(tested), 'test')}, adjusted together).",
+                     (), lead)  # fmt: skip
+        return
+    for place, model in enumerate(models[:MODELS]):
+        mine = [row for row in tested if row["model"] == model]
+        yield _model_answer(mine, f"{start}, {quoted(model)}" if not place else quoted(model), lead)
+    also, others = models[MODELS:], [one for one in every if one not in models]
+    parts = [f"{named(also)} changed significantly too"] if also else []
+    parts += [f"{named(others)} did not change significantly by any measure"] if others else []
+    if parts:
+        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(also))
+
+
+def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
+    """Say by which measures a model changed: the largest standardised changes with their values."""
+    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
+    (first, spelt), *others = ((kind, some) for kind, some in kinds.items() if some)
+    parts = []
+    for row in spelt[:SPELT_OUT]:
+        old, new = (number(estimate(row[side]).value or 0.0) for side in ("old", "new"))
+        p = chance(float(str(row["p_adjusted"])))
+        parts.append(f"{title_of(str(row['metric']))} {new} (was {old}, {p})")
+    if len(spelt) > SPELT_OUT:
+        parts.append(many(len(spelt) - SPELT_OUT, "more measure"))
+    said = [f"{start} is significantly {first}: {listed(parts)}"]
+    said += [f"{many(len(some), 'measure')} {'is' if len(some) == 1 else 'are'} {kind}"
+             for kind, some in others]  # fmt: skip
+    said += [f"{title_of(str(row['metric']))} is not significantly changed" for row in rows
+             if row["metric"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
+    d = estimate(spelt[0]["difference"])
+    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(spelt[0]["metric"]),
+                  d.value, d.low, d.high)  # fmt: skip
+
+
+def rows_answer(
+    same: Sequence[str], counts: Sequence[object], described: Mapping[str, Change],
+    classes: Sequence[Sequence[str]], level: float,
+) -> Iterator[Answer]:  # fmt: skip
+    """Say how many rows there are then and now, and how shares of classes and scores changed.
+
+    same: that the rows are known already. counts, classes: of then, of now. described: numbers of
+    the rows, by what they are called.
+    """
+    parts = []
+    sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]
+    if len(sizes) == 2:
+        parts.append(f"Rows then and now: {' and '.join(sizes)}")
+    for title, change in described.items():
+        d = change.difference
+        if d.value is not None:
+            old, new = (number(one.value or 0.0) for one in (change.old, change.new))
+            ends = f", {100 * level:g}% CI {number(d.low)} to {number(d.high)}" if (
+                d.low is not None and d.high is not None) else ""  # fmt: skip
+            moved = f"{old} then, {new} now (change {number(d.value)}{ends})"
+            parts.append(f"{title} {moved if d.value else f'{new} then and now'}")
+    then, now = classes
+    for some, others, word in ((now, then, "new"), (then, now, "missing")):
+        if then and now and (left := [one for one in some if one not in others]):
+            are = "class {} is" if len(left) == 1 else "classes {} are"
+            parts.append(f"{are.format(named(left))} {word}")
+    if parts:
+        d = next(iter(described.values())).difference
+        text = ". ".join([*same, "; ".join(parts)])
+        yield Answer(ROWS_CODE, f"{text}.", (), next(iter(described)), d.value, d.low,
+                     d.high)  # fmt: skip

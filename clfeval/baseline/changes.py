@@ -1,0 +1,198 @@
+"""A result compared with one that was: each change, those of the first screen as one family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from clfeval.baseline.answer import SIGNIFICANT, change_answers, rows_answer
+from clfeval.baseline.models import best_of, labelled, name_of, tested_measures
+from clfeval.baseline.read import Earlier, check_comparable
+from clfeval.compare.change import Change, adjusted_fdr, comparison_row, independent
+from clfeval.errors import listing
+from clfeval.measures.catalog import same_measure
+from clfeval.result import Cell, Estimate, Result, Row, Warn, estimate
+from clfeval.schema import CHANGES, COMPARISONS
+from clfeval.words import quoted
+
+LEVEL = 0.95  # of results that do not say theirs
+NOT_THERE = Estimate(None, reason="not_in_baseline")
+ChangeKey = tuple[str, str]  # model and measure
+Labelled = Mapping[str, Row]  # rows by model
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What was: a result, and what more is known of the changes since.
+
+    name: what it is called; how: on which rows it is compared, where that is to be said. names:
+    what models of today were called then. paired: changes on the same rows, by model, measure and
+    slice. changes: the rows that are newly wrong.
+    """
+
+    before: Result
+    name: str
+    how: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    paired: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
+    changes: Sequence[Row] = ()
+    notes: tuple[Warn, ...] = ()
+    level: float = LEVEL
+
+    @classmethod
+    def from_results(
+        cls, result: Result, earlier: Earlier, but: Collection[str] = (), **more: Any
+    ) -> Baseline:
+        """Put a result beside what was; raises UsageError where settings differ.
+
+        but: settings that may. A model that is gone, and one that is new with every number alike,
+        are taken for one.
+        """
+        before, name, known = earlier
+        notes = [*check_comparable(result, before, but)]
+        was, is_ = labelled(before), labelled(result)
+        gone, new = ([one for one in mine if one not in other]
+                     for mine, other in ((was, is_), (is_, was)))  # fmt: skip
+        names: dict[str, str] = {}
+        for label in new:
+            alike = [one for one in gone if _alike(was[one], is_[label])]
+            if len(alike) == 1 and alike[0] not in names.values():
+                names[label] = alike[0]
+        if names:
+            pairs = listing([f"{new} was {old}" for new, old in names.items()])
+            text = f"models with other names and the same numbers are taken for one: {pairs}"
+            notes.append(Warn("baseline-renamed", text))
+        sides = {
+            "models of the baseline that are gone": sorted({*gone} - {*names.values()}),
+            "models that it has not": [one for one in new if one not in names],
+        }
+        if was and (said := [f"{what}: {listing(some)}" for what, some in sides.items() if some]):
+            notes.append(Warn("baseline-models", "; ".join(said)))
+        level = result.parameters.get("level") or LEVEL
+        return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
+
+    def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
+        """Return how a value changed; part: of a slice."""
+        row = labelled(self.before, part).get(self.names.get(label, label), {})
+        return self._change((label, metric, part), row, now)
+
+    def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
+        if key in self.paired:
+            return self.paired[key]
+        metric = key[1]
+        old = next((row[name] for name in same_measure(metric) if name in row), row.get(metric))
+        return independent(NOT_THERE if old is None else old, now, level=self.level)
+
+    def change_of_summary(self, metric: str, now: float) -> Change:
+        """Return how a number of the whole table changed."""
+        return independent(self.before.summary.get(metric), now, level=self.level)
+
+    def gone(
+        self, metric: str, model: str | None, part: str | None, here: Collection[str]
+    ) -> list[str]:
+        """Return the models, or those a pattern fits, that had a measure and are not `here`."""
+        kept = {self.names.get(one, one) for one in here}
+        return [
+            one for one, row in labelled(self.before, part).items()
+            if one not in kept and not {*row}.isdisjoint(same_measure(metric))
+            and (model is None or fnmatchcase(name_of(row), model))
+        ]  # fmt: skip
+
+    def shown(self, result: Result) -> Result:
+        """Return the result with its changes as rows of `comparisons`, sentences and notes."""
+        before, now = labelled(self.before), labelled(result)
+        rows = self._rows(before, now, result.command)
+        tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
+        if self.changes:
+            tables[CHANGES] = self.changes
+        first = sorted(result.answer, key=lambda one: one.code != "best")
+        lead = next((one.measure for one in first if one.measure is not None), None)
+        models = [model for one in first for model in one.models if model in now]
+        leader = next(iter([*models, *now]), "")
+        counts = [one.summary.get("rows") for one in (self.before, result)]
+        cells = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
+        same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
+        said = [
+            *change_answers(rows, self.name, self.how, lead),
+            *rows_answer(same, counts, self._described(result, leader, *cells),
+                         [_classes(one) for one in (self.before, result)], self.level),
+        ]  # fmt: skip
+        return replace(result, tables=tables, answer=(*said, *result.answer),
+                       warnings=(*result.warnings, *self.notes))  # fmt: skip
+
+    def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
+        """Return a row for each measure of each model, then and now, the worst change first."""
+        was = {self.names.get(one, one) for one in now}
+        found: dict[ChangeKey, Change] = {}
+        for model in (*now, *(one for one in before if one not in was)):
+            old, new = before.get(self.names.get(model, model), {}), now.get(model, {})
+            for name in dict.fromkeys((*new, *old)):
+                if any(isinstance(one.get(name), Estimate) for one in (old, new)):
+                    found[model, name] = self._change((model, name, None), old, new.get(name))
+        return change_rows("baseline", found, command, lambda _: (self.name, self.level))
+
+    def _described(self, result: Result, leader: str, old: Row, new: Row) -> dict[str, Change]:
+        """Return how the share of positives, and the mean score of a model, changed."""
+        then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
+        return {
+            "prevalence": independent(then, now, level=self.level),
+            f"mean score of {quoted(leader)}":
+                self._change((leader, "mean_score", None), old, new.get("mean_score")),
+        }  # fmt: skip
+
+
+def change_rows(
+    against: str, changes: Mapping[ChangeKey, Change], command: str,
+    side: Callable[[str], tuple[str, float]],
+) -> list[Row]:  # fmt: skip
+    """Return rows of `comparisons`, the worst change first, those of the first screen adjusted.
+
+    The measures of the first screen of a command and all models are one family, adjusted by
+    Benjamini and Hochberg's rule; others keep their own p alone. side: what a model is compared
+    with, and the level of its intervals.
+    """
+    screen = tested_measures(command)
+    tested = [key for key in changes if key[1] in screen]
+    judged = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
+    rows = []
+    for key, change in {**changes, **judged}.items():
+        (model, metric), (name, level) = key, side(key[0])
+        rows.append(comparison_row(against, metric, model, name, change, level,
+                                   best=best_of(command, metric)))  # fmt: skip
+    return sorted(rows, key=_severity)
+
+
+def _severity(row: Row) -> tuple[bool, int, float]:
+    """Sort: measures of the first screen, worse ones, the largest standardised changes first."""
+    d, verdict = estimate(row["difference"]), row["verdict"]
+    size = 0.0
+    if d.value and d.low is not None and d.high is not None:
+        reach = d.value - d.low if d.value > 0 else d.high - d.value
+        size = abs(d.value) / reach if reach else math.inf
+    place = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
+    return row["p_adjusted"] is None, place, -size
+
+
+def _prevalence(result: Result, row: Row) -> Cell:
+    """Return the share of positives: with its interval where the result measures it."""
+    if isinstance(row.get("prevalence"), Estimate):
+        return row["prevalence"]
+    rows, positives = (result.summary.get(name) for name in ("rows", "positives"))
+    return positives / rows if rows and isinstance(positives, (int, float)) else None
+
+
+def _classes(result: Result) -> list[str]:
+    """Return the classes of a result, where it says them."""
+    known = result.parameters.get("classes")
+    given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]
+    return [str(one) for one in given if one is not None]
+
+
+def _alike(old: Row, new: Row) -> bool:
+    """Tell whether every measure of two models is the same, to the last digit."""
+    both = [name for name in new if isinstance(new[name], Estimate) and name in old]
+    known = [name for name in both if estimate(new[name]).value is not None]
+    return len(known) > 1 and all(old[name] == new[name] for name in both)

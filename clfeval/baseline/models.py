@@ -1,0 +1,62 @@
+"""The rows of a result that speak for its models, and which of their measures are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from clfeval.compare.families import CHANGING
+from clfeval.measures.catalog import CATALOG
+from clfeval.pages import page_of
+from clfeval.result import POPULATIONS, Cell, Result, Row, Rows, whole
+from clfeval.schema import gated
+
+
+def labelled(result: Result, part: str | None = None) -> Mapping[str, Row]:
+    """Return the rows that speak for models, or features, by label; part: of a slice."""
+    rows, tidy = (
+        _of_slice(result, table, part)
+        for table in ("models" if "models" in result.tables else "features", "metrics")
+    )
+    several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
+    found = {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in rows}
+    more = _by_measure(tidy)
+    return {label: {**more.get(label, {}), **row} for label, row in found.items()}
+
+
+def slices_of(result: Result) -> list[str]:
+    """Return the names of the slices, in their order."""
+    rows = result.tables.get("models", ())
+    return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
+
+
+def _of_slice(result: Result, table: str, part: str | None) -> Rows:
+    if part is None:
+        return result.whole(table)
+    rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
+    return whole([{name: cell for name, cell in row.items() if name != "slice"} for row in rows])
+
+
+def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
+    """Return the values of a table of measures by model, and by the name with its parameters."""
+    found: dict[str, dict[str, Cell]] = {}
+    for row in tidy:
+        if "model" in row:  # other tables of that name are about measures alone
+            name = str(row["metric"])
+            found.setdefault(str(row["model"]), {}).setdefault(name, row["value"])
+    return found
+
+
+def name_of(row: Row) -> str:
+    """Return the name of a model or feature."""
+    return str(row.get("model", row.get("feature")))
+
+
+def best_of(command: str, metric: str) -> str:
+    """Say which way is better: of a measure as it says, of another column as its table says."""
+    column, name = page_of(command).column(metric), metric.partition(":")[0]
+    return CATALOG[name].best if name in CATALOG else (column and column.best) or "max"
+
+
+def tested_measures(command: str) -> Collection[str]:
+    """Return the measures whose changes are one family: those of the command's first screen."""
+    return CHANGING if command == "report" else gated(page_of(command))
