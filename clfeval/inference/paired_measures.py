@@ -173,7 +173,7 @@ def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats
             raise ValueError("a rate lies between 0 and 1")
     first = _slope(lambda x: measure(x, q), p)
     second = _slope(lambda x: measure(p, x), q)
-    first, second = np.broadcast_arrays(first, second)
+    first, second, *_ = np.broadcast_arrays(first, second, p, q)
     return first.copy(), second.copy()
 
 
