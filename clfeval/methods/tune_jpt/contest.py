@@ -306,7 +306,7 @@ class Contest:
 
         models, ratios (e,): of the estimates; first, second (q,): their places.
         """
-        if self.rates is None or self.level is None:
+        if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
         known = self.rates.at(self.measure, models, ratios)
         _, low, high = known.intervals(first, second, level=self.level)
