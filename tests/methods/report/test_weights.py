@@ -197,7 +197,7 @@ def test_no_scale_of_weights_changes_what_clusters_tell() -> None:
         asked(frame.with_columns(pl.col("w") / by), cluster="site", ignore="who") for by in (1, 700)
     ]
     told, small = (
-        [row["may_be_best"] for row in one.tables["models"]] + [len(one.answer), *one.warnings]
+        [row["tied"] for row in one.tables["models"]] + [len(one.answer), *one.warnings]
         for one in results
     )
     assert told == small
