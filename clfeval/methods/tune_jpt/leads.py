@@ -65,8 +65,7 @@ def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) 
     level = options.confidence if given.sampled else None
     measure = CATALOG[str(options.compared)].given(beta=options.beta, stakes=options.stakes)
     rates = None if level is None else rate_covariance(counts, patterns)
-    clusters = any(one.clusters is not None for one in patterns)
-    return Contest(measure, counts, rates, level, parts=len(labels), clusters=clusters)
+    return Contest(measure, counts, rates, level, parts=len(labels))
 
 
 def winner_rows(
@@ -185,7 +184,7 @@ def crossover_rows(
     ratio and every pair: with probability `level` no lead at all is called certain that is none.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    k, names = contest.each, contest.counts.models
+    k, names, measure = contest.each, contest.counts.models, contest.measure.id
     pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
     contest = contest.together(len(pairs), everywhere=True)
     every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
@@ -199,12 +198,7 @@ def crossover_rows(
     for place in order.tolist():
         i, j = who[whose[place]]
         label = labels[i // k]
-        head = {
-            "slice": label,
-            "measure": contest.measure.id,
-            "first": names[i],
-            "second": names[j],
-        }
+        head = {"slice": label, "measure": measure, "first": names[i], "second": names[j]}
         yield label, {**head, **cells[place]}
 
 
@@ -256,7 +250,7 @@ def _uncrossed(
 
 
 def _certainty(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
-    """Return at a few odds whether the lead of each model over another is significant: (looks, q)."""
+    """Return at a few odds whether each model leads another significantly: (looks, q)."""
     some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
     one, other = place.reshape(2, -1)
     looks = np.geomspace(*ends, _LOOKS)
