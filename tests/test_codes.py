@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from clfeval.baseline.compare import GONE
+
 from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.gates import decide
 from clfeval.gates.judge import NO_BASELINE

@@ -365,7 +365,7 @@ def test_a_batch_may_say_what_python_may(command: str, options: dict[str, Any]) 
         ("mars", {"nosuch": 1}), ("mars", {"list": ["lost"]}), ("mars", {"level": 1.5}),
         ("mars", {"format": "yaml"}), ("mars", {"digits": 16}), ("phidelta", {"curve": "yes"}),
         ("tune_jpt", {"cost": [1]}),
-        ("tune_jpt", {"folds": 1001}), ("mlcps", {"direction": {"f1": "up"}}),
+        ("tune_jpt", {"points": 10_001}), ("mlcps", {"direction": {"f1": "up"}}),
         ("mlcps", {"draws": 99}), ("mlcps", {"by": "site"}),
     ],
 )  # fmt: skip

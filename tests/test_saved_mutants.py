@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from clfeval.baseline.beside import Baseline
 
 import clfeval
 from clfeval.api.result import shown
-from clfeval.baseline.beside import Baseline
 from clfeval.baseline.read import read_result
 from clfeval.errors import UsageError
 from clfeval.result import Result

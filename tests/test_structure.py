@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "targets": (set(), set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
-    "bounds": (set(), set()),
+    "bounds": ({"words"}, set()),
     "result": (
         {"api", "bounds", "lazy", "views"},
         set(),
@@ -60,17 +60,17 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "schema": ({"result"}, set()),
     "pages": ({"bounds", "codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": (
-        {"errors", "history", "measures", "pages", "result", "schema", "words"},
+        {"compare", "errors", "history", "measures", "pages", "result", "schema", "words"},
         set(),
     ),
     "history": ({"errors", "options", "result", "targets", "unnamed"}, set()),
     "trend": (
-        {"baseline", "compare", "history", "inference", "measures", "pages", "result", "schema"}
-        | {"words"},
+        {"baseline", "compare", "history", "inference", "pages", "result", "schema", "words"},
         {"numpy"},
     ),
     "gates": (
-        {"baseline", "bounds", "errors", "limits", "measures", "pages", "result", "schema"},
+        {"baseline", "bounds", "compare", "errors", "limits", "measures", "pages", "result"}
+        | {"schema", "words"},
         set(),
     ),
     "views": (
@@ -79,12 +79,24 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"rich", "plotext"},
     ),
     "api": (
-        {"baseline", "errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "history", "limits", "pages", "schema", "shell", "trend", "views", "words"},
+        {"baseline", "compare", "errors", "options", "tables", "counts", "measures", "methods"}
+        | {
+            "result",
+            "gates",
+            "history",
+            "limits",
+            "pages",
+            "schema",
+            "shell",
+            "trend",
+            "views",
+            "words",
+        },
         {"polars"},
     ),
     "suite": (
-        {"api", "errors", "gates", "history", "limits", "measures", "options", "pages", "result"}
+        {"api", "baseline", "errors", "gates", "history", "limits", "measures", "options"}
+        | {"pages", "result"}
         | {"schema", "tables", "targets", "views", "words", "yaml"},
         set(),
     ),

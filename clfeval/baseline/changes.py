@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from clfeval.baseline.answer import SIGNIFICANT, change_answers, rows_answer
-from clfeval.baseline.models import best_of, labelled, name_of, tested_measures
+from clfeval.baseline.models import Labelled, best_of, labelled, name_of, tested_measures
 from clfeval.baseline.read import Earlier, check_comparable
 from clfeval.compare.change import Change, adjusted_fdr, comparison_row, independent
 from clfeval.errors import listing
@@ -21,7 +21,6 @@ from clfeval.words import quoted
 LEVEL = 0.95  # of results that do not say theirs
 NOT_THERE = Estimate(None, reason="not_in_baseline")
 ChangeKey = tuple[str, str]  # model and measure
-Labelled = Mapping[str, Row]  # rows by model
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Baseline:
                          [_classes(one) for one in (self.before, result)], self.level),
         ]  # fmt: skip
         return replace(result, tables=tables, answer=(*said, *result.answer),
-                       warnings=(*result.warnings, *self.notes))  # fmt: skip
+                       warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
 
     def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, then and now, the worst change first."""

@@ -10,8 +10,10 @@ from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Result, Row, Rows, whole
 from clfeval.schema import gated
 
+Labelled = Mapping[str, Row]
 
-def labelled(result: Result, part: str | None = None) -> Mapping[str, Row]:
+
+def labelled(result: Result, part: str | None = None) -> Labelled:
     """Return the rows that speak for models, or features, by label; part: of a slice."""
     rows, tidy = (
         _of_slice(result, table, part)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
-from clfeval.baseline.models import labelled, name_of, slices_of
+from clfeval.baseline.models import Labelled, labelled, name_of, slices_of
 from clfeval.bounds import PARTS
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
@@ -19,7 +19,6 @@ from clfeval.schema import COMPARISONS, comparisons, gated
 LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
 REPORT = "report"
 APART = "_difference"  # behind a measure: the model's value less the reference's
-Labelled = Mapping[str, Row]
 
 
 def whole_rows(result: Result) -> dict[str, Row]:
