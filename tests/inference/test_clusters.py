@@ -17,7 +17,6 @@ from clfeval.inference.clusters import (
     divisor,
     flip_test,
     parts_of,
-    rate_covariance,
     rate_divisors,
     share_divisor,
     together,
@@ -210,19 +209,3 @@ def test_the_class_ratio_is_a_third_share() -> None:
     alone = divisor(found.effect, found.g, level=0.95)
     parts_variance = (slopes**2 * found.cov[range(3), range(3), 0]).sum()
     assert by == pytest.approx(alone * variance / parts_variance)
-
-
-def test_the_covariance_of_rates_of_two_models() -> None:
-    rng = np.random.default_rng(8)
-    each, truth = np.repeat(np.arange(30), 6), rng.random(180) < 0.4
-    right = rng.random((2, 180)) < np.repeat(rng.random((2, 30)), 6, axis=1)
-    votes = np.where(truth, right, ~right)
-    counts = np.vstack([votes & truth, votes & ~truth, truth[None], ~truth[None]]).astype(float)
-    x = np.array([counts[:, each == c].sum(axis=1) for c in range(30)])
-    cov = rate_covariance(x.T @ x, x.sum(axis=0))
-    assert cov.shape == (4, 4)
-    s = x.sum(axis=0)
-    a, b = x[:, 0] - s[0] / s[4] * x[:, 4], x[:, 3] - s[3] / s[5] * x[:, 5]
-    g = [s[4] ** 2 / (x[:, 4] ** 2).sum(), s[5] ** 2 / (x[:, 5] ** 2).sum()]
-    h = [one / (one - 1) for one in g]
-    assert cov[0, 3] == pytest.approx(math.sqrt(h[0] * h[1]) * (a @ b) / s[4] / s[5])
