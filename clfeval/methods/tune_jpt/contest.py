@@ -101,7 +101,8 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
     else:
         products = owned.products(np.concatenate(influence))
     weight = float(one.n.sum() / class_sizes(one, 2).sum())
-    return corrected(products, 1.0, parts), differ, smallest_sizes(one, 2), weight, parts
+    sizes = smallest_sizes(one, 2)[::-1]  # of negatives first
+    return corrected(products, 1.0, parts), differ, sizes, weight, parts
 
 
 def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
