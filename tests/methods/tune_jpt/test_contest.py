@@ -5,6 +5,9 @@ import polars as pl
 import pytest
 
 from clfeval.api.tune_jpt import tune_jpt
+from tests.thoroughness import thinned
+
+WAYS: list[dict[str, object]] = [{}, {"crossover": "mcc"}, {"cluster": "who"}, {"margin": 0.05}]
 
 
 @pytest.mark.parametrize("more", thinned(WAYS, WAYS[1:3]))
