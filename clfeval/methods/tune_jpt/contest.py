@@ -204,9 +204,9 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     while len(looking):
         at, last = start[looking] + side[looking] * step, end[looking]
         at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        sure = contest.leads(leaders[looking], others[looking], np.exp(at))
-        far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
-        looking = looking[~sure & (at != last)]
+        yes = contest.leads(leaders[looking], others[looking], np.exp(at))
+        far[looking[yes]], near[looking[~yes]] = at[yes], at[~yes]
+        looking = looking[~yes & (at != last)]
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
     leaders, others = leaders[some], others[some]
