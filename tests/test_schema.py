@@ -82,7 +82,7 @@ PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
          "isometrics": {"precision": [0.5], "mutual_information": [0.2], "accuracy": [0.9]}},
     ),
     "slices": (CANCER, {**POSITIVE, "by": "truth", "curve": True, "odds": "1:2"}),
-    "runs": ("armano/runs.csv", {"run": "run", "train_fraction": 0.9}),
+    "runs": ("armano/runs.csv", {"run": "run"}),
     "no intervals": ("mars-paper/weighted.csv", {"weight": "n", "interval": "none"}),
     "many classes": ("digits/probabilities.csv", {"positive": "8"}),
     "text": ("manual-pages/terms.parquet", {**TERMS, "positive": "function", "select": True}),

@@ -149,15 +149,15 @@ def joint_maximum(
 def _maxima(v: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:
     """Draw the largest |Z_i - Z_j| / s_ij of some pairs, (d,)."""
     draws = int(np.clip(_MOST // len(first), _LEAST, DRAWS))
-    z, variance = normal_draws(v, draws, rng), np.diag(v)
+    z, variance = np.ascontiguousarray(normal_draws(v, draws, rng).T), np.diag(v)
     most = np.zeros(draws)
     for i in np.unique(first).tolist():
         others = second[first == i]
         s = np.sqrt(np.maximum(variance[i] + variance[others] - 2 * v[i, others], 0.0))
         some = s > _EQUAL * np.sqrt(variance[i] + variance[others])
-        apart = np.abs(z[:, others[some]] - z[:, i : i + 1]) / s[some]
-        bare = np.abs(rng.standard_normal((draws, int((~some).sum()))))
-        most = np.maximum(most, np.concatenate([apart, bare], axis=1).max(axis=1, initial=0.0))
+        bare = rng.standard_normal((draws, int((~some).sum()))).T
+        for apart in ((z[others[some]] - z[i]) / s[some, None], bare):
+            most = np.maximum(most, np.abs(apart).max(axis=0, initial=0.0))
     return most
 
 

@@ -56,8 +56,8 @@ class PairedEstimates:
     """k models by one measure on the same rows: values (k,), and the errors of their differences.
 
     metric: the measure with its parameters. fewest: rows of the smaller class, or clusters of which
-    it is. steps (k, c), sizes (c,): by how much each estimate moves when all rows of one of c kinds
-    change, and how many rows there are; without steps nobody can say.
+    it is. steps (k, c), sizes (c,) or (k, c): by how much each estimate moves when all rows of one
+    of c kinds change, and how many rows there are; without steps nobody can say.
     """
 
     metric: str
@@ -86,24 +86,17 @@ class PairedEstimates:
         """
         d = self.values[first] - self.values[second]
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        wide = np.zeros(len(d), bool)
+        wide, most = np.zeros(len(d), bool), no_row_limit(self.steps, self.sizes, level)[first]
+        low, high = t_limits(d, s, df, most, level)
         if self.bootstrap is not None:
             free = np.where(df > 0, df, np.nan)
             t, own = (student_quantile(free, level=at) for at in (level, self.bootstrap.level))
             ends = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
-            low, high = d - (d - ends[0]) * t / own, d + (ends[1] - d) * t / own
-        else:
-            t = student_quantile(np.where(df > 0, df, np.nan), level=level)
-            reach = t * np.where(s > 0, s, np.nan)
-            low, high = d - reach, d + reach
-            if self.measure.interval == "delong":
-                low, high, wide = self._areas(first, second, low, high, level)
-        same = (s == 0) & (d == 0)
-        if same.any():
-            most = np.full(len(self.models), np.nan)
-            if self.steps.shape[1]:
-                most = (self.steps * (1 - tail_of(level) ** (1 / self.sizes))).max(axis=1)
-            low, high = np.where(same, -most[first], low), np.where(same, most[first], high)
+            same = (s == 0) & (d == 0)
+            low = np.where(same, low, d - (d - ends[0]) * t / own)
+            high = np.where(same, high, d + (ends[1] - d) * t / own)
+        elif self.measure.interval == "delong":
+            low, high, wide = self._areas(first, second, low, high, level)
         span = self.measure.high - self.measure.low
         return d, np.maximum(low, -span), np.minimum(high, span), wide
 
@@ -121,8 +114,7 @@ class PairedEstimates:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
             p = limits_p(d, low, high, free, level=self.bootstrap.level)
         else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                p = np.where(s > 0, 2 * student_tail(free, np.abs(d) / s), np.nan)
+            p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
                 ends = sum(self.values[at] != MIDDLE for at in (first, second))
                 tail = (1 - np.abs(d) / np.sqrt(np.maximum(ends, 1))) ** self.fewest
@@ -182,6 +174,30 @@ class PairedEstimates:
         down = bare | (wide & ~(least > 0) & (below < least))
         up = bare | (wide & ~(most < 0) & (beyond > most))
         return np.where(down, below, least), np.where(up, beyond, most), down | up
+
+
+def t_limits(d: Floats, s: Floats, df: Floats, most: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return d -+ t s, and 0 -+ most where no row differs; NaN where s is unknown, or 0 of d."""
+    t = student_quantile(np.where(df > 0, df, np.nan), level=level)
+    reach = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
+    return d - reach, d + reach
+
+
+def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
+    """Return 2 P(T > |d| / s), and 1 where no row differs; NaN where s is unknown, or 0 of d."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * student_tail(np.where(df > 0, df, np.nan), np.abs(d) / np.where(s > 0, s, np.nan))
+    return np.where((s == 0) & (d == 0), 1.0, p)
+
+
+def no_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
+    """Return how far k estimates of which no row differs may lie apart, (k,): 0-of-n limits.
+
+    The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
+    """
+    with np.errstate(divide="ignore"):
+        found = steps * (1 - tail_of(level) ** (1 / sizes))
+    return found.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
 
 
 def errors_of_kinds(

@@ -35,9 +35,8 @@ class ClusterCounts:
             known, code = np.unique(np.asarray(names, object), return_inverse=True)
             return cls._coded(known.tolist(), code, place, n)
         numbers, code = np.unique(names, return_inverse=True)
-        texts = [str(number) for number in numbers.tolist()]
-        order = sorted(range(len(texts)), key=texts.__getitem__)  # that of names
-        return cls._coded([texts[i] for i in order], np.argsort(order)[code], place, n)
+        texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
+        return cls._coded(texts, code, place, n)
 
     @classmethod
     def _coded(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, Owners, gathered, joined, picked
 from clfeval.tables.layouts.counts import CountsRow
@@ -268,6 +268,15 @@ class ConfusionCounts:
             totals[:, place[model]] += four
         tp, fp, fn, tn = totals
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
+
+    def at(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:
+        """Return some of the tables, in any order, which may repeat."""
+        every = np.arange(len(self.models))[places]
+        cells = (self.tp, self.fp, self.fn, self.tn, self.positives, self.negatives)
+        tp, fp, fn, tn, p, n = (one[every] for one in cells)
+        names = tuple(self.models[i] for i in every.tolist())
+        sums = None if self.sums is None else self.sums[every]
+        return ConfusionCounts(names, tp, fp, fn, tn, p, n, self.unit, sums)
 
     def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
         """Add the counts of other rows, model by model; each may have models of its own.

@@ -134,9 +134,10 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
         found = np.where(free > 0, np.polyval(_expansion(level), 1 / free), np.nan)
     some, few = (free >= _LEAST_DF) & (free < _MANY_DF), (free > 0) & (free < _LEAST_DF)
     if some.any():
-        half = free[some] / 2
+        each, place = np.unique(free[some], return_inverse=True)
+        half = each / 2
         x, _ = beta_quantiles(tail, (half, half), (half[:0], half[:0]))
-        found[some] = np.sqrt(free[some]) * (0.5 - x) / np.sqrt(x * (1 - x))
+        found[some] = (np.sqrt(each) * (0.5 - x) / np.sqrt(x * (1 - x)))[place.ravel()]
     if few.any():  # their tails are longer than the method reaches
         from scipy.special import stdtrit
 

@@ -43,27 +43,9 @@ class RocPoints:
         tp, fp = self.tp.astype(np.float64), self.fp.astype(np.float64)
         return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
-    @property
-    def preference(self) -> Ints:
-        """The rank of each point (h,) among ties: larger delta first, then higher threshold."""
-        return ranks_by_delta(self.tp, self.fp, self.tp[-1:], self.fp[-1:])
-
     def at(self, places: Ints | Bools | slice) -> RocPoints:
         """Return some of the points."""
         return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
-
-
-def ranks_by_delta(tp: Counts, fp: Counts, p: Counts, n: Counts) -> Ints:
-    """Return the ranks of points (..., h), 0 for the largest delta; of equal ones as they come.
-
-    p and n (..., 1) are the class totals.
-    """
-    tp, fp, p, n = for_products(tp, fp, p, n)
-    # whole numbers, so that equal means equal
-    order = np.argsort(fp * p - tp * n, axis=-1, kind="stable")
-    rank = np.empty(order.shape, np.int64)
-    np.put_along_axis(rank, order, np.arange(order.shape[-1]), axis=-1)
-    return rank
 
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
@@ -84,7 +66,7 @@ def candidates(counts: ScoreCounts) -> RocPoints:
     stay below a value on the convex side of an ellipse or a hyperbola through both corners. IC,
     which rewards the perfectly wrong as well, is convex on the whole square: the two hulls together
     hold its best. So they do for a cost that a hit raises. The geometric mean of the two rates
-    alone can be largest between vertices. Of equal values the first by `RocPoints.preference` is
+    alone can be largest between vertices. Of equal values the first by `best_places` is
     among the candidates too: along an edge delta rises or falls, or stays, and then the higher
     threshold is where the edge begins.
 

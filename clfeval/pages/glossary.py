@@ -177,7 +177,7 @@ TUNE_JPT: Mapping[str, str] = {
     "fixed_threshold": "the threshold in force; none where a row goes to its likeliest class",
     "fixed_value": "value of the measure at the threshold in force",
     "loss": "what keeping the fixed threshold costs on these rows",
-    "honest": "value of thresholds chosen on other rows than they are judged on",
+    "honest": "value to expect on other rows: less the optimism of the choice, by the bootstrap",
     "honest_gain": "how much better that is than the fixed threshold; above 0 moving pays",
     "lowest": "the least value over the range of prevalences",
     "lowest_at": "the prevalence at which the value is least",
@@ -291,7 +291,7 @@ TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "called positive": "called", "crossing at prevalence": "crossing", "which leads": "verdict",
     "best model": "leader", "its value": "value", "not for sure over": "undecided",
     "best threshold": "thresholds.threshold", "value there": "thresholds.value",
-    "value at it": "fixed_value", "cross-fitted": "honest", "gain": "honest_gain",
+    "value at it": "fixed_value", "corrected": "honest", "gain": "honest_gain",
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
@@ -340,6 +340,18 @@ REPORT: Mapping[str, str] = {
     "bin": "about a tenth of the rows each, in order of score; equal scores stay together",
     "calibration.from": "the least score of the bin",
     "calibration.to": "the largest score of the bin",
+    "test": "of intercept 0 and slope 1 together, or of about ten groups of equal size by score",
+    "calibration_tests.statistic": "score statistic; near df where the probabilities are "
+    "calibrated",
+    "df": "degrees of freedom of the statistic",
+    "calibration_tests.p": "chance of a statistic as large, were the probabilities calibrated",
+    "calibration_tests.p_adjusted": "twice the smaller p of the model, by Holm's rule over all "
+    "models",
+    "calibration_tests.method": "how p was found: draws of calibrated outcomes, chi-square where "
+    "rows are many, the sandwich of clusters or weights",
+    "contradicted": "rows whose observed outcome had probability 0",
+    "groups_off": "groups whose share of positives differs from the mean score, each by itself",
+    "largest_gap": "the largest difference between them in a group",
     "mean_score": "what the rows of the bin are given on average",
     "observed": "share of the rows of the bin that are positive: mean_score, where scores are "
     "calibrated",

@@ -45,33 +45,6 @@ def deals(monkeypatch: pytest.MonkeyPatch) -> Deals:
     return kept
 
 
-def test_thresholds(deals: Deals) -> None:
-    frame = patients(24, 3, 5)
-    result = tune_jpt(
-        frame, cluster="patient", model=["a"], threshold=0.5, metric=["j_index", "tar", "mcc"],
-        odds="1:1", folds=6,
-    )  # fmt: skip
-    assert len(deals) == 5
-    rows = frame.select("patient", "a", "truth").rows()
-    positives = sum(truth for *_, truth in rows)
-    table = [row for row in whole(result.tables["thresholds"]) if row["measure"] != "none"]
-    assert {row["measure"] for row in table} >= {"j_index", "tar", "mcc"}
-    for row in table:
-        name, tp, fp = str(row["measure"]), 0, 0
-        for fold_of in deals:
-            for fold in range(6):
-                others = [(s, t) for who, s, t in rows if fold_of[who] != fold]
-                _, cut = brute.best_point(brute.every_point(others), name, 1.0)
-                for who, score, truth in rows:
-                    if fold_of[who] == fold and score >= cut:
-                        tp, fp = tp + truth, fp + 1 - truth
-        expected = brute.measured(
-            name, tp, fp, 5 * positives, 5 * (len(rows) - positives), 1.0
-        )  # fmt: skip
-        assert isinstance(row["honest"], Estimate)
-        assert row["honest"].value == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("effort", [None, 25.0])
 def test_sets_of_models(deals: Deals, effort: float | None) -> None:
     frame = patients(20, 3, 2)
@@ -151,6 +124,7 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
 
 
+@pytest.mark.slow
 def test_rows_dealt_apart_flatter() -> None:
     """A patient's rows have one error: dealt to two folds, each betrays the others' threshold."""
     gaps = {"rows": [], "clusters": []}  # type: dict[str, list[float]]

@@ -73,7 +73,7 @@ def test_models_of_several_stand_side_by_side_and_nothing_is_tested() -> None:
     assert done.code == 0, done.err
     found = json.loads(done.out)
     rows = found["tables"]["models"]
-    assert [(row["model"], row["may_be_best"]) for row in rows] == [("a", None), ("b", None)]
+    assert [(row["model"], row["tied"]) for row in rows] == [("a", None), ("b", None)]
     one, other = (json.loads(Path(f"{name}.json").read_text()) for name in "ab")
     assert rows[0]["roc_auc"] == one["tables"]["models"][0]["roc_auc"]
     assert found["tables"]["curves"] == one["tables"]["curves"] + other["tables"]["curves"]

@@ -86,7 +86,7 @@ def _replaced(some: Floats, others: Floats, where: Bools) -> Floats:
     return np.where(where, others, some)
 
 
-def table_of(cells: Cells) -> Confusion:
+def table_of(cells: Cells | ConfusionCounts) -> Confusion:
     """Return the 2 x 2 tables as measures take them."""
     return Confusion(*(np.asarray(one, np.float64) for one in (
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip

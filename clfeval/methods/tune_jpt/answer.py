@@ -30,7 +30,7 @@ from clfeval.methods.tune_jpt.said import (
     with_verb,
     worth_of,
 )
-from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
+from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of, whole
 from clfeval.words import close, exact, many, named, percent, quoted
 
 MOST = 5  # sentences
@@ -46,7 +46,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     """Say who is best by the measure compared, how often it is right, and where the lead ends.
 
     A lead is called certain where it beats each other model so (table `winners`), and models that
-    the best one does not beat so are named. What a chosen threshold is worth is the cross-fitted
+    the best one does not beat so are named. What a chosen threshold is worth is the corrected
     value. Of one model it is said what a thousand rows look like.
     """
     rows = side_by_side(tables["models"])
@@ -259,9 +259,8 @@ class Told:
     def threshold(self, here: Sequence[Row], name: str) -> Iterator[Answer]:
         """Say which threshold to use, what that is worth on other rows, and who then leads."""
         chosen = {
-            str(row["model"]): row for row in self.tables.get("thresholds", ())
-            if row["slice"] is None and row["odds"] == here[0]["odds"]
-            and row["measure"] == self.measure and row["population"] != "sweep"
+            str(row["model"]): row for row in whole(self.tables.get("thresholds", ()))
+            if row["odds"] == here[0]["odds"] and row["measure"] == self.measure
         }  # fmt: skip
         row = chosen.get(name)
         honest, now = (size_of(row[key]) if row else None for key in ("honest", "fixed_value"))
@@ -279,15 +278,9 @@ class Told:
             yield Answer("best-threshold", text, (other, name), "threshold")
         elif moves(row):
             rule = to_do(row)
-            text = (
-                f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {rounded(honest)} on other "
-            )
-            cell = next(one.get(str(self.measure)) for one in here if one["model"] == name)
-            low, high = estimate(cell).low, estimate(cell).high
-            # a gain that stays within them is no more than their width
-            inside = low is not None and high is not None and low <= honest <= high
-            chance = ", a gain that may be chance" * inside
-            text += f"rows, without an interval, instead of {rounded(now)} with {fixed}{chance}."
+            text = f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} "
+            text += f"{with_ends(estimate(row['honest']))} on other rows instead of {rounded(now)} "
+            text += f"with {fixed}."
             value = float(str(cut)) if cut is not None else None
             yield Answer("threshold", text, (name,), "threshold", value)
         else:

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import pi
-from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, over
+from clfeval.compare.rates import RateCovariance
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.clusters import rate_covariance
-from clfeval.inference.paired_measures import (
-    clustered_correlation,
-    correlation,
-    difference,
-    slopes,
-)
+from clfeval.inference.influence import corrected
 from clfeval.inference.special import halved, level_together
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure
-from clfeval.methods.estimates import Cells, limits
+from clfeval.methods.clustered import class_sizes, smallest_sizes
+from clfeval.methods.estimates import Cells
 
 _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit
-_SPARE = 1e-6  # of two distances, far more than rounding
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
 
-# what a measure says of m models, each at odds of its own, (5, m): value, lower and upper limit,
-# slopes along the true and the false positive rate; NaN without intervals
-Standing = Floats
 Pair = tuple[int, int]  # places of two models
 
 
@@ -71,14 +60,48 @@ class Course:
     turns: list[tuple[int, int, int, float, int, int]]
 
 
-def rates_together(patterns: PatternCounts | None) -> Floats | None:
-    """Return how rates of models go together over clusters (2k, 2k); None without clusters."""
-    products = None if patterns is None else patterns.products()
-    if patterns is None or products is None:
-        return None
-    c = ConfusionCounts.of_patterns(patterns)
-    totals = np.concatenate([c.tp, c.fp, c.positives[:1], c.negatives[:1]])
-    return rate_covariance(products, totals)
+def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
+    """Return how the rates of the models of s parts vary; patterns: of each part, or none.
+
+    V = (n_ij - n_i n_j / n) / n² M / (M - 1) within a class of n rows, of M in all, n_ij of which
+    both models call positive. Over clusters, and rows that weigh differently, C / (C - 1) times
+    the sum of F F', F what all rows of a cluster add to the rates.
+    """
+    if patterns:
+        parts = [_of_patterns(one) for one in patterns]
+        covariance, differ, sizes, weight, drawn = map(np.array, zip(*parts, strict=True))
+        k = len(counts.models) // len(parts)
+        return RateCovariance(
+            counts, covariance, np.concatenate([*differ], axis=1), np.repeat(sizes.T, k, axis=1),
+            np.repeat(weight, k), np.repeat(drawn, k),
+        )  # fmt: skip
+    sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
+    rates = over(np.stack([counts.tp, counts.fp]), sizes)
+    covariance = over(rates * (1 - rates), sizes) * over(total, total - 1)
+    return RateCovariance(
+        counts, covariance, None, sizes.astype(np.float64), np.ones(len(total)), total
+    )
+
+
+def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
+    """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
+    k, owned = len(one.models), one.clusters
+    differ, blocks, influence = np.zeros((2, k, k), bool), [], []
+    for side, mine in enumerate((one.truth, ~one.truth)):
+        votes = one.votes[mine].T.astype(np.float64)
+        both = (votes * one.n[mine]) @ votes.T
+        size, called = float(one.n[mine].sum()), np.diag(both)
+        differ[side] = called[:, None] + called - 2 * both > 0
+        blocks.append(over(both - over(np.outer(called, called), size), size**2))
+        influence.append(over((one.votes.T - over(called, size)[:, None]) * mine, size))
+    parts = float(one.n.sum()) if owned is None else owned.size
+    if owned is None:
+        nothing = np.zeros((k, k))
+        products = np.block([[blocks[0], nothing], [nothing, blocks[1]]])
+    else:
+        products = owned.products(np.concatenate(influence))
+    weight = float(one.n.sum() / class_sizes(one, 2).sum())
+    return corrected(products, 1.0, parts), differ, smallest_sizes(one, 2), weight, parts
 
 
 def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
@@ -121,7 +144,7 @@ def crossings(
     (g,), and each change of sign is halved down.
     """
     found: list[tuple[int, int, int, float]] = []
-    weight = None if CATALOG[contest.name].invariant else _linear_weight(contest)
+    weight = None if contest.measure.invariant else _linear_weight(contest)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     if weight is not None:
         for at, (i, j, d_tp, d_fp) in enumerate(_gaps(contest, pairs)):
@@ -130,7 +153,7 @@ def crossings(
                 found.append((at, *((j, i) if d_tp > 0 else (i, j)), weight * d_fp / d_tp))
     rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
     seen = course(contest, ratios, first[rest], second[rest])
-    if weight is None and not CATALOG[contest.name].invariant and seen.turns:
+    if weight is None and not contest.measure.invariant and seen.turns:
         apart = [
             d_tp != 0 or d_fp != 0
             for *_, d_tp, d_fp in _gaps(contest, [turn[1:3] for turn in seen.turns])
@@ -157,9 +180,7 @@ def _halved_down(
     low, high = ratios[left], ratios[right]
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
-        mine, theirs = (
-            contest.measure(Cells.picked(contest.counts, models, middle).tuned) for models in (i, j)
-        )
+        mine, theirs = (contest.function(models, middle) for models in (i, j))
         here = contest.signs(mine, theirs)
         low = np.where((here == ahead) | (here == 0), middle, low)
         high = np.where(here == ahead, high, middle)
@@ -182,7 +203,7 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     while len(looking):
         at, last = start[looking] + side[looking] * step, end[looking]
         at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        sure = contest.sure(leaders[looking], others[looking], np.exp(at))
+        sure = contest.leads(leaders[looking], others[looking], np.exp(at))
         far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
         looking = looking[~sure & (at != last)]
         step *= _GROWTH
@@ -190,7 +211,7 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     leaders, others = leaders[some], others[some]
     if len(some):
         _, far[some] = halved(
-            lambda at: ~contest.sure(leaders, others, np.exp(at)), near[some], far[some],
+            lambda at: ~contest.leads(leaders, others, np.exp(at)), near[some], far[some],
             times=_SETTLED,
         )  # fmt: skip
     low, high = np.exp(far).reshape(2, -1)
@@ -212,18 +233,13 @@ def _linear_weight(contest: Contest) -> float | None:
 
     So are those whose limits are derived from a linear one, which they rise with.
     """
-    measure = _settles(contest.name)
+    measure, base = contest.measure, contest.measure.base
+    if measure.interval == "derived" and base is not None:
+        measure = CATALOG[base]
     if measure.interval != "linear":
         return None
-    a, b, _ = measure.given(beta=contest.beta, stakes=contest.stakes).terms(0.5, 0.5)
+    a, b, _ = measure.terms(0.5, 0.5)
     return float(-b / a)
-
-
-def _settles(name: str) -> Measure:
-    """Return the measure itself, or that from whose limits its own are derived."""
-    measure = CATALOG[name]
-    derived = measure.interval == "derived" and measure.base is not None
-    return CATALOG[str(measure.base)] if derived else measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,19 +247,12 @@ class Contest:
     """The measure that models are compared by, k in each of s parts; level None: no intervals.
 
     The parts, such as slices, stand one behind the other, and models of two are never compared.
-    both: how many positives, and how many negatives, each of them and each model of its part both
-    call positive, (s k, k); None where nobody knows which rows they share, and they are taken as
-    judged on other rows. rates: the covariances over clusters of the true and false positive rates
-    of each part, (s, 2k, 2k); None where rows are taken as independent.
     """
 
-    name: str
+    measure: Measure
     counts: ConfusionCounts
-    both: tuple[Floats, Floats] | None
+    rates: RateCovariance | None
     level: float | None
-    beta: float = 1.0
-    stakes: Stakes | None = None
-    rates: Floats | None = None
     parts: int = 1
 
     @property
@@ -254,18 +263,17 @@ class Contest:
     @property
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
-        return -1 if CATALOG[self.name].best == "min" else 1
-
-    @property
-    def measure(self) -> Callable[[Confusion], Floats]:
-        """The measure as a function of tables."""
-        return CATALOG[self.name].given(beta=self.beta, stakes=self.stakes).function
+        return -1 if self.measure.best == "min" else 1
 
     def values(self, ratios: Floats, models: Ints) -> Floats:
         """Return the measure of some models (m,) at every ratio: (g, m)."""
         each = np.tile(models, len(ratios)), np.repeat(ratios, len(models))
-        tuned = Cells.picked(self.counts, *each).tuned
-        return self.measure(tuned).reshape(len(ratios), -1)
+        return self.function(*each).reshape(len(ratios), -1)
+
+    def function(self, models: Ints, ratios: Floats) -> Floats:
+        """Return the measure of models at ratios, (m,) each."""
+        found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
+        return np.asarray(found, np.float64)
 
     def together(self, comparisons: int, *, everywhere: bool = False) -> Contest:
         """Return the contest with intervals that hold together, everywhere: at every class ratio.
@@ -274,10 +282,10 @@ class Contest:
         in both with weights of one sign, whatever the ratio: no more than a quarter turn, if the
         two are independent; clusters may have rows of both classes, and then it may be a half.
         """
-        if self.level is None:
+        if self.rates is None or self.level is None:
             return self
-        most = pi / 2 if self.rates is None else pi
-        turn = 0.0 if CATALOG[self.name].invariant or not everywhere else most
+        most = pi if self.rates.crossed else pi / 2
+        turn = 0.0 if self.measure.invariant or not everywhere else most
         level = level_together(self.level, comparisons=max(comparisons, 1), turn=turn)
         return replace(self, level=level)
 
@@ -288,92 +296,18 @@ class Contest:
             same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
         return np.where(same | (a == b), 0.0, np.sign(gap))
 
-    def standing(self, models: Ints, ratios: Floats, by: str | None = None) -> Standing:
-        """Return what is to be said of models at ratios, (m,) each, before they are compared.
+    def leads(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
+        """Return whether `first` is significantly better than `second` at ratios, (m,) each."""
+        places, models = np.arange(len(first)), np.concatenate([first, second])
+        return self.significant(places, places + len(first), models, np.tile(ratios, 2))
 
-        by: how limits are found, as for `limits`.
+    def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
+        """Return whether the interval of how much better some estimates are excludes 0: (q,).
+
+        models, ratios (e,): of the estimates; first, second (q,): their places.
         """
-        cells = Cells.picked(self.counts, models, ratios)
-        value = self.measure(cells.tuned)
-        found = np.full((5, len(ratios)), np.nan)
-        found[0] = value
-        if self.level is None:
-            return found
-        settings: dict[str, Any] = {"beta": self.beta, "stakes": self.stakes, "by": by}
-        low, high = limits(self.name, cells, level=self.level, **settings)
-        found[1:3] = np.minimum(low, value), np.maximum(high, value)
-        if self.both is not None:
-            of = self.measure
-            found[3:] = slopes(lambda tp, fp: of(Confusion.of_rates(tp, fp, ratios)), *cells.rates)
-        return found
-
-    def sure(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
-        """Return whether the interval of how much better `first` is excludes 0: (m,)."""
-        sure, left = np.zeros(len(first), bool), np.arange(len(first))
-        if self.level is not None and _settles(self.name).interval == "region":
-            both = (self.standing(models, ratios, "within") for models in (first, second))
-            left = np.flatnonzero(~self._hopeless(first, second, *both))
-        if len(left):
-            sure[left] = self.duel(first[left], second[left], ratios[left])[1] > 0
-        return sure
-
-    def _hopeless(self, first: Ints, second: Ints, one: Standing, other: Standing) -> Bools:
-        """Return where the interval covers 0 even with limits that lie too near.
-
-        Distances x >= a and y >= b to them make a third side of square x² - 2 rho x y + y², least
-        at x = a or at y = b.
-        """
-        rho = self._correlation(first, second, one, other)
-        with np.errstate(invalid="ignore"):
-            lead = self.sign * (one[0] - other[0])
-            a, b = one[0] - one[1], other[2] - other[0]
-            if self.sign < 0:
-                a, b = one[2] - one[0], other[0] - other[1]
-            sides = [
-                np.hypot(x - rho * far, far * np.sqrt(1 - rho**2))
-                for far, x in ((a, np.maximum(b, rho * a)), (b, np.maximum(a, rho * b)))
-            ]
-            least = np.minimum(*sides) - _SPARE * (a + b)
-        return np.asarray(np.isfinite(lead) & (least >= lead))
-
-    def duel(self, first: Ints, second: Ints, ratios: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
-        both = (self.standing(models, ratios) for models in (first, second))
-        return self.compare(first, second, *both)
-
-    def compare(
-        self, first: Ints, second: Ints, one: Standing, other: Standing
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return by how much each of `first` is better than that of `second`, with limits: (m,).
-
-        The limits of two estimates are put together by square-and-add, with the correlation that
-        the rows in common give them. More than 0 is better for `first`, whichever way the measure
-        goes; NaN limits without intervals.
-        """
-        if self.level is None:
-            with np.errstate(invalid="ignore"):
-                value = one[0] - other[0]
-            low = high = np.full(len(value), np.nan)
-        else:
-            rho = self._correlation(first, second, one, other)
-            (a, low1, high1, *_), (b, low2, high2, *_) = one, other
-            value, low, high = difference(a, low1, high1, b, low2, high2, rho)
-        return (-value, -high, -low) if self.sign < 0 else (value, low, high)
-
-    def _correlation(self, first: Ints, second: Ints, one: Standing, other: Standing) -> Floats:
-        """Return how two estimates go together, 0 for models judged on other rows."""
-        if self.both is None:
-            return np.zeros(len(first))
-        c = self.counts
-        if self.rates is not None:
-            sides = (over(c.tp, c.positives), over(c.fp, c.negatives))
-            rates = np.concatenate([rate.reshape(self.parts, -1) for rate in sides], axis=1)
-            return clustered_correlation(self.rates, rates, first, second, one[3:], other[3:])
-        tables = []
-        for both, called, total in (
-            (self.both[0], c.tp, c.positives), (self.both[1], c.fp, c.negatives),
-        ):  # fmt: skip
-            shared, a, b = both[first, second % both.shape[1]], called[first], called[second]
-            neither = np.maximum(total[first] - a - b + shared, 0)
-            tables.append((shared, np.maximum(a - shared, 0), np.maximum(b - shared, 0), neither))
-        return correlation((one[3], one[4]), (other[3], other[4]), tables[0], tables[1])
+        if self.rates is None or self.level is None or not len(first):
+            return np.zeros(len(first), bool)
+        known = self.rates.at(self.measure, models, ratios)
+        _, low, high = known.intervals(first, second, level=self.level)
+        return np.asarray((low > 0) if self.sign > 0 else (high < 0))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change
+from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, bounded
+from clfeval.compare.families import family_of, pairs_of
+from clfeval.compare.rates import RateEstimates
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Cells, column, end_to_end
@@ -20,7 +21,7 @@ from clfeval.methods.tune_jpt.contest import (
     Course,
     Crossings,
     crossings,
-    rates_together,
+    rate_covariance,
     settled,
 )
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
@@ -50,7 +51,7 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         places = [places_of(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
-            for label, row in winner_rows(labels, contest, chosen, options.margin):
+            for label, row in winner_rows(labels, contest, chosen, options):
                 winners[label].append(row)
     joined = [[row for rows in table.values() for row in rows] for table in (crossovers, winners)]
     tables: dict[str, Rows] = {"crossovers": joined[0]} if joined[0] else {}
@@ -59,99 +60,113 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
 
 def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) -> Contest:
     """Return the contest of slices of equally many models."""
-    known = given.patterns
-    patterns = [known[label] for label in labels if label in known]
-    shared = [_shared_answers(one) for one in patterns]
-    rates = [one for one in map(rates_together, patterns) if one is not None]
+    patterns = [given.patterns[label] for label in labels if label in given.patterns]
     _, counts = end_to_end({label: given.slices[label] for label in labels})
-    return Contest(
-        str(options.compared), counts,
-        (np.concatenate([one for one, _ in shared]), np.concatenate([one for _, one in shared]))
-        if shared
-        else None,
-        options.confidence if given.sampled else None, options.beta, options.stakes,
-        np.stack(rates) if rates else None, parts=len(labels),
-    )  # fmt: skip
-
-
-def _shared_answers(patterns: PatternCounts) -> tuple[Floats, Floats]:
-    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
-    sides = []
-    for rows in (patterns.truth, ~patterns.truth):
-        votes = patterns.votes[rows].astype(np.float64)
-        sides.append((votes.T * patterns.n[rows]) @ votes)
-    return sides[0], sides[1]
+    level = options.confidence if given.sampled else None
+    measure = CATALOG[str(options.compared)].given(beta=options.beta, stakes=options.stakes)
+    rates = None if level is None else rate_covariance(counts, patterns)
+    return Contest(measure, counts, rates, level, parts=len(labels))
 
 
 def winner_rows(
     labels: Sequence[str | None], contest: Contest, places: Sequence[tuple[int, str, Population]],
-    margin: float | None = None,
+    options: TuneOptions,
 ) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
-    """Yield, per population of a part, the model with the best value, a winner only if surely so.
+    """Yield, per population of a part, the model with the best value, and who is tied with it.
 
-    `winner` is that model where the interval of each difference, paired on the rows the models
-    share, excludes 0; else None, and `undecided` names the models it does not beat for sure. The
-    intervals of a row hold together, those of swept rows over the whole sweep. With a margin also
-    the verdict on the leader against all others, those that are `equivalent` to it, and those that
-    `may_be_better` by as much as matters.
+    `winner` is that model where every other one is significantly worse; else None, and `undecided`
+    names the models that are not. Pairs are compared on the rows they share: all pairs of a
+    population together by the joint maximum, of many models by Bonferroni's rule, and swept rows
+    as crossings are. With a margin also the verdict on the leader against all others, those that
+    are `equivalent` to it, and those that `may_be_better` by as much as matters.
 
     places: the part, the kind (all swept, or none) and the population of each row.
     """
     if not places:
         return
-    k, names = contest.each, contest.counts.models
-    contest = contest.together(k - 1, everywhere=places[0][1] == "sweep")
+    k, names, measure = contest.each, contest.counts.models, contest.measure
     ratios = np.array([population.ratio for *_, population in places])
     start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
-    every = (start[:, None] + np.arange(k)).ravel()
-    standing = contest.standing(every, np.repeat(ratios, k))
-    values = standing[0].reshape(len(places), k)
+    every, odds = (start[:, None] + np.arange(k)).ravel(), np.repeat(ratios, k)
+    values = contest.function(every, odds).reshape(len(places), k)
     ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
     leaders = ranked.argmax(axis=1)
-    ahead = standing[:, np.repeat(at * k + leaders, k)]
-    _, low, high = contest.compare(np.repeat(start + leaders, k), every, ahead, standing)
-    low, high = (end.reshape(len(places), k) for end in (low, high))
+    p, ends = np.full(values.shape, np.nan), np.full((3, *values.shape), np.nan)
+    levels = np.ones(len(places))
+    if contest.rates is not None:
+        known = contest.rates.at(measure, every, odds)
+        first = np.repeat(at * k + leaders, k)
+        p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
+        levels = _levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
+        for i in range(len(places)) if options.margin is not None else ():
+            here = slice(i * k, (i + 1) * k)
+            ends[:, i] = known.intervals(first[here], np.arange(len(every))[here], level=levels[i])
+    tied = ~(p < 1 - levels[:, None])
+    if contest.sign < 0:
+        ends = -ends[[0, 2, 1]]
     cells = Cells.picked(contest.counts, start + leaders, ratios)
-    best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
-    columns = (places, best, *(x.tolist() for x in (start, leaders, np.isnan(values), low, high)))
-    for (part, kind, population), value, first, leader, unknown, lows, highs in zip(
-        *columns, strict=True
+    best = column(values[at, leaders], None, cells, measure.tuned)
+    columns = (x.tolist() for x in (start, leaders, np.isnan(values), tied, *ends))
+    for (part, kind, population), value, begin, leader, unknown, ties, *leads in zip(
+        places, best, *columns, strict=True
     ):
-        its = names[first : first + k]
+        its = names[begin : begin + k]
         others = [j for j in range(k) if j != leader and not unknown[j]]
-        undecided = [its[j] for j in others if not lows[j] > 0]
+        undecided = [its[j] for j in others if ties[j]]
         defined = not unknown[leader]
         called = defined and not undecided and bool(others) and contest.level is not None
         row: dict[str, Any] = {
-            "slice": labels[part], "measure": contest.name, "population": kind,
+            "slice": labels[part], "measure": measure.id, "population": kind,
             "prevalence": population.prevalence, "odds": population.odds,
             "ratio": population.ratio, "leader": its[leader] if defined else None,
             "value": value, "winner": its[leader] if called else None,
             "undecided": undecided if defined else [],
         }  # fmt: skip
-        if margin is not None:
-            ends = {its[j]: (lows[j], highs[j]) for j in others if defined}
-            row |= _that_matters(ends, margin)
+        if options.margin is not None:
+            of_others = {its[j]: bounded(*(x[j] for x in leads)) for j in others if defined}
+            row |= _that_matters(of_others, options.margin)
         yield labels[part], row
 
 
-def _that_matters(ends: Mapping[str, tuple[float, float]], margin: float) -> dict[str, Any]:
-    """Say how the leader compares with the others, by the intervals of how much better it is."""
+def _levels(
+    contest: Contest, known: RateEstimates, p: Floats, options: TuneOptions, *, everywhere: bool
+) -> Floats:  # fmt: skip
+    """Return the level of each interval at which those of all pairs of a row hold together, (g,).
+
+    By the joint maximum (see `family_of`); everywhere, or of many models: as of `together`.
+    """
+    g, k = p.shape
+    alone = contest.level or 0.0
+    levels = np.full(g, contest.together(k * (k - 1) // 2, everywhere=everywhere).level)
+    if everywhere or k > MOST_PAIRED:
+        return levels
+    # the joint maximum lies between Bonferroni's rule and each pair by itself
+    matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
+    for i in np.flatnonzero(matters | (options.margin is not None)).tolist():
+        one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
+        pairs = pairs_of(None, one.models)
+        family = family_of(one, pairs, level=alone, seed=options.seed)
+        levels[i] = levels[i] if family is None else family.each_level
+    return levels
+
+
+def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
+    """Say how the leader compares with the others, by how much better it is than each."""
     none = Estimate(None)
     known = {
-        name: Change(none, none, Estimate(high, low, high), float(low <= 0)).verdict(
+        name: Change(none, none, one, float(one.low <= 0)).verdict(
             "", 0.5, margin=margin, best="max"
         )
-        for name, (low, high) in ends.items() if low == low
+        for name, one in leads.items() if one.low is not None
     }  # fmt: skip
     found, together = {*known.values()}, None
-    if known and len(known) == len(ends):
+    if known and len(known) == len(leads):
         mixed = UNDECIDED if UNDECIDED in found else NOT_WORSE
         together = found.pop() if len(found) == 1 else mixed
-    least = min((low for low, _ in ends.values()), default=np.nan)
+    least = min((one.low for one in leads.values() if one.low is not None), default=None)
     return {
         "verdict": together,
-        "least_lead": least if np.isfinite(least) else None,
+        "least_lead": least,
         "equivalent": [name for name, one in known.items() if one == EQUIVALENT],
         "may_be_better": [name for name, one in known.items() if one == UNDECIDED],
     }
@@ -169,7 +184,7 @@ def crossover_rows(
     ratio and every pair: with probability `level` no lead at all is called certain that is none.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    k, names = contest.each, contest.counts.models
+    k, names, measure = contest.each, contest.counts.models, contest.measure.id
     pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
     contest = contest.together(len(pairs), everywhere=True)
     every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
@@ -183,7 +198,7 @@ def crossover_rows(
     for place in order.tolist():
         i, j = who[whose[place]]
         label = labels[i // k]
-        head = {"slice": label, "measure": contest.name, "first": names[i], "second": names[j]}
+        head = {"slice": label, "measure": measure, "first": names[i], "second": names[j]}
         yield label, {**head, **cells[place]}
 
 
@@ -222,7 +237,7 @@ def _uncrossed(
             reason, words = "identical", "equal at every class ratio"
         else:
             name = contest.counts.models[leader]
-            if CATALOG[contest.name].invariant:
+            if contest.measure.invariant:
                 reason, words = "invariant", "does not move with the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
@@ -235,13 +250,10 @@ def _uncrossed(
 
 
 def _certainty(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
-    """Return at a few odds whether the lead of each model over another excludes 0: (looks, q)."""
-    sure = np.zeros((_LOOKS, len(ahead)), bool)
-    if contest.level is None or not len(ahead):
-        return sure
+    """Return at a few odds whether each model leads another significantly: (looks, q)."""
     some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
     one, other = place.reshape(2, -1)
-    for look, ratio in enumerate(np.geomspace(*ends, _LOOKS)):
-        here = contest.standing(some, np.full(len(some), ratio))
-        sure[look] = contest.compare(ahead, behind, here[:, one], here[:, other])[1] > 0
-    return sure
+    looks = np.geomspace(*ends, _LOOKS)
+    return np.array([
+        contest.significant(one, other, some, np.full(len(some), ratio)) for ratio in looks
+    ])  # fmt: skip

@@ -31,8 +31,6 @@ NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
 BENT = ("g_mean",)  # the best need not lie on the hull of the ROC points, where it is looked for
 FULL_SWEEP = "1:1000..1000:1"
-REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
-LARGE = 100_000
 ROWS = 1000  # of the tables shown
 
 
@@ -192,18 +190,11 @@ class TuneOptions(Sure, Populations):
             MEASURED, metavar="TP:TN", parse=notation.two_numbers(":", "5:0"), least=0,
         ),
     ] = None  # fmt: skip
-    folds: Annotated[
-        int,
-        Opt(
-            "Parts in which chosen thresholds are judged on rows they were not chosen on.",
-            MEASURED, least=2, most=1000, stated=True,
-        ),
-    ] = 10  # fmt: skip
     resamples: Annotated[
         int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True)
     ] = RESAMPLES
     seed: Annotated[
-        int, Opt("Of folds, bootstrap, draws.", INTERVALS, least=0, most=2**63, stated=True)
+        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0
     interval: Annotated[
         Literal["exact", "bootstrap", "none"],
@@ -231,8 +222,11 @@ class TuneOptions(Sure, Populations):
     @property
     def tuned(self) -> tuple[str, ...]:
         """The measures that choose thresholds: those asked for, else a few that all know."""
+        from clfeval.measures.catalog import CATALOG
+
         names = self.measures if self.measure else (*TUNED, *kinds()[2])
-        return tuple(name for name in self.measures if name in names and name not in BENT)
+        best = (name for name in self.measures if CATALOG[name].sign and name not in BENT)
+        return tuple(name for name in best if name in names)
 
     @property
     def compared(self) -> str | None:

@@ -35,7 +35,7 @@ from clfeval.methods.tune_jpt.tables import (
     range_rows,
     simulated_rows,
 )
-from clfeval.methods.tune_jpt.thresholds import repeats_of, threshold_tables
+from clfeval.methods.tune_jpt.thresholds import threshold_tables
 from clfeval.result import InputFile, Result, Row, Rows, Warn, size_of
 from clfeval.words import quoted
 
@@ -99,7 +99,7 @@ _NOTES = {
     "was undefined; these are left out",
     "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
     "chosen-threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
-    "expect the cross-fitted value ({folds} folds)",
+    "expect the corrected value (honest)",
     "not-compared": "models are compared over class ratios by a measure that moves: name one, "
     "--crossover",
     "pairs-on-request": "where every two of {models} models change places is computed on request: "
@@ -141,12 +141,12 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "rows_per": ROWS,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.prevalence_beta is None else list(options.prevalence_beta),
-        "draws": None if options.prevalence_beta is None else DRAWS, "repeats": repeats_of(given),
+        "draws": None if options.prevalence_beta is None else DRAWS,
     }  # fmt: skip
     order = (
         "positive negative level interval totals interval_methods measures invariant beta targets "
         "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
-        "beta_prior draws folds repeats resamples seed missing by"
+        "beta_prior draws resamples seed missing by"
     )
     weighed = given.slices[None].fractional
     return parameters(order, found, options, given.roles, weighed=weighed)
@@ -172,12 +172,12 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
         "measures": ",".join(options.measure), "by-measure": options.compared,
-        "cost": stakes and ",".join(map(repr, asdict(stakes).values())), "folds": options.folds,
+        "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
     return signature(
         "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure margin "
-        "beta cost folds seed totals ci",
+        "beta cost seed totals ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )  # fmt: skip
@@ -226,14 +226,14 @@ def warnings_of(
     unbounded: Sequence[str],
 ) -> tuple[Warn, ...]:  # fmt: skip
     """Return the notes, the weightiest first."""
-    counts, chosen = given.slices[None], tables.get("thresholds")
+    counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
     full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
     one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
     aimed = options.populations or options.prevalence_range or options.prevalence_beta
 
     def those(holding: Mapping[str, object]) -> list[Warn]:
-        known = {"failed": failed, "resamples": options.resamples, "folds": options.folds,
+        known = {"failed": failed, "resamples": options.resamples,
                  "unbounded": listing(unbounded), "one_sided": one_sided,
                  "models": len(counts.models), "compared": options.compared}  # fmt: skip
         return [Warn(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes]

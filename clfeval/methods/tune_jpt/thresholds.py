@@ -1,39 +1,79 @@
-"""The threshold that is best for a measure in a population, and what it is honestly worth.
-
-It is found on the hull of the ROC points; its worth is that of thresholds chosen on some folds and
-judged on the one left out.
-"""
+"""The threshold that is best for a measure in a population, and what to expect of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.resampling import stream
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.weights import RowWeights
+from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.population import Population
-from clfeval.methods.estimates import estimate
-from clfeval.methods.roc import RocPoints
-from clfeval.methods.tune_jpt.best import TIE, at_odds, best_points, candidates_of
-from clfeval.methods.tune_jpt.crossfit import honest_estimates
-from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
-from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
+from clfeval.methods.estimates import Cells, column, end_to_end, estimate
+from clfeval.methods.measured.decisions import confusions_at
+from clfeval.methods.measured.hard import table_of
+from clfeval.methods.roc import RocPoints, candidates
+from clfeval.methods.threshold_optimism import (
+    SELDOM,
+    TIE,
+    bootstrap_choices,
+    corrected,
+    expected_counts,
+    why_unknown,
+)
+from clfeval.methods.tune_jpt.best import OddsRules, at_odds
+from clfeval.methods.tune_jpt.options import TuneOptions
+from clfeval.methods.tune_jpt.tables import Place, Tuner, formulas, places_of
 from clfeval.result import Estimate, Row, Rows
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
-Fixed = tuple[float | None, Confusion]
-# on a curve, by odds: place of the best point or -1, its value; the value of what is in use
-Values = tuple[Sequence[int], Sequence[float], Sequence[float]]
 
 
-def repeats_of(given: Sample) -> int:
-    """Return how often cross-fitting deals the rows anew: once where there are many."""
-    return REPEATS if given.slices[None].rows.max() < LARGE else 1
+@dataclass(frozen=True, slots=True, eq=False)
+class BestThresholds:
+    """What r rules, of measures at the class ratios of places, choose on the scores of one model.
+
+    at (r,): which of the points, -1 where none is best. here, expected: the 2 x 2 tables there, on
+    these rows and on others. unknown (r,): why nothing is known of others, else None. kept: the
+    threshold in use, None for votes of the largest class, and its table.
+    """
+
+    label: str | None
+    model: str
+    places: Sequence[Place]
+    rules: OddsRules
+    kept: tuple[float | None, Confusion]
+    points: RocPoints
+    at: Ints
+    here: ConfusionCounts
+    expected: ConfusionCounts
+    unknown: Sequence[str | None]
+
+    @classmethod
+    def of(
+        cls, who: tuple[str | None, str], counts: ScoreCounts, places: Sequence[Place],
+        measures: Mapping[str, Any], kept: tuple[float | None, Confusion], seed: int,
+    ) -> BestThresholds:  # fmt: skip
+        """Choose, and find out what that owes to the choice."""
+        ratios = [np.nan if kind == "sample" else one.ratio for kind, one in places]
+        rules, points = OddsRules(measures, np.array(ratios)), candidates(counts)
+        ends = points.tp[None, -1:], points.fp[None, -1:]
+        at = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
+        here = expected = confusions_at(counts, points.thresholds[at])
+        unknown = [why_unknown(counts)] * len(at)
+        if unknown[0] is None:
+            found = bootstrap_choices(counts, rules.choose, seed, f"{who[1]}\0{who[0] or ''}")
+            alone = isinstance(counts.clusters, RowWeights)
+            expected = corrected(here, *expected_counts(here, found), rules.gains, alone=alone)
+            unknown = [SELDOM if share < 0.5 else None for share in found.chosen.tolist()]
+        return cls(*who, places, rules, kept, points, at, here, expected, unknown)
 
 
 def threshold_tables(
@@ -46,110 +86,113 @@ def threshold_tables(
     counted = given.counted
     if counted is None or not options.tuned:
         return {}, [], []
-    known = formulas(options.beta, options.stakes)
-    chosen = {name: known[name] for name in options.tuned}
-    by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
-    places = {label: places_of(given, label, options) for label in given.slices}
-    repeats = repeats_of(given)
     digests: list[str] = []
     unbounded: list[str] = []
-    for i, model in enumerate(counted.models):
-        if model.kind == "label":
-            continue
-        found = counted.scores(i)
-        digests.append(f"{model.name}{found[None].digest()}")
-        if not np.isfinite(found[None].scores).all():
-            unbounded.append(model.name)
-            continue
-        tables = {label: _as_cut(counts, i) for label, counts in given.slices.items()}
-        alike: dict[int, list[str | None]] = {}  # slices in as many populations
-        for label in found:
-            if tables[label].positives and tables[label].negatives:
-                alike.setdefault(len(places[label]), []).append(label)
-        for labels in alike.values():
-            parts, cut = [found[label] for label in labels], given.thresholds.get(model.name)
-            ratios = np.array([[at.ratio for _, at in places[label]] for label in labels]).T
-            rngs = [stream(options.seed, f"folds\0{model.name}\0{one or ''}") for one in labels]
-            honest = honest_estimates(
-                parts, ratios, chosen, folds=options.folds, repeats=repeats, rngs=rngs
-            )
-            curves, kept = candidates_of(parts), [tables[label] for label in labels]
-            seen = best_and_kept(curves, kept, ratios, chosen)
-            for at, label in enumerate(labels):
-                by_slice[label] += threshold_rows(
-                    label, model.name, curves[at], places[label], (cut, kept[at]), seen[at],
-                    honest[at],
-                )  # fmt: skip
+    first: list[BestThresholds] = []
+    scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
+    for i in scored:
+        name, found = counted.models[i].name, counted.scores(i)[None]
+        digests.append(f"{name}{found.digest()}")
+        if np.isfinite(found.scores).all():
+            first += _best_thresholds(given, options, i, {None: found})
+        else:
+            unbounded.append(name)
     if not digests:
         return {}, [], []
-    rows = [row for found in by_slice.values() for row in found]
-    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded
+    known = [i for i in scored if counted.models[i].name not in unbounded]
+
+    def of_slices() -> list[Row]:
+        found = [one for i in known for one in _best_thresholds(given, options, i, {
+            label: one for label, one in counted.scores(i).items() if label is not None
+        })]  # fmt: skip
+        place = {label: i for i, label in enumerate(given.slices)}
+        found.sort(key=lambda one: place[one.label])
+        return threshold_rows(found, given, options)
+
+    rows = threshold_rows(first, given, options)
+    tables = {"thresholds": BySlice(rows, of_slices), "cutoffs": cutoff_rows(rows)}
+    return tables, sorted(digests), unbounded
 
 
-def _as_cut(counts: ConfusionCounts, i: int) -> Confusion:
-    """Return the table of a model as it was counted."""
-    tp, fp, p, n = (
-        part[i].item() for part in (counts.tp, counts.fp, counts.positives, counts.negatives)
-    )
-    return Confusion(tp, fp, p - tp, n - fp)
-
-
-def best_and_kept(
-    curves: Sequence[RocPoints], kept: Sequence[Confusion], ratios: Floats,
-    measures: Mapping[str, Formula],
-) -> list[dict[str, Values]]:  # fmt: skip
-    """Return, by measure, what is best on each of s curves at g odds, and what is kept instead.
-
-    kept: their tables at the thresholds in use. ratios (g, s). Measures that have no best are left
-    out.
-    """
-    # phi has no best value to look for
-    chosen = {name: one for name, one in measures.items() if CATALOG[name].best != "zero"}
-    cells = [(one.tp, one.fp, one.fn, one.tn) for one in kept]
-    table = Confusion(*np.array(cells).T)
-    found: list[dict[str, Values]] = [{} for _ in curves]
-    for name, (place, value) in best_points(curves, ratios, chosen).items():
-        old = np.broadcast_to(chosen[name](at_odds(name, table, ratios)), ratios.shape)
-        columns = (one.T.tolist() for one in (place, value, old))
-        for its, at, best, now in zip(found, *columns, strict=True):
-            its[name] = at, best, now
-    return found
+def _best_thresholds(
+    given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts]
+) -> Iterator[BestThresholds]:
+    """Yield what is chosen for the model of this number in slices that have both classes."""
+    every = formulas(options.beta, options.stakes)
+    measures = {name: every[name] for name in options.tuned}
+    for label, counts in scores.items():
+        table, model = given.slices[label].at([i]), given.slices[label].models[i]
+        if table.positives[0] and table.negatives[0]:
+            kept = given.thresholds.get(model), table_of(table)
+            places = places_of(given, label, options)
+            yield BestThresholds.of((label, model), counts, places, measures, kept, options.seed)
 
 
 def threshold_rows(
-    label: str | None, model: str, points: RocPoints, populations: Sequence[tuple[str, Population]],
-    fixed: Fixed, values: Mapping[str, Values], honest: Mapping[str, Sequence[Estimate]],
-) -> list[Row]:  # fmt: skip
-    """Return the rows of table `thresholds` of one slice and model: per measure and population.
+    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+) -> list[Row]:
+    """Return the rows of table `thresholds`: per slice and model, measure and population.
 
-    points: the model's `roc.candidates`, or all points. populations: pairs of the kind ("sample",
-    "1:1", "target", "sweep") and the population. fixed: the threshold in use, None for votes of
-    the largest class, and the table it was counted to give, or that of its rates. values: as of
-    `best_and_kept`. honest: by measure an estimate per population, from `honest_estimates`.
-
-    The value is that of the best threshold on the rows it was chosen on, which flatters it. The
-    loss is how much better that is than the fixed threshold, in the unit of the measure and never
-    below 0; the honest gain is how much better the cross-fitted value is, and below 0 where moving
-    the threshold would do harm.
+    The value is that of the best threshold on the rows it was chosen on, which flatters it; honest
+    is what to expect on others, as `corrected` says, with limits that reach to the value here. The
+    loss is how much better the value is than that of the threshold in use, in the unit of the
+    measure and never below 0; the honest gain is how much better the honest value is, and below 0
+    where moving the threshold would do harm.
     """
-    threshold, table = fixed
-    where = list(zip(*(x.tolist() for x in (points.thresholds, points.tp, points.fp)), strict=True))
-    rows: list[Row] = []
-    for name, columns in values.items():
-        each = zip(populations, *columns, honest[name], strict=True)
-        for (kind, at), place, value, old, judged in each:
-            best = _value(name, value, where, place)
-            before = estimate(old, undefined=CATALOG[name].tuned, table=table)
-            rows.append(
-                {
-                    "slice": label, "model": model, "measure": name, "population": kind,
-                    "prevalence": at.prevalence, "odds": at.odds, "ratio": at.ratio,
-                    **_threshold(where, place), "value": best, "fixed_threshold": threshold,
-                    "fixed_value": before, "loss": _loss(name, best, before), "honest": judged,
-                    "honest_gain": _gain(name, judged, before),
-                }
-            )  # fmt: skip
+    if not found:
+        return []
+    honest, rows = _honest(found, given, options), list[Row]()
+    for one in found:
+        (cut, table), points = one.kept, one.points
+        where = list(
+            zip(*(x.tolist() for x in (points.thresholds, points.tp, points.fp)), strict=True)
+        )
+        values, place = iter(one.rules.values(table_of(one.here)).tolist()), iter(one.at.tolist())
+        for name, of in one.rules.measures.items():
+            old = at_odds(name, of, table, one.rules.ratios).tolist()
+            for (kind, at), before in zip(one.places, old, strict=True):
+                spot, value, judged = next(place), next(values), next(honest)
+                best = _value(name, value if spot >= 0 else np.nan, where, spot)
+                before = estimate(before, undefined=CATALOG[name].tuned, table=table)
+                judged = judged if spot >= 0 else best
+                rows.append(
+                    {
+                        "slice": one.label, "model": one.model, "measure": name,
+                        "population": kind, "prevalence": at.prevalence, "odds": at.odds,
+                        "ratio": at.ratio, **_threshold(where, spot), "value": best,
+                        "fixed_threshold": cut, "fixed_value": before,
+                        "loss": _loss(name, best, before), "honest": judged,
+                        "honest_gain": _gain(name, judged, before),
+                    }
+                )  # fmt: skip
     return rows
+
+
+def _honest(
+    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+) -> Iterator[Estimate]:
+    """Yield what to expect on other rows of each rule, with limits made for all of them at once."""
+    _, tables = end_to_end({i: one.expected for i, one in enumerate(found)})
+    tuner = Tuner(given, options, (None,) * len(tables.models), tables)
+    names = np.concatenate([np.repeat([*one.rules.measures], len(one.places)) for one in found])
+    ratios = np.concatenate([np.tile(one.rules.ratios, len(one.rules.measures)) for one in found])
+    here = np.concatenate([one.rules.values(table_of(one.here)) for one in found])
+    own = np.isnan(ratios)
+    ratios = np.where(own, over(tables.positives, tables.negatives), ratios)
+    values: dict[int, Estimate] = {}
+    for name, of in found[0].rules.measures.items():
+        mine = np.flatnonzero(names == name)
+        cells = Cells.picked(tables, mine, ratios[mine], own[mine])
+        ends = tuner.limits(name, cells)
+        # where all rows are called alike at a known class ratio nothing is uncertain
+        sure = ~own[mine] & ((cells.tp + cells.fp == 0) | (cells.fn + cells.tn == 0))
+        low, high = (np.where(sure, np.nan, end) for end in ends)
+        low, high = np.minimum(low, here[mine]), np.maximum(high, here[mine])
+        expected = at_odds(name, of, table_of(cells), np.where(own, np.nan, ratios)[mine])
+        made = column(expected, (low, high), cells, CATALOG[name].tuned)
+        values |= zip(mine.tolist(), made, strict=True)
+    for i, why in enumerate(why for one in found for why in one.unknown):
+        yield values[i] if why is None else Estimate(None, reason=why)
 
 
 def cutoff_rows(rows: Sequence[Row]) -> list[Row]:

@@ -83,7 +83,7 @@ TABLES = (
         *of("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
         Column("fixed_value", "estimate", "value at the fixed threshold"), *of("amount", "loss"),
-        Column("honest", "estimate", "cross-fitted value"),
+        Column("honest", "estimate", "corrected value"),
         Column("honest_gain", "estimate", "gain from moving"),
     )),
     Table("cutoffs", (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side
@@ -118,8 +119,9 @@ class Look:
         return Shown(table, title, columns, rows, **{"write": close, **more})
 
     def swept(self, table: str) -> list[Row]:
-        """Return the rows of a table that are of swept odds."""
+        """Return the rows of a table that are of swept odds: they are of no slice."""
         rows = self.result.tables.get(table, ())
+        rows = rows.first if isinstance(rows, BySlice) else rows
         return [row for row in rows if row["population"] == "sweep"]
 
 

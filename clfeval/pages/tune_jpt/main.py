@@ -102,8 +102,8 @@ def _place(row: Row, lead: str) -> tuple[bool, float]:
 def _uses(look: Look, measure: str) -> dict[tuple[Cell, Cell], dict[str, Cell]]:
     """Return, by odds and model, the threshold to use and what to expect of it elsewhere."""
     found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
-    for row in look.result.tables.get("thresholds", ()):
-        if row["measure"] != measure or row["population"] == "sweep" or row["slice"] is not None:
+    for row in look.result.whole("thresholds"):
+        if row["measure"] != measure:
             continue
         gain = size_of(row["honest_gain"])
         moves = gain is not None and gain > 0 and row["rule"] is not None

@@ -238,16 +238,13 @@ def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[R
 
 
 def _thresholds(look: Look) -> Iterator[Shown]:
-    rows = look.result.tables.get("thresholds", ())
-    wanted = "target" if any(row["population"] == "target" for row in rows) else "sample"
-    here = [row for row in rows if row["population"] == wanted]
-    if here:
+    if here := look.result.whole("thresholds"):
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
             **look.who(), **look.named, PLACE: place, right[0]: best_threshold,
             "value\nthere": "value", "sens.\nthere": "sensitivity", "spec.\nthere": "specificity",
             right[1]: fixed_threshold, "value\nat it": "fixed_value", "loss": "loss",
-            "cross-\nfitted": "honest", "gain": "honest_gain",
+            "corrected": "honest", "gain": "honest_gain",
         }  # fmt: skip
         title = "Moving the threshold"
         yield look.table("thresholds", title, columns, here, legend=HONEST, right=right)

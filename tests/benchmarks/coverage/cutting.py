@@ -5,7 +5,8 @@ truth is the value, in the population, of the threshold (or zone) that the whole
 is what whoever uses it will have. The mean over tables of such thresholds would be another truth,
 which nobody uses. A limit of the sensitivity or of the precision has two: of what is to be best
 within it, and of the measure of the limit. Flattering limits are those of the table at the
-threshold.
+threshold. At other class ratios thresholds are chosen as tune-jpt does; the bias of the corrected
+value is the mean of its difference to the truth.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.measured.asked import Asked
@@ -24,13 +26,18 @@ from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.report.cutting.chosen import cutoff_rows, judged_by
 from clfeval.methods.report.cutting.rules import CutRule, rules_of
 from clfeval.methods.report.cutting.zones import abstention_rows, zones_of
-from clfeval.result import Row, estimate
+from clfeval.methods.tune_jpt.options import TuneOptions
+from clfeval.methods.tune_jpt.tables import formulas
+from clfeval.methods.tune_jpt.thresholds import BestThresholds, threshold_rows
+from clfeval.result import InputFile, Row, estimate
+from clfeval.tables.input import Input
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted
 from tests.benchmarks.coverage.weights import UNIT
 from tests.benchmarks.coverage.weights import _table as _weighed
 
 RULES = rules_of(("j_index", "f1", "mcc", "cost:fp=1,fn=5", "sens>=.9", "ppv>=.8"))
+TUNED, TARGETS, BIAS = ("j_index", "f_beta", "mcc", "tar", "expected_cost"), (0.5, 0.1, 0.01), 0.02
 ZONES, CUT = zones_of(("5%", "20%")), 0.5
 PREVALENCES, LEAST = (0.5, 0.1), 0.92
 Arrays = Any
@@ -44,7 +51,42 @@ def lines(replicates: int) -> list[Line]:
         for size in sizes:
             for prevalence in PREVALENCES:
                 found += _setting(kind, size, prevalence, replicates)
+    for size in (200, 1000):
+        for prevalence in PREVALENCES:
+            found += _at_odds(size, prevalence, replicates)
     return found
+
+
+def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
+    """Yield coverage and bias where thresholds are chosen at other class ratios."""
+    rng = np.random.default_rng([32, size, round(100 * prevalence)])
+    options = TuneOptions(prevalence=TARGETS, cost=(1, 5), sweep=None)
+    every, places = (
+        formulas(stakes=options.stakes),
+        [("target", one) for one in options.populations],
+    )
+    kept, found = (None, Confusion(*map(np.array, (1.0, 1.0, 1.0, 1.0)))), list[BestThresholds]()
+    for seed in range(replicates):
+        counts = _drawn(rng, "rows", size, prevalence)
+        if counts.positives.any() and counts.negatives.any():
+            measures = {name: every[name] for name in TUNED}
+            found.append(BestThresholds.of((None, "m"), counts, places, measures, kept, seed))
+    given = Sample.given(found[0].here, InputFile("", None, size), Input())
+    held: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
+    for row in threshold_rows(found, given, options):
+        name, honest, cut = str(row["measure"]), estimate(row["honest"]), row["threshold"]
+        z = np.inf if cut is None else _place(cut, prevalence)
+        true = float(every[name](Confusion.of_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])))
+        if honest.low is not None and not np.isnan(true):
+            ends = honest.low, honest.high, honest.value, true
+            held.setdefault((name, float(str(row["prevalence"]))), []).append(ends)
+    for (name, at), each in held.items():
+        low, high, value, true = np.array(each, np.float64).T
+        share = float(((low <= true) & (true <= high)).mean())
+        setting = f"{size} rows, prevalence {prevalence:g}, at {at:g}"
+        yield Line(f"{name}", setting, len(each), share, LEAST, width=float(np.median(high - low)))
+        off = abs(float((value - true).mean()))
+        yield Line(f"{name}: corrected value off by", setting, len(each), off, most=BIAS)
 
 
 def _setting(kind: str, size: int, prevalence: float, replicates: int) -> Iterator[Line]:

@@ -20,8 +20,8 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.inference.resampling import stream
-from clfeval.methods.report.cutting.chosen import redrawn, thinned
 from clfeval.methods.report.cutting.rules import rules_of
+from clfeval.methods.threshold_optimism import resampled_scores, thinned
 from clfeval.result import Estimate, Result
 from clfeval.views.csv import csv_lines
 from clfeval.words import exact
@@ -170,21 +170,32 @@ def test_the_best_j_is_where_scikit_learn_has_it() -> None:
         assert value_of(row["value"]) == pytest.approx((tpr - fpr).max())
 
 
-@pytest.mark.parametrize("rule", ["j_index", "mcc", "sens>=.9", "ppv>=.7", "cost:fp=1,fn=3"])
-def test_luck_is_what_draws_lose_on_all_rows(rule: str) -> None:
-    """The same draws, each judged row by row, by another program."""
+@pytest.mark.parametrize(
+    "rule", ["j_index", "mcc", "sens>=.9", "ppv>=.7", "npv>=.8", "cost:fp=1,fn=3"]
+)
+def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
+    """The same draws, each judged row by row, by another program.
+
+    Of a predictive value that is a limit, the value itself is less its own optimism: with the rate
+    that is best as expected, the other errors are as many as it says.
+    """
     rng = np.random.default_rng(5)
     truth = rng.random(60) < 0.4
     scores = np.round(rng.standard_normal(60) + 1.2 * truth, 1)
     rows = [(s, int(t), 1.0) for s, t in zip(scores.tolist(), truth.tolist(), strict=True)]
     counts = ScoreCounts.of_rows(scores, truth, None)
-    tpr, fpr, places = [], [], []
+    tpr, fpr, limits, places = [], [], [], []
+    limit = {
+        "ppv": lambda tp, fp, *_: _over(tp, tp + fp),
+        "npv": lambda _, __, fn, tn: _over(tn, tn + fn),
+    }.get(rule[:3], lambda *_: None)
     cuts = [math.inf, *counts.scores[::-1].tolist()]
     value = {**RULES, "sens>=.9": _within(_spec, _sens, lambda x: x >= 0.9 - 1e-12),
              "ppv>=.7": _within(_sens, lambda tp, fp, *_: _over(tp, tp + fp),
                                 lambda x: x >= 0.7 - 1e-12),
+             "npv>=.8": _within(_spec, limit, lambda x: x >= 0.8 - 1e-12),
              "cost:fp=1,fn=3": lambda tp, fp, fn, tn: -(fp + 3 * fn) / 60}[rule]  # fmt: skip
-    for block in redrawn(counts, stream(0, "cut\0m\0")):
+    for block in resampled_scores(counts, stream(0, "cut\0m\0")):
         for drawn in block.tolist():
             pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
             again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))
@@ -196,10 +207,22 @@ def test_luck_is_what_draws_lose_on_all_rows(rule: str) -> None:
             tpr.append(one[0] / sum(pos) - every[0] / sum(truth))
             fpr.append(one[1] / sum(neg) - every[1] / sum(~truth))
             places.append(at)
+            both = limit(*one), limit(*every)
+            if None not in both:
+                limits.append(both[0] - both[1])  # type: ignore[operator]
     (row,) = report(rows, rule).tables["cutoffs"]
     kept = 1 - 1 / math.e
     sens = row["tp"] / sum(truth) - np.mean(tpr) / kept
     fall = row["fp"] / sum(~truth) - np.mean(fpr) / kept
+    p, n = sum(truth), sum(~truth)
+    if limits:
+        here = limit(*(row[cell] for cell in ("tp", "fp", "fn", "tn")))
+        found = here - np.mean(limits) / kept  # type: ignore[operator]
+        assert value_of(row["limited"]) == pytest.approx(found)
+        if rule[:3] == "ppv":  # sens p / (sens p + fall n) is as found
+            fall = sens * p * (1 - found) / found / n
+        else:  # (1 - fall) n / ((1 - fall) n + (1 - sens) p) is
+            sens = 1 - (1 - fall) * n * (1 - found) / found / p
     assert value_of(row["sensitivity"]) == pytest.approx(min(1, max(0, sens)))
     assert value_of(row["specificity"]) == pytest.approx(min(1, max(0, 1 - fall)))
     ends = np.sort(places)[[round(0.025 * (len(places) - 1)), round(0.975 * (len(places) - 1))]]

@@ -16,7 +16,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.methods.roc import candidates, roc_points
 from clfeval.methods.tune_jpt.asked import KNOWN, tuned_names
-from clfeval.methods.tune_jpt.best import best_points
+from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell
 
 COUNTS = (67, 5, 33, 95)  # 100 of each class
@@ -107,7 +107,7 @@ def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None
     """The geometric mean of the rates may be best off the hull: no threshold is chosen by it."""
     names = [name for name in MORE if CATALOG[name].best != "zero" and name != "g_mean"]
     of = {name: CATALOG[name].function for name in names}
-    ratios = np.array([[0.001], [0.3], [1.0], [40.0]])
+    ratios = [0.001, 0.3, 1.0, 40.0]
     for seed in range(25):
         dice = np.random.default_rng(seed)
         positives, negatives = dice.integers(0, 6, (2, 12))
@@ -115,9 +115,7 @@ def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None
         if seed % 2:  # worse than chance
             positives, negatives = np.sort(positives)[::-1], np.sort(negatives)
         scores = ScoreCounts(np.arange(12.0), positives, negatives)
-        found, every = (
-            best_points([part(scores)], ratios, of) for part in (candidates, roc_points)
-        )
+        found, every = (best_of(part(scores), ratios, of) for part in (candidates, roc_points))
         for name in names:
             np.testing.assert_allclose(found[name][1], every[name][1], rtol=1e-12, atol=1e-15)
     frame = [{"truth": i % 2, "m": i / 9} for i in range(10)]

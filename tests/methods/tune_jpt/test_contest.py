@@ -12,6 +12,7 @@ from clfeval.inference.score_region import range_over_region, range_within_regio
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.tune_jpt.contest import Contest
+from tests.thoroughness import thinned
 
 
 def contest(name: str, seed: int, k: int = 40) -> Contest:
@@ -54,7 +55,10 @@ def test_the_quick_range_is_within_the_range(name: str) -> None:
         assert (quick[1] - quick[0] >= 0.98 * (wide[1] - wide[0])).all()
 
 
-@pytest.mark.parametrize("more", [{}, {"crossover": "mcc"}, {"cluster": "who"}, {"margin": 0.05}])
+WAYS: list[dict[str, object]] = [{}, {"crossover": "mcc"}, {"cluster": "who"}, {"margin": 0.05}]
+
+
+@pytest.mark.parametrize("more", thinned(WAYS, WAYS[1:3]))
 def test_slices_are_compared_as_tables_of_their_own(more: dict[str, object]) -> None:
     rng = np.random.default_rng(3)
     n = 240

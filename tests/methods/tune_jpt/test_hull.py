@@ -120,8 +120,6 @@ def test_every_point_from_infinity_down() -> None:
     assert points.thresholds.tolist() == [math.inf, 0.9, 0.7, 0.2]
     assert points.tp.tolist() == [0, 0, 1, 2]
     assert points.fp.tolist() == [0, 1, 1, 2]
-    # delta is 0, -1/2, 0, 0: equal ones by the higher threshold
-    assert points.preference.tolist() == [0, 3, 1, 2]
 
 
 def test_tiny_tables() -> None:

@@ -56,7 +56,6 @@ TABLE = (67, 5, 33, 95)
         ({"prevalence_beta": (0, 1)}, "beta"),
         ({"prevalence_beta": (1, float("inf"))}, "beta"),
         ({"interval": "bootstrap", "resamples": 0}, "resamples"),
-        ({"folds": 1}, "folds"),
         ({"counts": (1, 2, 3)}, "four"),
         ({"truth": "t"}, "truth"),
         ({"sensitivity": 0.5, "specificity": 0.5}, "one"),

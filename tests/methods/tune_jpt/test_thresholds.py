@@ -11,15 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.arrays import Floats, Ints
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import Population
 from clfeval.methods.roc import RocPoints, candidates, roc_points
-from clfeval.methods.tune_jpt.best import best_points
+from clfeval.methods.tune_jpt.best import OddsRules
+from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas
-from clfeval.methods.tune_jpt.thresholds import best_and_kept, cutoff_rows, threshold_rows
-from clfeval.result import Estimate, Row
+from clfeval.methods.tune_jpt.thresholds import BestThresholds, cutoff_rows, threshold_rows
+from clfeval.result import Estimate, InputFile, Row
+from clfeval.tables.input import Input
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -45,8 +49,15 @@ REAL = [
 def best_of(
     points: RocPoints, odds: Sequence[float], measures: Mapping[str, Formula]
 ) -> dict[str, tuple[Ints, Floats]]:
-    found = best_points([points], np.array(odds)[:, None], measures)
-    return {name: (place[:, 0], value[:, 0]) for name, (place, value) in found.items()}
+    """Return, by measure, the places of the best points and the values there."""
+    rules, ends = OddsRules(measures, np.array(odds)), (points.tp[None, -1:], points.fp[None, -1:])
+    place = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
+    tables = points.tables
+    cells = (one[place] for one in (tables.tp, tables.fp, tables.fn, tables.tn))
+    value = np.where(place < 0, np.nan, rules.values(Confusion(*cells)))
+    shape = len(measures), len(odds)
+    return dict(zip(measures, zip(place.reshape(shape), value.reshape(shape), strict=True),
+                    strict=True))  # fmt: skip
 
 
 def check(
@@ -172,25 +183,42 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
         return formulas()["mcc"](t)
 
     best_of(points, ODDS, {"mcc": counting})
-    assert sum(seen) == len(ODDS) * len(points.tp)
+    assert sum(seen) == len(ODDS) * (len(points.tp) + 1)  # and once more at the best of each
     assert len(points.tp) < n / 100
     all_points = roc_points(brute.score_counts(rows))
     assert len(all_points.tp) == n + 1
 
 
 def rows_of(
-    honest: Estimate,
-    fixed: tuple[float | None, Confusion],
-    name: str,
-    points: RocPoints,
+    others: Confusion | str, fixed: tuple[float | None, Confusion], name: str, points: RocPoints,
     odds: Sequence[str],
-) -> list[Row]:
+) -> list[Row]:  # fmt: skip
+    """Return the rows where this table is expected of other rows, or why none is."""
     places = [("target", Population.of_odds(text)) for text in odds]
-    known = {name: formulas(1.0, STAKES)[name]}
-    answers = {name: [honest] * len(places)}
-    ratios = np.array([[place.ratio] for _, place in places])
-    (values,) = best_and_kept([points], [fixed[1]], ratios, known)
-    return threshold_rows(None, "m", points, places, fixed, values, answers)
+    rules = OddsRules(
+        {name: formulas(1.0, STAKES)[name]}, np.array([one.ratio for _, one in places])
+    )
+    ends = points.tp[None, -1:], points.fp[None, -1:]
+    at = rules.best(points.tp[None], points.fp[None], *ends)[:, 0]
+
+    def tables(one: Confusion, which: Ints | slice) -> ConfusionCounts:
+        tp, fp, fn, tn = (
+            np.asarray(cell, np.float64)[which] for cell in (one.tp, one.fp, one.fn, one.tn)
+        )
+        return ConfusionCounts(("",) * len(tp), tp, fp, fn, tn, tp + fn, fp + tn)
+
+    known = not isinstance(others, str)
+    expected = (
+        [[getattr(others, cell)] * len(at) for cell in CELLS] if known else [[0.5] * len(at)] * 4
+    )
+    best = BestThresholds(
+        None, "m", places, rules, fixed, points, at, tables(points.tables, at),
+        tables(Confusion(*map(np.array, expected)), slice(None)),
+        [None if known else str(others)] * len(at),
+    )  # fmt: skip
+    options = TuneOptions(interval="none", cost=(brute.COST_FP, brute.COST_FN))
+    given_ = Sample.given(tables(points.tables, slice(1)), InputFile("t", None, 8), Input())
+    return threshold_rows([best], given_, options)
 
 
 POINTS = candidates(brute.score_counts(HAND))
@@ -198,15 +226,16 @@ FIXED = 0.6, Confusion(3, 1, 1, 3)
 
 
 def test_a_row_of_the_table() -> None:
-    """Keeping .6 at 1:3 costs 14/16 - (3 + 9)/16 = 2/16 of TAR."""
-    rows = rows_of(Estimate(0.7), FIXED, "tar", POINTS, ["1:3", "3:1"])
+    """Keeping .6 at 1:3 costs 14/16 - (3 + 9)/16 = 2/16 of TAR; expected are (2 + 9)/16."""
+    rows = rows_of(Confusion(2, 1, 2, 3), FIXED, "tar", POINTS, ["1:3", "3:1"])
     assert rows[0] == {
         "slice": None, "model": "m", "measure": "tar", "population": "target",
         "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
         "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
         "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
         "fixed_value": Estimate(pytest.approx(12 / 16)), "loss": Estimate(pytest.approx(2 / 16)),
-        "honest": Estimate(0.7), "honest_gain": Estimate(pytest.approx(0.7 - 12 / 16)),
+        "honest": Estimate(pytest.approx(11 / 16)),
+        "honest_gain": Estimate(pytest.approx(-1 / 16)),
     }  # fmt: skip
     assert cutoff_rows(rows) == [
         {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
@@ -217,10 +246,10 @@ def test_a_row_of_the_table() -> None:
 
 
 def test_a_cost_is_lost_the_other_way_round() -> None:
-    """At 1:1: .6 costs (1/4 + 5/4)/2 = 3/4, .3 costs 3/8; a cross-fitted 1/2 gains 1/4."""
-    (row,) = rows_of(Estimate(0.5), FIXED, "expected_cost", POINTS, ["1:1"])
+    """At 1:1: .6 costs (1/4 + 5/4)/2 = 3/4, .3 costs 3/8; (1/2 + 5/4)/2 = 7/8 lose 1/8."""
+    (row,) = rows_of(Confusion(3, 2, 1, 2), FIXED, "expected_cost", POINTS, ["1:1"])
     assert row["loss"] == Estimate(pytest.approx(3 / 4 - 3 / 8))
-    assert row["honest_gain"] == Estimate(pytest.approx(3 / 4 - 1 / 2))
+    assert row["honest_gain"] == Estimate(pytest.approx(-1 / 8))
 
 
 @examples(60)
@@ -232,7 +261,7 @@ def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: st
     p, n = points.tp[-1].item(), points.fp[-1].item()
     for name in (*NAMES, *REST):
         (row,) = rows_of(
-            Estimate(0.5), (fixed, Confusion(tp, fp, p - tp, n - fp)), name, points, [odds]
+            "too_few_rows", (fixed, Confusion(tp, fp, p - tp, n - fp)), name, points, [odds]
         )
         loss, value, kept = row["loss"], row["value"], row["fixed_value"]
         assert isinstance(loss, Estimate)
@@ -244,17 +273,19 @@ def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: st
 
 def test_infinite_undefined_and_equal_values() -> None:
     nothing = Estimate(None, reason="too_few_rows")
-    (row,) = rows_of(nothing, FIXED, "ppv_odds", POINTS, ["1:3"])
+    (row,) = rows_of("too_few_rows", FIXED, "ppv_odds", POINTS, ["1:3"])
     # 3/4 of the positives and 1/4 of the negatives at 1:3: odds 1
     assert row["fixed_value"] == Estimate(pytest.approx(1.0))
     assert row["value"] == Estimate(None, reason="infinite")
     assert row["loss"] == Estimate(None, reason="infinite")
     assert row["honest_gain"] == nothing
-    (row,) = rows_of(Estimate(2.0), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"])
+    (row,) = rows_of(
+        Confusion(3, 0.5, 1, 3.5), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"]
+    )
     assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
     assert row["loss"] == Estimate(0.0)
     assert row["honest_gain"] == Estimate(None, reason="minus_infinite")
-    (row,) = rows_of(Estimate(0.5), (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
+    (row,) = rows_of(FIXED[1], (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
     assert row["fixed_threshold"] is None
     reason = Estimate(None, reason="no_positive_prediction")
     assert row["fixed_value"] == row["loss"] == row["honest_gain"] == reason
@@ -262,13 +293,12 @@ def test_infinite_undefined_and_equal_values() -> None:
 
 def test_rules_and_no_threshold_at_all() -> None:
     wrong = candidates(brute.score_counts([(0.9, 0), (0.1, 1)]))
-    rare, often = rows_of(Estimate(0.5), FIXED, "tar", wrong, ["1:100", "100:1"])
+    rare, often = rows_of(FIXED[1], FIXED, "tar", wrong, ["1:100", "100:1"])
     assert (rare["threshold"], rare["rule"]) == (None, "never positive")
     assert (often["threshold"], often["rule"]) == (0.1, "always positive")
     # with one score there is nothing between nobody and everybody, where MCC is 0/0
     same = candidates(brute.score_counts([(0.5, 0), (0.5, 1)]))
-    (row,) = rows_of(Estimate(0.5), FIXED, "mcc", same, ["1:1"])
+    (row,) = rows_of(FIXED[1], FIXED, "mcc", same, ["1:1"])
     assert (row["threshold"], row["rule"]) == (None, None)
     assert row["value"] == row["loss"] == Estimate(None, reason="zero_margin")
     assert cutoff_rows([row]) == []
-    assert rows_of(Estimate(0.5), FIXED, "phi", POINTS, ["1:1"]) == []

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clfeval import notation
-from clfeval.arrays import Counts, Ints
-from clfeval.counts.patterns import for_products
+from clfeval.arrays import Counts, Floats, Ints
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked, asked_of
+from clfeval.methods.threshold_optimism import TIE, best_places
 from clfeval.shell import given
 
 FLAG = "--best-threshold"
@@ -28,7 +28,6 @@ ONE_SIDED = {
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits within which negatives are to be many
 CALLED_ONCE = (SENSITIVITY, "precision")  # whatever name they are asked for by
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
-_SAME = 1e-12  # of a value: as good but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,19 +53,17 @@ class CutRule:
         """
         p, n = tp[..., -1:], fp[..., -1:]
         table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
-        with np.errstate(all="ignore"):
-            values = self.best.measure.sign * np.asarray(self.best.measure.function(table))
-            known = ~np.isnan(values)
-            if self.within is not None:
+        gains = self.gain(table)
+        if self.within is not None:
+            with np.errstate(all="ignore"):
                 inside = self.sign * (np.asarray(self.within.measure.function(table)) - self.at)
-                known &= inside >= -_SAME
-            values = np.where(known, values, -np.inf)
-            most = values.max(axis=-1, keepdims=True)
-            near = (values == most) | (values >= most - _SAME * np.abs(most))
-        hits, false, p, n = for_products(tp, fp, p, n)
-        delta = hits * n - false * p  # whole numbers, so that equal means equal
-        delta = np.where(near & known, delta, delta.min(axis=-1, keepdims=True) - 1)
-        return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
+            gains = np.where(inside >= -TIE, gains, np.nan)
+        return best_places(gains, tp, fp, p, n)
+
+    def gain(self, table: Confusion) -> Floats:
+        """Return what is to be best, larger is better."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.best.measure.sign * self.best.measure.function(table))
 
 
 def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[CutRule, ...]:

@@ -122,7 +122,7 @@ def test_no_best_thresholds_no_warning_of_them() -> None:
 
 # what a caller of the Python function may well pass: refused by name or taken, never a TypeError
 PYTHON: list[dict[str, Any]] = [
-    {"points": 2.5}, {"points": np.int64(5)}, {"points": "5"}, {"folds": "3"}, {"seed": 0.5},
+    {"points": 2.5}, {"points": np.int64(5)}, {"points": "5"}, {"seed": 0.5},
     {"seed": None}, {"interval": "bootstrap", "resamples": 100.5}, {"level": "0.95"},
     {"level": None}, {"seed": np.int64(1)}, {"population": np.int64(500)},
     {"beta": np.float32(2)}, {"cost": "1:10"}, {"cost": 5}, {"cost": {"fp": 1, "fn": 10}},
@@ -148,8 +148,8 @@ def _said(options: dict[str, Any]) -> str:
         return str(error)
 
 
-def test_half_a_fold_is_no_fold() -> None:
-    with pytest.raises(clfeval.UsageError, match=r"^folds 2\.5 is not a whole number"):
-        clfeval.tune_jpt(counts=CCP, folds=2.5)  # type: ignore[arg-type]
+def test_half_a_point_is_no_point() -> None:
+    with pytest.raises(clfeval.UsageError, match=r"^points 2\.5 is not a whole number"):
+        clfeval.tune_jpt(counts=CCP, points=2.5)  # type: ignore[arg-type]
     with pytest.raises(clfeval.UsageError, match=r"^seed 0\.5 is not a whole number"):
         clfeval.tune_jpt(counts=CCP, seed=0.5)  # type: ignore[arg-type]
