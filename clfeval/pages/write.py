@@ -49,7 +49,7 @@ REASONS = {
     "infinite_scores": "no threshold can be written among infinite scores",
     "too_few_splits": "one split has no spread", "constant": "all models have one value",
     "first": "there is no line before", "other_settings": "it was made with other settings",
-    "not_in_both": "one of the two lacks it",
+    "not_in_both": "one of the two lacks it", "not_in_baseline": "the baseline lacks it",
 }  # fmt: skip
 
 

@@ -61,7 +61,8 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
     done = clfeval(*words, "--baseline", "was.json", "--max-drop", "roc_auc=0", "-f", "json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert not any(row["paired"] for row in found["tables"]["baseline"])
+    rows = found["tables"]["comparisons"]
+    assert {(row["against"], row["paired"]) for row in rows} == {("baseline", False)}
     turned = clfeval("report", "--from-result", "-q", "was.json", "--baseline", "b.json",
                      "--max-drop", "roc_auc=0.1")  # fmt: skip
     assert turned.code == 1
