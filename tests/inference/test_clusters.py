@@ -166,21 +166,6 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
 
 
-def test_a_difference_of_two_models_has_a_plain_variance_of_its_own() -> None:
-    rng = np.random.default_rng(3)
-    each = np.repeat(np.arange(20), 4)
-    a, b = (rng.random((2, 80)) < np.repeat(rng.random((2, 20)), 4, axis=1)).astype(float)
-    x = np.array([[a[each == c].sum(), b[each == c].sum(), 4.0] for c in range(20)])
-    found = parts_of(
-        (x.T @ x)[None], x.sum(axis=0)[None], [[[1.0, -1.0, 0.0]]], [[[0.0, 0.0, 1.0]]],
-        plain=[[((a - b) ** 2).sum() - (a - b).sum() ** 2 / 80]],
-    )  # fmt: skip
-    fit = sm.OLS(a - b, np.ones(80)).fit(cov_type="cluster", cov_kwds={"groups": each})
-    plain = (a - b).var() / 80
-    assert found.effect[0, 0] == pytest.approx(max(fit.cov_params()[0, 0] / plain, 1), rel=1e-9)
-    assert found.cov[0, 0, 0] == pytest.approx(fit.cov_params()[0, 0], rel=1e-9)
-
-
 def test_a_function_of_rates_against_drawing_clusters() -> None:
     x = clusters(11, 200)
     found, totals = two_rates(x), x.sum(axis=0)

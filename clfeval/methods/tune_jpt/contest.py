@@ -101,7 +101,8 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
     else:
         products = owned.products(np.concatenate(influence))
     weight = float(one.n.sum() / class_sizes(one, 2).sum())
-    return corrected(products, 1.0, parts), differ, smallest_sizes(one, 2), weight, parts
+    sizes = smallest_sizes(one, 2)[::-1]  # of negatives first
+    return corrected(products, 1.0, parts), differ, sizes, weight, parts
 
 
 def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
@@ -203,9 +204,9 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     while len(looking):
         at, last = start[looking] + side[looking] * step, end[looking]
         at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        sure = contest.leads(leaders[looking], others[looking], np.exp(at))
-        far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
-        looking = looking[~sure & (at != last)]
+        yes = contest.leads(leaders[looking], others[looking], np.exp(at))
+        far[looking[yes]], near[looking[~yes]] = at[yes], at[~yes]
+        looking = looking[~yes & (at != last)]
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
     leaders, others = leaders[some], others[some]

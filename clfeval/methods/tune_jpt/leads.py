@@ -181,7 +181,7 @@ def crossover_rows(
     of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
     odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
     `identical`, `invariant` or `undefined`. All intervals of a part hold together, over every class
-    ratio and every pair: with probability `level` no lead at all is called certain that is none.
+    ratio and every pair: with probability `level` no lead is called significant that is none.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
     k, names, measure = contest.each, contest.counts.models, contest.measure.id
@@ -212,8 +212,8 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
         where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
         verdict = f"{below} leads {where}, {above} above"
         if contest.level is not None and None in (low, high):
-            sure = f"only the lead of {below if low is not None else above}"
-            verdict += f"; {'no lead' if low is high else sure} is certain"
+            one = f"only the lead of {below if low is not None else above}"
+            verdict += f"; {'neither lead' if low is high else one} is significant"
         yield {
             "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
             "leads_above": above, "verdict": verdict,
@@ -223,11 +223,11 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
 def _uncrossed(
     contest: Contest, ends: tuple[float, float], first: Ints, second: Ints, seen: Course
 ) -> Iterator[dict[str, Any]]:
-    """Yield why pairs have no crossing, who leads throughout, and how surely."""
+    """Yield why pairs have no crossing, who leads throughout, and whether significantly."""
     low, high = (Population.of_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
-    sure = _certainty(contest, ends, ahead, first + second - ahead)
-    everywhere, anywhere = sure.all(axis=0), sure.any(axis=0)
+    leads = _significance(contest, ends, ahead, first + second - ahead)
+    everywhere, anywhere = leads.all(axis=0), leads.any(axis=0)
     parts = (seen.defined, seen.differ, ahead, everywhere, anywhere)
     for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
         reason, name, words = "none", None, ""
@@ -241,15 +241,15 @@ def _uncrossed(
                 reason, words = "invariant", "does not move with the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
-                how = "for certain" if all_of_it else "in part for certain" if some else ""
-                words += f", {how or 'nowhere for certain'}"
+                where = "everywhere" if all_of_it else "in part of it" if some else "nowhere"
+                words += f"; its lead is significant {where}"
         yield {
             "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
             "leads_above": name, "verdict": f"none: {words}",
         }  # fmt: skip
 
 
-def _certainty(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
+def _significance(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
     """Return at a few odds whether each model leads another significantly: (looks, q)."""
     some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
     one, other = place.reshape(2, -1)

@@ -12,9 +12,9 @@ from math import sqrt
 
 import numpy as np
 import polars as pl
+from clfeval.baseline.compare import difference
 
 import clfeval
-from clfeval.baseline.compare import difference
 from clfeval.result import Estimate, Result, estimate
 from tests.benchmarks.coverage import Line
 

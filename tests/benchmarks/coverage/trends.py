@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from clfeval.baseline.compare import BETTER, MOVED, WORSE, labelled
 
 from clfeval import report
-from clfeval.baseline.compare import BETTER, MOVED, WORSE, labelled
 from clfeval.history.line import PastLine, lines_of
 from clfeval.result import estimate
 from clfeval.trend.judge import changes_of
