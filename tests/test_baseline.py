@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -12,17 +11,19 @@ from typing import Any
 
 import polars as pl
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 import clfeval
-from clfeval.baseline.beside import Baseline
-from clfeval.baseline.compare import difference
-from clfeval.baseline.read import CALLED
+from clfeval.baseline.changes import Baseline
+from clfeval.baseline.read import CALLED, Earlier
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
-from clfeval.result import Estimate, Result
+from clfeval.pages.baseline import against_baseline
+from clfeval.result import Answer, Estimate, Result
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
 
+Z = 1.959963984540054
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
 
 
@@ -32,13 +33,19 @@ def result(**models: dict[str, Estimate]) -> Result:
     return Result("mars", SETTINGS, (), {"level": 0.95}, {}, {"models": rows})
 
 
-def baseline_rows(new: Result, old: Result) -> list[Any]:
-    return [*Baseline.of(new, old).shown(new).tables["baseline"]]
+def compared(new: Result, old: Result, name: str = "old.csv") -> Result:
+    return Baseline.from_results(new, Earlier(old, name)).shown(new)
 
 
-def verdict(measure: str, old: Estimate, new: Estimate) -> str:
-    (row,) = baseline_rows(result(a={measure: new}), result(a={measure: old}))
-    return str(row["verdict"])
+def near(value: float, se: float) -> Estimate:
+    return Estimate(value, value - Z * se, value + Z * se)
+
+
+def report(**models: dict[str, Estimate]) -> Result:
+    """Build a report by hand, of 100 rows of which 40 are positive."""
+    of = result(**models)
+    return replace(of, command="report", summary={"rows": 100, "positives": 40},
+                   parameters={"level": 0.95, "positive": "b", "negative": ["a"]})  # fmt: skip
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Any]:
@@ -47,68 +54,130 @@ def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> l
 
 LOW = Estimate(0.5, 0.4, 0.58)
 HIGH = Estimate(0.8, 0.77, 0.84)
+# measure -> value then, value now, standard error of each
+MOVES = {
+    "roc_auc": (0.9, 0.89, 0.02), "specificity": (0.875, 0.621, 0.02), "brier": (0.1, 0.228, 0.02),
+    "precision": (0.8, 0.7, 0.02), "npv": (0.8, 0.88, 0.02), "accuracy": (0.9, 0.846, 0.02),
+    "oe_ratio": (1.2, 0.9, 0.05), "calibration_slope": (0.9, 1.3, 0.05), "f1": (0.9, 0.2, None),
+}  # fmt: skip
+OTHERS = {"kappa": (0.8, 0.7, 0.02), "prevalence": (0.4, 0.2, 0.03), "mean_score": (0.4, 0.5, 0.03)}
 
 
-def test_a_change_has_the_distances_of_both_added_in_squares() -> None:
-    change = difference(LOW, HIGH)
-    # down to the new one's low end 0.03 and up to the old one's high end 0.08; up 0.04 and 0.1
-    assert change.value == pytest.approx(0.3)
-    assert change.low == pytest.approx(0.3 - math.sqrt(0.03**2 + 0.08**2))
-    assert change.high == pytest.approx(0.3 + math.sqrt(0.04**2 + 0.1**2))
-    back = difference(HIGH, LOW)
-    assert (back.low, back.high) == (pytest.approx(-change.high), pytest.approx(-change.low))
+def moved(side: int, more: dict[str, Any] = OTHERS) -> dict[str, Estimate]:
+    """Return the measures of then, 0, or of now, 1."""
+    return {
+        name: Estimate(one[side]) if one[2] is None else near(one[side], one[2])
+        for name, one in {**MOVES, **more}.items()
+    }  # fmt: skip
 
 
-def test_what_is_undefined_has_no_change_and_what_lacks_limits_no_interval() -> None:
-    nothing = Estimate(None, reason="nothing_found")
-    assert difference(LOW, nothing) == Estimate(None, reason="nothing_found")
-    assert difference(nothing, LOW) == Estimate(None, reason="nothing_found")
-    assert difference(Estimate(0.5), Estimate(0.75)) == Estimate(0.25)
+def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> None:
+    still = {name: (one[0], one[0] + 0.001, one[2]) for name, one in MOVES.items()}
+    old = report(m=moved(0), n={name: near(one[0], 0.03) for name, one in still.items()})
+    new = report(m=moved(1), n={name: near(one[1], 0.03) for name, one in still.items()})
+    rows = {(row["model"], row["metric"]): row for row in compared(new, old).tables["comparisons"]}
+    p = {("m", name): math.erfc(abs(new - old) / (se * 2)) for name, (old, new, se) in
+         {**MOVES, **OTHERS}.items() if se}  # fmt: skip
+    p |= {("n", name): math.erfc(0.001 / (0.03 * 2)) for name in still}
+    tested = [key for key in p if key[1] in MOVES]
+    adjusted = multipletests([p[key] for key in tested], method="fdr_bh")[1]
+    for key, wanted in p.items():
+        assert rows[key]["p"] == pytest.approx(wanted), key
+    for key, wanted in zip(tested, adjusted, strict=True):
+        assert rows[key]["p_adjusted"] == pytest.approx(wanted), key
+    assert all(rows["m", name]["p_adjusted"] is None for name in OTHERS)  # each by itself
+    assert {name: rows["m", name]["verdict"] for name in {**MOVES, **OTHERS}} == {
+        # of .054 / hypot(.02, .02) = 1.9 p is .056; both sides of 1 as far off: .1 and .2, +- .14
+        "roc_auc": "undecided", "specificity": "worse", "brier": "worse", "precision": "worse",
+        "npv": "better", "accuracy": "undecided", "oe_ratio": "changed",
+        "calibration_slope": "worse", "f1": "undecided", "kappa": "worse",
+        "prevalence": "changed", "mean_score": "changed",
+    }  # fmt: skip
+    assert {row["against"] for row in rows.values()} == {"baseline"}
+    assert {row["reference"] for row in rows.values()} == {"old.csv"}
+    order = [key[1] for key in rows if key[0] == "m"]  # worse ones first, by size in errors
+    assert order[:4] == ["specificity", "calibration_slope", "brier", "precision"]
+    assert order[4:6] == ["npv", "oe_ratio"]
 
 
-def test_a_change_from_or_to_infinity_has_a_direction() -> None:
-    endless, finite = Estimate(None, reason="infinite"), Estimate(1.8, 1.4, 2.3)
-    assert difference(endless, finite) == Estimate(None, reason="minus_infinite")
-    assert difference(finite, endless) == Estimate(None, reason="infinite")
-    assert difference(endless, Estimate(None, reason="minus_infinite")).reason == "minus_infinite"
-    assert difference(endless, endless) == Estimate(None, reason="undefined")
-    assert (verdict("lr_pos", endless, finite), verdict("lr_pos", endless, endless)) == (
-        "changed", "undefined",
+def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
+    still = {name: near(one[0], 0.02) for name, one in MOVES.items()}
+    old = report(m=moved(0), n=still)
+    first = Answer("best", "m is best.", ("m",), "roc_auc")
+    new = replace(report(m=moved(1), n=still), answer=(first,))
+    said = compared(new, old).answer
+    assert [one.code for one in said] == ["baseline", "baseline", "baseline-rows", "best"]
+    # slope .4 / (.05 sqrt 2) = 5.7 errors, p 1.5e-8; Brier .128 / .0283 = 4.5, p 6e-6
+    assert said[0].text == (
+        "Compared with old.csv, m is significantly worse: specificity 0.621 (was 0.875, p <0.001), "
+        "calibration slope 1.300 (was 0.900, p <0.001), Brier 0.228 (was 0.100, p <0.001) and 1 "
+        "more measure; 1 measure is better; 1 measure is changed; ROC AUC is not significantly "
+        "changed."
+    )
+    assert (said[0].models, said[0].measure) == (("m",), "specificity")
+    assert (said[0].value, said[0].low) == (
+        pytest.approx(-0.254), pytest.approx(-0.254 - Z * math.hypot(0.02, 0.02)),
     )  # fmt: skip
-    # LR+ fell from infinity to 1.8: no limit from below is kept
+    assert said[1].text == "n did not change significantly by any measure."
+    assert said[2].text == (
+        "Rows then and now: 100 and 100; prevalence 0.400 then, 0.200 now (change -0.200, 95% CI "
+        "-0.283 to -0.117); mean score of m 0.400 then, 0.500 now (change 0.100, 95% CI 0.017 to "
+        "0.183)."
+    )  # .2 and .1 -+ 1.96 hypot(.03, .03)
+    assert (said[2].measure, said[2].value) == ("prevalence", pytest.approx(-0.2))
+    nothing = compared(report(n=still), report(n=still)).answer
+    assert nothing[0].text == (
+        "Compared with old.csv, no measure of n is significantly changed (9 tests, adjusted "
+        "together)."
+    )
+    assert nothing[1].text == "Rows then and now: 100 and 100; prevalence 0.400 then and now."
+    bare = {name: Estimate(one[0]) for name, one in MOVES.items()}
+    assert compared(report(n=bare), report(n=bare)).answer[0].text == (
+        "Compared with old.csv, nothing is tested: no intervals are computed."
+    )
+    many_models = {f"m{i}": moved(1) for i in range(5)}
+    told = compared(report(**many_models), report(**dict.fromkeys(many_models, moved(0)))).answer
+    assert [one.text.partition(" is sig")[0] for one in told[:2]] == [
+        "Compared with old.csv, m0", "m1",
+    ]  # fmt: skip
+    assert told[2].text == "m2, m3 and m4 changed significantly too."
+
+
+def test_classes_that_are_new_or_missing_are_named() -> None:
+    then, now = (
+        replace(report(m={"accuracy": HIGH}), summary={"rows": rows},
+                signature=f"cmd:report|classes:{len(classes)}",
+                parameters={"level": 0.95, "positive": None, "negative": [], "classes": classes})
+        for rows, classes in ((90, ["a", "b", "c, d"]), (80, ["a", "b", "x", "y"]))
+    )  # fmt: skip
+    assert compared(now, then).answer[1].text == (
+        "Rows then and now: 90 and 80; classes x and y are new; class 'c, d' is missing."
+    )
+
+
+def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
+    old = result(a={"recall": LOW, "accuracy": LOW}, b={"recall": LOW})
+    new = result(a={"recall": LOW, "precision": LOW}, c={"recall": LOW})
+    found = {(row["model"], row["metric"]): (row["verdict"], row["difference"].reason)
+             for row in compared(new, old).tables["comparisons"]}  # fmt: skip
+    assert found == {
+        ("a", "recall"): ("undecided", None), ("a", "accuracy"): (None, "not_in_both"),
+        ("a", "precision"): (None, "not_in_baseline"), ("b", "recall"): (None, "not_in_both"),
+        ("c", "recall"): (None, "not_in_baseline"),
+    }  # fmt: skip
+    assert compared(result(c={"recall": LOW}), old).answer[0].text == (
+        "Compared with old.csv, nothing is tested: no model has a value in both."
+    )
+
+
+def test_a_change_from_infinity_is_undefined_and_misses_a_limit() -> None:
+    endless, finite = Estimate(None, reason="infinite"), Estimate(1.8, 1.4, 2.3)
     new, old = result(a={"lr_pos": finite}), result(a={"lr_pos": endless})
+    (row,) = compared(new, old).tables["comparisons"]
+    assert (row["verdict"], row["difference"].reason) == (None, "minus_infinite")
+    # LR+ fell from infinity to 1.8: no limit from below is kept
     (gate,) = gates(new, "fail-under", "lr_pos.change=-5", old)
     assert (gate.passed, gate.reason) == (False, "minus_infinite")
-
-
-def test_a_limit_on_the_wrong_side_of_its_value_reaches_nowhere() -> None:
-    # new 0.9 lies below its own limits 0.91 and 0.95: it reaches 0 down and 0.05 up
-    change = difference(Estimate(0.5, 0.47, 0.54), Estimate(0.9, 0.91, 0.95))
-    assert change.low == pytest.approx(0.4 - 0.04)
-    assert change.high == pytest.approx(0.4 + math.hypot(0.05, 0.03))
-
-
-def test_verdicts_follow_the_interval_and_the_measure() -> None:
-    assert verdict("recall", LOW, HIGH) == "better"
-    assert verdict("recall", HIGH, LOW) == "worse"
-    assert verdict("occlusion", LOW, HIGH) == "worse"  # less of it is better
-    assert verdict("occlusion", HIGH, LOW) == "better"
-    assert verdict("recall", LOW, Estimate(0.55, 0.45, 0.65)) == "not told apart"
-    assert verdict("recall", LOW, LOW) == "the same"
-    assert verdict("recall", Estimate(0.5), Estimate(0.9)) == "changed"  # without intervals
-    assert verdict("phi", LOW, HIGH) == "changed"  # best at 0, from either side
-    assert verdict("calibration_slope", LOW, HIGH) == "changed"  # best at 1
-    assert verdict("phi", LOW, Estimate(0.55, 0.45, 0.65)) == "not told apart"
-    assert verdict("recall", LOW, Estimate(None, reason="no_positive_truth")) == "undefined"
-
-
-def test_models_of_one_result_only_are_new_or_gone() -> None:
-    old, new = (
-        result(a={"recall": LOW}, b={"recall": LOW}),
-        result(a={"recall": LOW}, c={"recall": LOW}),
-    )
-    found = {row["model"]: row["verdict"] for row in baseline_rows(new, old)}
-    assert found == {"a": "the same", "c": "new", "b": "gone"}
 
 
 def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
@@ -118,24 +187,26 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
     worse = frame.with_columns(pl.Series("m, 1", [1] * 4 + [0] * 40))
     new = clfeval.mars(worse, model="*1").check(baseline=tmp_path / "old.json")
     assert (new.passed, new.gates) == (True, ())
-    recall = next(row for row in new.tables["baseline"] if row["measure"] == "recall")
+    recall = next(row for row in new.tables["comparisons"] if row["metric"] == "recall")
     assert recall["verdict"] == "worse"  # 30 of 40 then, 4 of 40 now
-    assert recall["change"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
+    assert recall["difference"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
     text = as_text(new, width=80)
-    assert text.index("Beside the baseline") < text.index("Models, those that find most")
-    assert "Beside the baseline" in new._repr_html_()
-    assert json.loads(new.to_json())["tables"]["baseline"][0]["model"] == "m, 1"
+    assert text.index("Change since the baseline") < text.index("Models, those that find most")
+    assert "Change since the baseline" in new._repr_html_()
+    again = Result.from_json(new.to_json()).check(baseline=tmp_path / "old.json")
+    assert (again.tables, again.answer) == (new.tables, new.answer)  # nothing is said twice
 
 
-def test_only_what_is_limited_or_decides_is_shown_of_it() -> None:
-    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
-    run = clfeval.mars(frame)
-    shown = as_text(run.check(baseline=run), width=100)
-    part = shown[shown.index("Beside the baseline") : shown.index("Models, those")]
-    assert "recall" in part
-    assert "precision" not in part
-    shown = as_text(run.check(baseline=run, max_drop={"precision": 0.5}), width=100)
-    assert "precision  " in shown[shown.index("Beside the baseline") : shown.index("Models, those")]
+def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> None:
+    old, new = report(m=moved(0), n=moved(0)), report(m=moved(1), n=moved(1))
+    judged = judge(new, [parse_limit("max-drop", "kappa=0.5")], old)
+
+    (first,), (every,) = (against_baseline(judged, every=one) for one in (False, True))
+    rows = [(row["model"], row["metric"]) for row in every.rows or ()]
+    assert {*rows} == {(model, name) for model in "mn" for name in (*MOVES, "kappa")
+                       if name != "f1"}  # fmt: skip
+    assert rows[:2] == [("m", "specificity"), ("n", "specificity")]
+    assert (first.most, every.most, first.total) == (15, None, 2 * len({**MOVES, **OTHERS}))
 
 
 def test_a_change_and_its_ends_can_be_limited() -> None:
@@ -245,13 +316,14 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     cases = ET.fromstring(as_junit(judged)).findall("testsuite/testcase")
     said = [case.findtext("system-out") for case in cases]
     assert [case.attrib["name"].partition(":")[0] for case in cases] == ["a", "b", "c", "d", "b"]
-    end = (
-        r"change -0.300 [-0.408, -0.215]: worse"  # 0.3 + hypot(0.1, 0.04), 0.3 - hypot(0.08, 0.03)
-    )
+    # 0.3 + hypot(0.1, 0.04), 0.3 - hypot(0.08, 0.03)
+    end = "difference -0.300 [-0.408, -0.215], p <0.001: worse"
     assert said[0] == f"old 0.800 [0.770, 0.840], new 0.500 [0.400, 0.580], {end}"
-    assert str(said[1]).endswith(": the same")
-    assert said[2] == "old 0.800 [0.770, 0.840], new –, change –: undefined"
-    assert said[3] == "old –, new 0.500 [0.400, 0.580], change –: new"
+    assert str(said[1]).endswith("p 1.000: undecided")
+    gone = "new –, difference –: undefined (nothing_found)"
+    assert said[2] == f"old 0.800 [0.770, 0.840], {gone}"
+    there = "new 0.500 [0.400, 0.580], difference –: undefined (not_in_baseline)"
+    assert said[3] == f"old –, {there}"
     assert said[4] == said[1]
     assert [case.find("failure") is not None for case in cases] == [
         True,
@@ -269,10 +341,10 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     long = "a model with a name that takes many columns"
     frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
     now = clfeval.mars(frame)
-    text = as_text(now.check(baseline=now), width=width, only="baseline")
-    table = text.partition("  change:")[0]  # the legend has these words too
+    text = as_text(now.check(baseline=now), width=width, only="comparisons")
+    table = text.partition("  new - old:")[0]  # the legend has these words too
     assert "verdict" in table
-    assert table.count("the same") == len(now.tables["models"]) * 5  # measures of each
+    assert table.count("undecided") == len(now.tables["models"]) * 5  # measures of each
     assert table.count("0.667") == 2  # recall 2 of 3, then and now
     assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", table)
     assert max(map(len, text.splitlines())) <= width

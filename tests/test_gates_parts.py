@@ -14,6 +14,7 @@ from clfeval.gates import judge
 from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.options import taken
 from clfeval.result import Estimate, Gate, Result
+from clfeval.views.render import gate_lines
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
 
@@ -228,11 +229,50 @@ def test_a_drop_that_may_be_chance_passes_where_significance_is_asked() -> None:
     assert (near.passed, near.reason, near.value) == (True, "not_significant", 0.1)
     sure = dropped(0.7, 0.8, "recall=0.01", significant=True, ends=(0.05, 0.05))
     assert (sure.passed, sure.reason) == (False, None)
-    assert not dropped(0.7, 0.8, "recall=0.01", ends=(0.1, 0.1)).passed
+    missed = dropped(0.7, 0.8, "recall=0.01", ends=(0.1, 0.1))
+    p = math.erfc(0.1 / math.hypot(0.1, 0.1) * 1.959963984540054 / math.sqrt(2))  # 0.166
+    assert (missed.passed, missed.reason, missed.p) == (
+        False, "not_significant", pytest.approx(p),
+    )  # fmt: skip
+    assert str(missed).endswith("max-drop 0.01; p 0.166, not significant")
+    assert str(sure).endswith("max-drop 0.01; p 0.006")
     # without an interval nobody knows, and what nobody knows does not pass
     bare = dropped(0.7, 0.8, "recall=0.01", significant=True)
     assert (bare.passed, bare.reason) == (False, "no_interval")
     assert dropped(0.8, 0.7, "recall=0", significant=True, ends=(0.01, 0.01)).passed
+
+
+def test_a_missed_gate_opens_the_answer_and_the_lines_and_a_change_says_its_p() -> None:
+    new = result(row("rf", accuracy=Estimate(1.0)))
+    old = result(row("rf", recall=Estimate(0.9, 0.8, 0.95)))
+    limits = ["accuracy=0", "recall.change=-0.05", "recall=0.9"]
+    judged = new.check(baseline=old, fail_under=limits)
+    first = judged.answer[0]  # .8 [.7, .9] less .9 [.8, .95]: -.1, with hypot(.1, .1) above it
+    assert (first.code, first.models, first.measure) == ("gates-missed", ("rf",), "recall")
+    assert first.text.startswith("Gate missed: rf: recall.change is -0.1")
+    assert first.text.endswith(", fail-under -0.05; p 0.166, not significant (and 1 more gate).")
+    assert [one.failed for one in judged.gates] == [False, True, True]
+    assert [one.failed for one in gate_lines(judged)[0]] == [True, True, False]
+    fine = judged.check(fail_under="accuracy=0")
+    assert [one.code for one in fine.answer] == [one.code for one in judged.answer[1:]]
+
+
+def test_a_slice_that_is_gone_misses_a_drop_that_names_it() -> None:
+    then = replace(SLICED, tables={"models": [
+        row("rf"), row("rf", "site=a"), row("svm", "site=b"), row("rf", "site=b")]})  # fmt: skip
+    now = replace(SLICED, tables={"models": [row("rf"), row("rf", "site=a")]})
+    for text in ("rf:recall[site=*]=0.01", "rf:recall[site=b]=0.01"):
+        *_, gone = gates(now, "max-drop", text, baseline=then)
+        assert (gone.model, gone.slice, gone.passed, gone.reason) == ("rf", "site=b", False, "gone")
+        assert str(gone) == (
+            "rf: recall[site=b] is gone: only the baseline has this slice, max-drop 0.01"
+        )
+    every = gates(now, "fail-under", "recall[*].change=-1", baseline=then)
+    assert [(one.model, one.slice, one.passed) for one in every] == [
+        ("rf", "site=a", True), ("svm", "site=b", False), ("rf", "site=b", False),
+    ]  # fmt: skip
+    with pytest.raises(clfeval.UsageError, match="no slice 'site=b'"):  # which compares nothing
+        gates(now, "fail-under", "recall[site=b]=0", baseline=then)
 
 
 def test_a_drop_of_a_slice() -> None:

@@ -364,7 +364,7 @@ def test_a_batch_may_say_what_python_may(command: str, options: dict[str, Any]) 
         ("mars", {"occlusion": "some"}), ("mars", {"best": 0}), ("mars", {"best": "two"}),
         ("mars", {"nosuch": 1}), ("mars", {"list": ["lost"]}), ("mars", {"level": 1.5}),
         ("mars", {"format": "yaml"}), ("mars", {"digits": 16}), ("phidelta", {"curve": "yes"}),
-        ("phidelta", {"train_fraction": 1}), ("tune_jpt", {"cost": [1]}),
+        ("tune_jpt", {"cost": [1]}),
         ("tune_jpt", {"points": 10_001}), ("mlcps", {"direction": {"f1": "up"}}),
         ("mlcps", {"draws": 99}), ("mlcps", {"by": "site"}),
     ],

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from clfeval.baseline.beside import Baseline
 
 import clfeval
 from clfeval.api.result import shown
-from clfeval.baseline.read import read_result
+from clfeval.baseline.changes import Baseline
+from clfeval.baseline.read import Earlier, read_result
 from clfeval.errors import UsageError
 from clfeval.result import Result
 from tests.process.program import clfeval as program
@@ -81,7 +81,7 @@ def used(result: Result, whole: Result, folder: Path) -> None:
     for name in result.tables:
         result.frame(name)
     for one, other in ((whole, result), (result, whole)):
-        assert Baseline.of(one, other).shown(one).tables["baseline"]
+        assert Baseline.from_results(one, Earlier(other, "it")).shown(one).tables["comparisons"]
 
 
 @pytest.mark.parametrize(

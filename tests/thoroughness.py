@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-GATE = 12  # examples of a property in the gate
+GATE = 10  # examples of a property in the gate
 
 settings.register_profile("gate", deadline=None, max_examples=GATE, derandomize=True)
 settings.register_profile("full", deadline=None)

@@ -120,7 +120,7 @@ class Baseline:
                          [_classes(one) for one in (self.before, result)], self.level),
         ]  # fmt: skip
         return replace(result, tables=tables, answer=(*said, *result.answer),
-                       warnings=(*result.warnings, *self.notes))  # fmt: skip
+                       warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
 
     def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, then and now, the worst change first."""

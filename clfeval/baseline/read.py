@@ -117,7 +117,7 @@ def _of_lines(asked: Lines, result: Result) -> Earlier | None:
     """
     here, kept = labelled(result), dict[str, PastLine]()
     now = {line.model: line for line in lines_of(result, "", here)}
-    lines, same = baseline_of(asked.path, now, result.command, run=asked.run, but=asked.but)
+    lines, same = baseline_of(asked.path, result.command, now, run=asked.run, but=asked.but)
     for model, line in lines.items():
         settings = differing(result, replace(result, signature=line.settings))
         others = [one for key, one in settings.items() if key not in FREE]

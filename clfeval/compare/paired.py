@@ -23,9 +23,9 @@ UNKNOWN = "none: all rows differ alike"
 WIDER = f"{DELONG}, out to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
-_DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
+_DIGITS = 11  # that are kept: sums over rows in another order differ beyond
 _ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
-_CLOSE = 1e-4  # of two variances: below, squares are summed for the pair itself
+_CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,12 +277,13 @@ def _errors(
     if flips is not None:
         apart = apart + flips
     errors = np.sqrt(corrected(apart, total, parts))
-    return Errors(errors, df, _rounded(corrected(products, total, parts)))
+    v = corrected(products, total, parts)
+    largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
+    return Errors(_rounded(errors, errors), _rounded(df, df), _rounded(v, largest))
 
 
-def _rounded(covariance: Floats) -> Floats:
-    """Round to so many digits of the largest, so that the order of rows does not show."""
-    largest = float(np.abs(covariance).max(initial=0.0))
-    if not largest or not np.isfinite(largest):
-        return covariance
-    return np.asarray(np.round(covariance, _DIGITS - int(np.floor(np.log10(largest)))))
+def _rounded(x: Floats, size: Floats) -> Floats:
+    """Round to so many digits of sizes, so that neither the order of rows nor other models show."""
+    known = np.isfinite(x) & (size > 0)
+    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))
+    return np.where(known, np.round(x * power) / power, x)

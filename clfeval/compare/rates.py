@@ -32,6 +32,12 @@ class RateCovariance:
     weight: Floats
     parts: Floats
 
+    @property
+    def crossed(self) -> bool:
+        """Whether rates of the two classes vary together, as they may over clusters."""
+        k = self.covariance.shape[-1] // 2
+        return self.differ is not None and bool(self.covariance[:, :k, k:].any())
+
     def at(self, measure: Measure, models: Ints, ratios: Floats) -> RateEstimates:
         """Return models by a measure at ratios of positives to negatives, (e,) each.
 
@@ -50,8 +56,8 @@ class RateCovariance:
         )  # fmt: skip
         along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
         total, parts = (p + n)[: len(row)], self.parts[models]
-        grown = (total + 2 * row) / total * np.sqrt(over(parts, parts - 1))
-        jumps = smooth * row / np.stack([p, n])[:, len(row) :] * grown
+        grown = over(total + 2 * row, total) * np.sqrt(over(parts, parts - 1))
+        jumps = smooth * over(row, np.stack([p, n])[:, len(row) :]) * grown
         values = np.where(np.isfinite(values), values, np.nan)
         return RateEstimates(self, measure, models, values, along, np.abs(smooth), np.abs(jumps))
 
@@ -88,14 +94,15 @@ class RateEstimates:
         jumps = (self.jumps[:, first] ** 2 + self.jumps[:, second] ** 2) / 2
         if rates.differ is None:
             v = np.concatenate([rates.covariance[:, i], rates.covariance[:, j]])
-            squares, moves = (w**2 * v).sum(axis=0), np.ones(len(i), bool)
+            squares, differ = (w**2 * v).sum(axis=0), np.ones((2, len(i)), bool)
         else:
             k = rates.differ.shape[-1]
             at = np.stack([i % k, i % k + k, j % k, j % k + k])
             v = rates.covariance[i // k, at[:, None], at]
             squares = np.maximum(np.einsum("am,abm,bm->m", w, v, w), 0.0)
-            moves = (rates.differ[:, i, j % k] & (jumps > 0)).any(axis=0)
+            differ = rates.differ[:, i, j % k]
         sizes = np.minimum(rates.sizes[:, i], rates.sizes[:, j]).min(axis=0)
+        moves = (differ & (jumps > 0)).any(axis=0)
         return np.where(moves, np.sqrt(squares + jumps.sum(axis=0)), 0.0), sizes - 1
 
     def intervals(

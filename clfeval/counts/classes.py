@@ -13,6 +13,7 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.judge import Judged
 from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts, by_name, same_unit
+from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import Settled
 from clfeval.counts.slices import slices_by
 from clfeval.counts.units import shown, squares_of
@@ -135,6 +136,16 @@ class ClassScores:
     def fractional(self) -> bool:
         """True where weights are no whole numbers, and no rows."""
         return self.unit != 1
+
+    def most_probable(self) -> ScoreCounts:
+        """Return the largest probabilities, and how many rows have it of their class, or not."""
+        wrong = self.p.argmax(axis=1) != self.truth
+        scores, place = np.unique(self.p.max(axis=1), return_inverse=True)
+        m = len(scores)
+        both = place + m * wrong
+        positives, negatives = np.bincount(both, self.n, 2 * m).astype(np.int64).reshape(2, m)
+        owned = None if self.clusters is None else self.clusters.placed(both)
+        return ScoreCounts(scores, positives, negatives, self.unit, owned)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows was."""

@@ -63,7 +63,7 @@ class Kept:
         """
         settled = self.settled
         columns = settled.columns
-        picked = {"t": _one_of(columns.truth, self.positive_values), "w": nw.lit(1.0)}
+        picked = {"w": nw.lit(1.0)}
         if columns.weight is not None:
             picked["w"] = in_units(nw.col(columns.weight), settled.unit)
         if labels or shares is not None:
@@ -77,7 +77,9 @@ class Kept:
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         return [
             self._among(frame, target).select(
-                **picked, **self._said(frame, votes, scores, labels, shares)
+                t=_one_of(frame, columns.truth, self.positive_values),
+                **picked,
+                **self._said(frame, votes, scores, labels, shares),
             )
             for frame in found
         ]
@@ -90,7 +92,7 @@ class Kept:
         settled, said = self.settled, dict[str, nw.Expr]()
         for i, model in enumerate(settled.columns.models if votes else ()):
             if model.kind == "label":
-                said[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
+                said[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
             else:
                 said[f"v{i}"] = says_positive(model, settled, frame)
         for i in scores:
@@ -144,13 +146,16 @@ class Kept:
             scored = [model for model in columns.models if model.kind != "label"]
             wanted += [~lacks(model, self.settled) for model in scored]
         if target != "all":
-            positive = _one_of(columns.truth, self.positive_values)
+            positive = _one_of(frame, columns.truth, self.positive_values)
             wanted.append(positive if target == "positive" else ~positive)
         return frame.filter(*wanted) if wanted else frame
 
 
-def _one_of(column: str, values: tuple[Any, ...]) -> nw.Expr:
-    """True where a column holds one of the values, which may be none."""
+def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
+    """True where a column holds one of the values, which may be none; other files type them so."""
+    if len({isinstance(value, str) for value in values}) > 1:
+        text = frame.collect_schema()[column] == nw.String
+        values = tuple(value for value in values if isinstance(value, str) == text)
     return nw.col(column).is_in(list(values)) if values else nw.col(column).is_null()
 
 

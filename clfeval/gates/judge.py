@@ -70,7 +70,7 @@ def judge(
     gates, limits = Gates() if gates is None else gates, list(limits)
     beside = baseline if not isinstance(baseline, Result) else (
         Baseline.from_results(result, Earlier(baseline, "the baseline")))  # fmt: skip
-    result = _unjudged(result)
+    result = _unjudged(result, compared=beside is not None)
     looked, found, wrong = _Looked(result, beside, gates), list[Gate](), Collected()
     targets = list[_Target]()
     for limit in limits:
@@ -97,14 +97,15 @@ def judge(
     return replace(result, answer=at_most([*_missed(found), *result.answer]))
 
 
-def _unjudged(result: Result) -> Result:
-    """Return a result, that may be saved, without what gates and a baseline said of it then."""
-    tables = {name: rows for name, rows in result.tables.items() if name != CHANGES}
-    if any(row.get("against") == BASELINE for row in tables.get(COMPARISONS, ())):
-        tables[COMPARISONS] = [row for row in tables[COMPARISONS] if row["against"] != BASELINE]
-    said = tuple(one for one in result.answer if one.code not in JUDGED)
-    return replace(result, tables={name: rows for name, rows in tables.items()
-                                   if len(rows) or name != COMPARISONS}, answer=said)  # fmt: skip
+def _unjudged(result: Result, *, compared: bool) -> Result:
+    """Return a result without what gates said of it before; compared: and what a baseline did."""
+    answer = tuple(one for one in result.answer
+                   if one.code not in (JUDGED if compared else JUDGED[:1]))  # fmt: skip
+    tables = {name: rows for name, rows in result.tables.items() if name != CHANGES or not compared}
+    rows = [row for row in tables.get(COMPARISONS, ()) if row.get("against") != BASELINE]
+    if compared and len(rows) < len(tables.get(COMPARISONS, ())):
+        tables[COMPARISONS] = rows
+    return replace(result, tables=tables, answer=answer)
 
 
 def _missed(gates: Sequence[Gate]) -> Iterator[Answer]:

@@ -137,7 +137,7 @@ def read_past(name: str) -> Past:
 
 
 def baseline_of(
-    name: str, now: Mapping[str, PastLine], command: str, *, run: str | None = None,
+    name: str, command: str, now: Mapping[str, PastLine], *, run: str | None = None,
     but: str | None = None,
 ) -> tuple[dict[str, PastLine], list[str]]:  # fmt: skip
     """Return what lines of today are compared with, by model, and other labels of the same rows.

@@ -192,20 +192,6 @@ def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
 
 
-def rate_covariance(products: ArrayLike, totals: ArrayLike) -> Floats:
-    """Return the covariances over clusters of the true and the false positive rates of k models.
-
-    Shapes: totals (2k + 2,), TP of each of k models, FP of each, P and N; products: the sums over
-    clusters of the products of any two; (2k, 2k), true positive rates first. NaN for a class
-    without rows, infinite in a single cluster.
-    """
-    x = np.asarray(totals, np.float64)
-    d = len(x)
-    whole = np.repeat(np.eye(d)[-2:], d // 2 - 1, axis=0)
-    parts = np.eye(d)[: d - 2]
-    return parts_of(np.asarray(products)[None], x[None], parts[:, None], whole[:, None]).cov[..., 0]
-
-
 def flip_test(differences: ArrayLike) -> float:
     """Return the exact two-sided p-value that what a cluster has more is as likely to be less.
 

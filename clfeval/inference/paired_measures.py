@@ -11,11 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats, Ints
+from clfeval.arrays import Floats
 from clfeval.inference.score_region import OfProportions
-from clfeval.inference.shares import Fourfold, fourfold
-
-Slopes = tuple[ArrayLike, ArrayLike]
 
 _SHRINK = 4.0  # each step is this much shorter than the one before
 _INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the nearer border
@@ -73,86 +70,6 @@ def difference(
     )
 
 
-def correlation(
-    slopes1: Slopes,
-    slopes2: Slopes,
-    positives: Fourfold,
-    negatives: Fourfold,
-    *,
-    corrected: bool = True,
-) -> Floats:
-    """Return the correlation of f1(tp1, fp1) and f2(tp2, fp2) of two classifiers of the same rows.
-
-    rho = cov / sqrt(var1 var2)   var = a² v(tp) + b² v(fp)   v(p) = p (1-p) / n
-    cov = a1 a2 psi+ sqrt(v(tp1) v(tp2)) + b1 b2 psi- sqrt(v(fp1) v(fp2))
-
-    with (a, b) the slopes of each measure along tp and fp and psi the correlation of the two
-    answers in rows of one class: (both neither - first second) / sqrt(product of the margins).
-    `corrected` takes n/2 off a positive numerator, down to 0 at most, as Newcombe does for two
-    proportions. In simulations of 20 to 500 rows of a class, 95 % intervals of F1, accuracy, MCC
-    and precision then held the truth in 94 % or more; without it those of MCC and precision at a
-    prevalence of .1 fell to 67 and 71 % where two classifiers were much alike. Uncorrected, two
-    with all answers the same have exactly 1.
-
-    Shapes: slopes and counts broadcast; each table is (both, first, second, neither), how many
-    rows of a class are called positive by whom; counts need not be whole. Range -1..1; 0 where a
-    variance is 0; a class without rows adds nothing.
-    Errors: ValueError when a count is negative.
-    Source: the delta method; Newcombe 1998, Statistics in Medicine 17:2635, method 10.
-    """
-    (a1, b1), (a2, b2) = _direction(slopes1), _direction(slopes2)
-    tp1, tp2, agree = _errors(positives, corrected)
-    fp1, fp2, agree_not = _errors(negatives, corrected)
-    x1, y1, x2, y2 = a1 * tp1, b1 * fp1, a2 * tp2, b2 * fp2
-    product = (x1 * x1 + y1 * y1) * (x2 * x2 + y2 * y2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = (x1 * x2 * agree + y1 * y2 * agree_not) / np.sqrt(product)
-    return np.where(product == 0, 0.0, np.clip(rho, -1, 1))
-
-
-def clustered_correlation(
-    covariances: Floats, rates: Floats, first: Ints, second: Ints, slopes1: Floats, slopes2: Floats
-) -> Floats:
-    """Return the correlation of f1(tp1, fp1) and f2(tp2, fp2) of models whose rows share clusters.
-
-    rho = s1' V12 s2 / sqrt(s1' V11 s1  s2' V22 s2)
-
-    with V the covariances of the two rates over clusters and s the slopes. As in `correlation` a
-    positive covariance within one class is less by 1 / (2 n1 n2), down to 0 at most: n is how many
-    independent rows would give a rate its variance, p (1 - p) / n.
-
-    Shapes: k models have covariances (2k, 2k) and rates (2k,), true positive rates first, or s
-    parts of k models (s, 2k, 2k) and (s, 2k), one behind the other; first, second (m,) say which
-    models, of one part, slopes1, slopes2 (2, m) theirs. Range -1..1; 0 where a variance is 0,
-    infinite or NaN.
-    Source: the delta method; the correction: Newcombe 1998, Statistics in Medicine 17:2635, method
-    10, with n for rows.
-    """
-    k = rates.shape[-1] // 2
-    covariances, rates = covariances.reshape(-1, 2 * k, 2 * k), rates.reshape(-1, 2 * k)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        per = np.diagonal(covariances, axis1=1, axis2=2) / (rates * (1 - rates))  # 1 / n
-        less = np.nan_to_num(per[:, :, None] * per[:, None, :]) / 2
-    same = np.kron(np.eye(2), np.ones((k, k))) > 0
-    met = np.where(same & (covariances > 0), np.maximum(covariances - less, 0), covariances)
-
-    def total(v: Floats, i: Ints, j: Ints, a: Floats, b: Floats) -> Floats:
-        return np.asarray(
-            sum(
-                a[p] * b[q] * v[i // k, i % k + p * k, j % k + q * k]
-                for p in (0, 1)
-                for q in (0, 1)
-            )
-        )
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variances = total(covariances, first, first, slopes1, slopes1) * total(
-            covariances, second, second, slopes2, slopes2
-        )
-        rho = total(met, first, second, slopes1, slopes2) / np.sqrt(variances)
-    return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
-
-
 def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
     """Return the partial derivatives of measure(tp, fp), numerically.
 
@@ -173,7 +90,7 @@ def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats
             raise ValueError("a rate lies between 0 and 1")
     first = _slope(lambda x: measure(x, q), p)
     second = _slope(lambda x: measure(p, x), q)
-    first, second = np.broadcast_arrays(first, second)
+    first, second, *_ = np.broadcast_arrays(first, second, p, q)
     return first.copy(), second.copy()
 
 
@@ -204,28 +121,6 @@ def _slope(function: Callable[[Floats], Floats], x: Floats) -> Floats:
                 row.append(better)
             before = row
     return best
-
-
-def _direction(pair: Slopes) -> tuple[Floats, Floats]:
-    """Return two slopes over the greater of them, for their squares to be neither 0 nor inf."""
-    a, b = (np.asarray(slope, np.float64) for slope in pair)
-    greater = np.maximum(np.abs(a), np.abs(b))
-    scale = np.where(greater > 0, greater, 1.0)
-    return a / scale, b / scale
-
-
-def _errors(table: Fourfold, corrected: bool) -> tuple[Floats, Floats, Floats]:
-    """Return the standard errors of both rates of a class and the correlation of the answers."""
-    a, b, c, d = fourfold(table)
-    n = a + b + c + d
-    rows = np.where(n > 0, n, 1.0)
-    product1, product2 = (a + b) * (c + d), (a + c) * (b + d)
-    cross = a * d - b * c
-    if corrected:
-        cross = np.where(cross > 0, np.maximum(cross - n / 2, 0), cross)
-    margins = np.sqrt(product1 * product2)
-    psi = np.clip(cross / np.where(margins > 0, margins, 1.0), -1, 1)
-    return np.sqrt(product1 / rows) / rows, np.sqrt(product2 / rows) / rows, psi
 
 
 def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:

@@ -15,7 +15,6 @@ from clfeval.inference.special import critical_value, halved
 OfProportions = Callable[[Floats, Floats], Floats]
 
 _GRID = 512  # directions at first
-_SKIP = 16  # of them, where a few are enough
 _STEP = 2 * np.pi / _GRID
 _HILLS = 4  # local extremes followed, the best by the grid
 _ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
@@ -71,18 +70,6 @@ def range_over_region(
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     low = np.fmin(observed, low)
     return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
-
-
-def range_within_region(
-    measure: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
-) -> tuple[Floats, Floats]:
-    """Return the range over a few of the points that `range_over_region` looks at, (m,) each.
-
-    It is at most as wide, to the last digit, and found many times as fast.
-    """
-    region = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
-    values = valued(measure, *region.at(_directions()[::_SKIP]))
-    return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
 
 def at_kink(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, Ints, over, remembered
-from clfeval.measures.logistic import chances, information, line, log_odds, shift
+from clfeval.arrays import Counts, Floats, Influence, over, remembered
+from clfeval.measures.logistic import chances, information, inner_scores, line, log_odds, shift
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import distinct, probabilities, totals
 
@@ -22,8 +23,9 @@ _DECILES = 10
 def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return b of the logistic regression of truth on the log odds x of the probability.
 
-    P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p)), p taken to 2**-52..1 - 2**-52
+    P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p))
 
+    of the rows whose p lies within 2**-52..1 - 2**-52: a probability of 0 or 1 has no log odds.
     Below 1 probabilities are too extreme, above 1 too timid; 0 and less: they order no row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
@@ -32,12 +34,12 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores outside 0..1.
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
     """
-    return np.asarray(line(log_odds(scores), positives, negatives)[1])
+    return np.asarray(line(*_inner(scores, positives, negatives))[1])
 
 
 def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return a of the regression of `calibration_slope`, of which it says all else; best 0."""
-    return np.asarray(line(log_odds(scores), positives, negatives)[0])
+    return np.asarray(line(*_inner(scores, positives, negatives))[0])
 
 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -46,7 +48,16 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     Above 0 more rows are positive than the probabilities say, below 0 fewer; best 0; NaN with one
     class. Else as `calibration_slope`.
     """
-    return shift(log_odds(scores), positives, negatives)
+    return shift(*_inner(scores, positives, negatives))
+
+
+@remembered
+def _inner(scores: Counts, positives: Counts, negatives: Counts) -> Any:
+    """Return log odds, positives and negatives of the scores that have log odds: three arrays."""
+    inner, found = inner_scores(scores), np.empty(3, object)
+    for i, one in enumerate((log_odds(scores), positives, negatives)):
+        found[i] = one[..., inner]
+    return found
 
 
 def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -54,31 +65,30 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
 
     f = M (y - mu) (x - mean) / sum w (x - mean)²   w = n mu (1 - mu), mean = sum w x / sum w
 
-    Its variance is the sandwich's. NaN as the slope is.
+    Its variance is the sandwich's; 0 for rows without log odds. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
-    return _line_influence(scores, positives, negatives)[1]
+    counts = scores, positives, negatives
+    _, mean, steep = _sandwich(*_inner(*counts)).tolist()
+    return _influence(*counts, line(*_inner(*counts)), -mean * steep, steep)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
-    return _line_influence(scores, positives, negatives)[0]
+    counts = scores, positives, negatives
+    level, mean, steep = _sandwich(*_inner(*counts)).tolist()
+    return _influence(*counts, line(*_inner(*counts)), level + mean**2 * steep, -mean * steep)
 
 
-def _line_influence(
-    scores: Counts, positives: Counts, negatives: Counts
-) -> tuple[Influence, Influence]:
-    x = log_odds(scores)
-    a, b = line(x, positives, negatives).tolist()
-    level, mean, steep = _sandwich(x, positives, negatives).tolist()
-
-    def slope(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray((y - chances(x[at], a, b)) * (x[at] - mean) * steep)
-
-    def intercept(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray((y - chances(x[at], a, b)) * (level - mean * steep * (x[at] - mean)))
-
-    return Influence(len(x), intercept), Influence(len(x), slope)
+def _influence(
+    scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
+) -> Influence:
+    """Return (y - mu) (c + d x) of rows with log odds, for M of these; 0 of others."""
+    x, inner, (a, b) = log_odds(scores), inner_scores(scores), ab.tolist()
+    times = np.zeros(len(x))
+    part = positives[inner].sum() + negatives[inner].sum()
+    times[inner] = over(positives.sum() + negatives.sum(), part)
+    return Influence(len(x), lambda at, y: (y - chances(x[at], a, b)) * (c + d * x[at]) * times[at])
 
 
 @remembered
@@ -88,10 +98,10 @@ def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
-    x = log_odds(scores)
-    a = float(shift(x, positives, negatives))
-    level, _, _ = information(x, positives, negatives, a, 1.0)
-    return Influence(len(x), lambda at, y: (y - chances(x[at], a, 1.0)) * level)
+    counts = scores, positives, negatives
+    ab = np.array([shift(*_inner(*counts)), 1.0])
+    x, pos, neg = _inner(*counts)
+    return _influence(*counts, ab, information(x, pos, neg, *ab.tolist())[0], 0.0)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -227,7 +237,7 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts) -> Flo
 
 _COX = "Cox 1958, Biometrika 45:562"
 _NAEINI = "Naeini et al. 2015, AAAI 29:2901"
-_FEW, _ONE, _APART = ("too_few_rows",), ("single_class",), ("single_class", "separation")
+_FEW, _APART = ("too_few_rows",), ("single_class", "separation")
 _EDGES = f"{BINS} of equal width [a, b), the last closed, unless another number is asked for"
 _TOP = "; of more than two classes, of the largest probability and the share of rows it is right of"
 _BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
@@ -251,7 +261,7 @@ CALIBRATION = (
             "a of the logistic regression a + b ln(p / (1 - p)) of truth", _COX,
             influence=intercept_influence),
     Measure("calibration_in_the_large", "calibration in the large", calibration_in_the_large,
-            "probabilities", "zero", -inf, inf, _ONE, "influence",
+            "probabilities", "zero", -inf, inf, _APART, "influence",
             "a of the logistic regression a + ln(p / (1 - p)) of truth", _COX, ("citl",),
             influence=in_the_large_influence),
     Measure("oe_ratio", "O/E", oe_ratio, "probabilities", "one", 0, inf, ("nothing_expected",),

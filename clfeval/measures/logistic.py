@@ -29,6 +29,11 @@ def log_odds(p: Counts) -> Floats:
     return found
 
 
+def inner_scores(p: Counts) -> slice:
+    """Return which of ascending probabilities have log odds: those of 2**-52..1 - 2**-52."""
+    return slice(int(np.searchsorted(p, LEAST)), int(np.searchsorted(p, 1 - LEAST, side="right")))
+
+
 @remembered
 def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
@@ -132,7 +137,7 @@ def chances(x: Floats, a: float, b: float) -> Floats:
 def _flat(positives: Counts, negatives: Counts) -> Floats:
     """Return both as floats of one table a row, (2, r, m)."""
     given = np.array([positives, negatives], np.float64)
-    return given.reshape(2, -1, given.shape[-1])
+    return given.reshape(2, int(np.prod(given.shape[1:-1])), given.shape[-1])
 
 
 def _overlapping(x: Floats, pos: Floats, neg: Floats) -> Bools:

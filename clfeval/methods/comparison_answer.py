@@ -212,7 +212,6 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         text += "" if parts else " is significant"
     else:
         parts = [f"{kind} in {named(some, most=FEW_SLICES)}" for kind, some in told.items() if some]
-        text = f"{start}{quoted(models[0])} is {listed(parts)} compared with {to}"
-        if not parts:
-            text = f"{start}{quoted(models[0])} is not significantly different from {to}"
+        how = f"{listed(parts)} compared with" if parts else "not significantly different from"
+        text = f"{start}{quoted(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

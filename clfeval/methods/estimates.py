@@ -13,7 +13,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.errors import UsageError
 from clfeval.inference.sample_region import range_over_sample
-from clfeval.inference.score_region import range_over_region, range_within_region
+from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import (
     clopper_pearson,
     combination,
@@ -163,17 +163,16 @@ def limits(
     is named the ratio is known, and each measure has the method of its record; ratios of rates and
     predictive values have the range over the score region of the rates where these are `unsure`.
 
-    by: another method than that of the measure there; "within" is quick, for a measure with the
-    range over the score region: limits that never lie further out. known: limits of other measures
-    of the same tables, to be transformed rather than made again.
+    by: another method than that of the measure there. known: limits of other measures of the same
+    tables, to be transformed rather than made again.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
     Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
     Statistics - Theory and Methods 40:3154.
     """
     measure = CATALOG[name].given(beta=beta, stakes=stakes)
-    if measure.interval == "derived" and measure.base is not None and by in (None, "within"):
-        settings: dict[str, Any] = {"level": level, "design": design, "beta": beta, "by": by}
+    if measure.interval == "derived" and measure.base is not None and by is None:
+        settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
         base = (known or {}).get(measure.base)
         low, high = base or limits(measure.base, cells, stakes=stakes, **settings)
         return measure.through(low), measure.through(high)
@@ -227,11 +226,6 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float) -> Limi
             return low, high
         if how == "region":
             return _region(measure, cells, level)
-        if how == "within":
-            of = measure.function
-            return range_within_region(
-                lambda tp, fp: of(cells.at_rates(tp, fp)), *counts, level=level
-            )
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]

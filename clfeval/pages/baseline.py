@@ -27,12 +27,12 @@ def against_baseline(result: Result, *, every: bool) -> list[Shown]:
         Shown(
             "comparisons", "Change since the baseline", {
                 "model": "model", "measure": "metric", "old": "old", "new": "new",
-                "difference": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+                "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
             }, rows or found, None if every else FIRST,
             "p: adjusted by Benjamini and Hochberg over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
             more="--show baseline; every measure: --format csv --table comparisons",
-            words={"difference": PAIRED if all(paired) else PARTLY} if any(paired) else {},
+            words={"change": PAIRED if all(paired) else PARTLY} if any(paired) else {},
         )
     ]  # fmt: skip
     if changes := result.tables.get(CHANGES):

@@ -98,11 +98,11 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     if rows := _changes(result):
         yield Shown(
             "comparisons", "Change at the last label", {
-                "model": "model", "measure": "metric", "difference": "difference",
+                "model": "model", "measure": "metric", "change": "difference",
                 "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
                 "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
             }, rows, rank="asked", lead="difference", most=MOVES, places=_plain(rows),
-            legend=("difference", "p_adjusted", "cause", "since"), name="steps",
+            legend=("p_adjusted", "cause", "since"), name="steps",
             total=len(comparisons(result, "label")),
         )  # fmt: skip
     lines, leading = _lines(result), result.parameters["leading"]

@@ -125,6 +125,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "metrics": "every measure of every model, one row each, with the method of its interval",
         "confusion": "rows by true class and answer",
         "calibration": "positives among rows of about one score; a picture of them too",
+        "calibration_tests": "tests whether the probabilities are calibrated, two a model",
         "curves": "the points of the curves: rates, precision and lift at each threshold",
         "thresholds": "counts and rates at thresholds",
         "decision": "net benefit of acting on the model at each risk, beside treating all or none",

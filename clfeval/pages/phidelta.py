@@ -172,7 +172,7 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         rows = ranked(tables["populations"], "precision")
         note = without_model([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
-    runs, reference = comparisons(result, "run"), result.parameters["reference"]
+    runs, reference = comparisons(result, "run"), result.parameters.get("reference")
     rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]
     if rows := rows or runs:
         title = f"Differences from {quoted(reference)} on the same rows" if reference else (

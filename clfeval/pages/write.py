@@ -34,7 +34,7 @@ REASONS = {
     "expected_agreement_one": "truth and answers are all of one class",
     "class_absent": "truth lacks one of the classes",
     "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",
-    "separation": "some score parts the classes, or all scores are equal",
+    "separation": "scores are 0 and 1, equal, or separable",
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
     "certain_threshold": "a threshold of 0 or 1 sets no rate of exchange",
@@ -49,7 +49,7 @@ REASONS = {
     "infinite_scores": "no threshold can be written among infinite scores",
     "too_few_splits": "one split has no spread", "constant": "all models have one value",
     "first": "there is no line before", "other_settings": "it was made with other settings",
-    "not_in_both": "one of the two lacks it",
+    "not_in_both": "one of the two lacks it", "not_in_baseline": "the baseline lacks it",
 }  # fmt: skip
 
 

@@ -21,15 +21,8 @@ from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.names import refuse_commas
 from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
-from clfeval.tables.scan import (
-    FILE_NAME,
-    Frame,
-    Reading,
-    TableFile,
-    check_names,
-    named_runs,
-    open_typed,
-)
+from clfeval.tables.run_files import run_files
+from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
 
@@ -372,11 +365,7 @@ def open_predictions(
             yield whole
         return
     with open_files(tables, roles) as files:
-        if roles.run == FILE_NAME:
-            if len(files) < 2:
-                what = "--run-files takes every file as a run, and there is one"
-                raise bad_option(what, "name several files, or --run COLUMN")
-            files = named_runs(files)
+        files = run_files(files) if roles.run == FILE_NAME else files
         found = _recognised(files, roles)
         expand = found.layout.expand
         if expand is not None and not keep_counts:

@@ -75,16 +75,6 @@ class TableFile:
         return self.source.display if self.source else self.name
 
 
-def named_runs(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
-    """Return files that are runs with what these are called: numbered where names are alike."""
-    often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
-    for file in files:
-        numbers[file.shown] += 1
-        number = f" ({numbers[file.shown]})" if often[file.shown] > 1 else ""
-        found.append(replace(file, run=f"{file.shown}{number}"))
-    return tuple(found)
-
-
 def scan(
     file: TableFile,
     readings: Mapping[str, Reading],

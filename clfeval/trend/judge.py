@@ -112,10 +112,10 @@ def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
     if len(places) < 2:
         return None
     x = np.array(values, np.float64)
-    known = np.clip(np.array([one for one in errors if one], np.float64), 1e-100, 1e100)
+    known = np.clip(np.array([one for one in errors if one], np.float64), 1e-50, 1e50)
     w = known**-2.0 if len(known) == len(errors) else np.ones(len(x))
     a, s = np.cumsum(w)[:-1], np.cumsum(w * x)[:-1]
-    b, t = w.sum() - a, (w * x).sum() - s
+    b, t = (np.cumsum(one[::-1])[-2::-1] for one in (w, w * x))
     return places[1 + int(np.argmax((t / b - s / a) ** 2 * a * b / (a + b)))]
 
 

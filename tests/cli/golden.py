@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "phi-piped.txt": (0, f"phidelta {CANCER} --reference svm"),
     "phi-all.txt": (80, f"phidelta {CANCER} --reference svm --odds 1:100 --show all"),
     "phi-curve.txt": (100, f"phidelta {SCORES} --curve --plot"),
-    "phi-runs.txt": (80, f"phidelta {RUNS} --run run --train-fraction 0.9 --plot"),
+    "phi-runs.txt": (80, f"phidelta {RUNS} --run run --plot"),
     "phi-isometrics.txt": (80, f"phidelta {PAPER} --odds 1:2 --odds 2:1 --plot {LINES}"),
     "phi-features.txt": (80, f"phidelta {TERMS} --select --top 5 --plot"),
     "phi-features.csv": (0, f"phidelta {TERMS} --select --top 5 -f csv"),

@@ -46,7 +46,7 @@ COMMANDS = {
     "phidelta reference": (f"phidelta {LABELS} --reference tree", True),
     "phidelta prevalence": (f"phidelta {LABELS} --prevalence 0.01", True),
     "phidelta features": (f"phidelta {TERMS} --select --top 10", True),
-    "phidelta runs": ("phidelta fixtures/armano/runs.csv --run run --train-fraction 0.9", False),
+    "phidelta runs": ("phidelta fixtures/armano/runs.csv --run run", False),
     "tune-jpt counts": ("tune-jpt --counts 67,5,33,95 --prevalence 0.02", False),
     "tune-jpt": (f"tune-jpt {LABELS} --prevalence 0.05", False),
     "tune-jpt scores": (f"tune-jpt {SCORES} --prevalence 0.05", False),

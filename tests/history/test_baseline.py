@@ -96,7 +96,29 @@ def test_lines_of_other_settings_are_refused_with_the_model_and_the_setting() ->
     done = report("one.csv", "w3", *HELD, "-f", "json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert {row["model"] for row in found["tables"]["baseline"]} == {"other"}
+    rows = [row for row in found["tables"]["comparisons"] if row["against"] == "baseline"]
+    assert {(row["model"], row["reference"]) for row in rows} == {("other", "w2 of h.jsonl")}
+
+
+def test_a_week_that_is_in_the_history_is_compared_with_one_of_other_rows() -> None:
+    table("week.csv", ".9 .8 .7 .3 .2 .1")
+    assert report("new.csv", "w2").code == 0
+    text = Path("week.csv").read_text(encoding="utf-8").replace("\n0,", "\n9,")
+    Path("week.csv").write_text(text, encoding="utf-8")  # other ids
+    assert report("week.csv", "w3").code == 0
+    words = ("--baseline", "h.jsonl", "--max-drop", "roc_auc=0.01", "-f", "json")
+    for name, label, said in (
+        ("week.csv", "w2", "The rows are those of w3, and are compared with w2 of h.jsonl. Rows"),
+        ("old.csv", "w3", "The rows are those of w2, and are compared with w3 of h.jsonl. Rows"),
+        ("new.csv", "w3", "The rows are those of w2, and are compared with w3 of h.jsonl. Rows"),
+    ):
+        done = clfeval("report", name, "--id", "id", *words)
+        found = json.loads(done.out)
+        texts = {one["code"]: one["text"] for one in found["answer"]}
+        assert f"Compared with {label} of h.jsonl" in texts["baseline"]
+        assert texts["baseline-rows"].startswith(said)
+        assert "baseline-same-rows" in done.err
+        assert done.code == (name == "new.csv")  # 8/9 where w3 has 1
 
 
 def test_gates_of_slices_say_nothing_of_the_whole() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +20,14 @@ A, B = measured(0.8, 0.02), measured(0.7, 0.02)
 def refused(name: str = "h.jsonl", **asked: str) -> str:
     """Return what is said where a history is refused."""
     with pytest.raises(UsageError) as caught:
-        baseline_of(name, asked.pop("command", "report"), **asked)
+        baseline_of(name, asked.pop("command", "report"), {}, **asked)
     return str(caught.value)
+
+
+def held(name: str, command: str, models: Sequence[str] = (), **asked: Any) -> dict[str, PastLine]:
+    """Return what models of today, on rows of their own, are compared with."""
+    now = {model: line("now", model, "ids:now") for model in models}
+    return baseline_of(name, command, now, **asked)[0]
 
 
 def test_every_broken_line_is_named_with_its_number() -> None:
@@ -88,40 +97,65 @@ def value(found: dict[str, PastLine], model: str) -> float | None:
 def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
     past([line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1"),
           line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
-    found = baseline_of("h.jsonl", "report", ["new", "other"])
+    found = held("h.jsonl", "report", ["new", "other"])
     assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
     assert "other" not in found
-    assert [*baseline_of("h.jsonl", "report", but="W2")] == ["rf", "svm"]
-    assert value(baseline_of("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
+    assert [*held("h.jsonl", "report", but="W2")] == ["rf", "svm"]
+    assert value(held("h.jsonl", "report", but="W1"), "rf") == 0.8  # it was accepted
 
 
 def test_where_none_was_accepted_a_line_that_missed_a_gate_is_none_to_be_held_to() -> None:
     past([line("W1", auc=A, gates={"auc": True}), line("W2", auc=B, gates={"auc": False}),
           line("W1", "svm", auc=A, gates={"auc": False})])  # fmt: skip
-    found = baseline_of("h.jsonl", "report")
+    found = held("h.jsonl", "report")
     assert {name: one.label for name, one in found.items()} == {"rf": "W1"}
+
+
+SAME = {  # accepted, rows and value of today -> label it is compared with, labels of the same rows
+    "a week that is there already": (None, "ids:c", A, "W2", ["W3"]),
+    "the same rows by another model": (None, "ids:c", B, "W3", ["W3"]),
+    "the same rows under an earlier label": (None, "ids:a", A, "W3", ["W1"]),
+    "rows of their own": (None, "ids:x", A, "W3", []),
+    "the accepted week": ("W3", "ids:c", A, "W3", ["W3"]),
+    "rows nobody can tell": (None, None, A, "W3", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_a_run_is_not_compared_with_itself_where_there_is_another(case: str) -> None:
+    accepted, truth, auc, label, same = SAME[case]
+    weeks = [line("W1", truth="ids:a", auc=A), line("W2", truth="ids:b", auc=B),
+             line("W3", truth="ids:c", auc=A)]  # fmt: skip
+    past([*weeks, *([Accepted("report", accepted)] if accepted else [])])
+    now = {"rf": replace(line("now", truth=truth, auc=auc), data=("other",))}
+    found, known = baseline_of("h.jsonl", "report", now)
+    assert (found["rf"].label, known) == (label, same)
+    past(weeks[2:])  # there is no other
+    found, known = baseline_of("h.jsonl", "report", {"rf": weeks[2]})
+    assert (found["rf"].label, known) == ("W3", ["W3"])
+    assert baseline_of("h.jsonl", "report", {"rf": weeks[2]}, but="W3") == ({}, [])
 
 
 def test_a_model_that_was_given_up_counts_until_a_label_without_it_is_accepted() -> None:
     weeks = [line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1")]
     past([*weeks, line("W2", auc=A)])
-    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
+    assert [*held("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
     past([*weeks, line("W2", auc=A), Accepted("report", "W2")])
-    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf"]
-    assert [*baseline_of("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
+    assert [*held("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*held("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
 
 
 def test_where_none_is_accepted_the_last_label_says_which_models_there_are() -> None:
     past([line("W1", auc=A), line("W1", "svm", auc=A), line("W2", auc=A)])
-    assert [*baseline_of("h.jsonl", "report", ["rf"])] == ["rf"]
-    assert [*baseline_of("h.jsonl", "report", ["rf"], but="W2")] == ["rf", "svm"]
+    assert [*held("h.jsonl", "report", ["rf"])] == ["rf"]
+    assert [*held("h.jsonl", "report", ["rf"], but="W2")] == ["rf", "svm"]
 
 
 def test_lines_of_a_run_are_for_that_run() -> None:
     past([line("W1", auc=A, run="one"), line("W1", auc=B, run="two"), Accepted("report", "W1")])
-    assert value(baseline_of("h.jsonl", "report", run="two"), "rf") == 0.7
-    assert baseline_of("h.jsonl", "report", run="three") == {}
-    assert baseline_of("h.jsonl", "mars") == {}
+    assert value(held("h.jsonl", "report", run="two"), "rf") == 0.7
+    assert held("h.jsonl", "report", run="three") == {}
+    assert held("h.jsonl", "mars") == {}
     assert refused() == (
         "h.jsonl: holds lines of runs of a batch alone: 'one', 'two' [history]\n"
         "hint: --config holds each run against its own; or add others: --append h.jsonl --label L"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import ks_2samp, kstwobign, norm
+from scipy.stats import ks_2samp, kstwobign
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -15,28 +15,11 @@ from clfeval.inference.chance import (
     benjamini_hochberg,
     combination_chance,
     largest_gap_chance,
-    paired_chance,
 )
-from clfeval.inference.shares import combination, paired_combination
+from clfeval.inference.shares import combination
 from tests.thoroughness import examples
 
-table = st.tuples(*[st.integers(0, 30)] * 4).filter(any)
 levels = st.floats(0.05, 0.999)
-
-
-@examples(60)
-@given(table, table, st.sampled_from([1, -1]), levels)
-def test_a_paired_p_value_says_what_the_interval_says(
-    positives: tuple[int, ...], negatives: tuple[int, ...], sign: int, level: float
-) -> None:
-    first, second = ([np.array([n]) for n in cells] for cells in (positives, negatives))
-    (p,) = paired_chance(sign, tuple(first), tuple(second))  # type: ignore[arg-type]
-    assume(abs(p - (1 - level)) > 1e-6)
-    value, low, high = paired_combination(sign, positives, negatives, level=level)  # type: ignore[arg-type]
-    assert 0 <= p <= 1
-    assert (p < 1 - level) == bool(low > 0 or high < 0)
-    if value == 0:
-        assert p == 1
 
 
 @examples(60)
@@ -63,17 +46,7 @@ def test_a_p_value_of_two_shares_by_statsmodels() -> None:
     assert p == pytest.approx(brentq(short, 1e-6, 0.9, xtol=1e-14), rel=1e-9)
 
 
-def test_a_paired_p_value_of_many_rows_is_that_of_a_normal_difference() -> None:
-    """Of 100,000 positives 500 are found by the first alone, 400 by the second: z = 100 / 30."""
-    cells = [np.array([n]) for n in (40_000, 500, 400, 59_100)]
-    nothing = [np.array([n]) for n in (0, 0, 0, 10**9)]
-    (p,) = paired_chance(-1, tuple(cells), tuple(nothing))  # type: ignore[arg-type]
-    assert norm.isf(p / 2) == pytest.approx(100 / 30, rel=0.02)
-
-
 def test_a_class_without_rows_has_no_p_value() -> None:
-    empty, some = ([np.array([n])] * 4 for n in (0, 3))
-    assert np.isnan(paired_chance(1, tuple(empty), tuple(some))).all()  # type: ignore[arg-type]
     assert np.isnan(combination_chance([0], [0], [1], [2])).all()
 
 

@@ -1,4 +1,4 @@
-"""Draws of clusters, draws that go together, and how two models do over clusters."""
+"""Draws of clusters, draws that go together, and how two rates go together over clusters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.inference.clusters import rate_correlation, rate_covariance
-from clfeval.inference.paired_measures import clustered_correlation
+from clfeval.inference.clusters import rate_correlation
 from clfeval.inference.resampling import going_together, resampled_clusters
 
 
@@ -45,31 +44,6 @@ def counts(seed: int) -> np.ndarray:
     hits = [rng.binomial(p, np.clip(right + d, 0, 1)) for d in (0.1, -0.05)]
     alarms = [rng.binomial(n, np.clip(0.6 - right / 2 + d, 0, 1)) for d in (0.0, 0.1)]
     return np.column_stack([*hits, *alarms, p, n]).astype(float)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_how_two_models_go_together(seed: int) -> None:
-    x = counts(seed)
-    total = x.sum(axis=0)
-    rates = total[:4] / total[[4, 4, 5, 5]]
-    cov = rate_covariance(x.T @ x, total)
-    slopes1, slopes2 = np.array([[0.3], [-0.7]]), np.array([[0.5], [-0.5]])
-    found = clustered_correlation(cov, rates, np.array([0]), np.array([1]), slopes1, slopes2)
-    # written out: covariances of one class are less by 1 / (2 n1 n2), n = p (1 - p) / variance
-    size = rates * (1 - rates) / np.diag(cov)
-    less = cov.copy()
-    for i, j in ((0, 1), (2, 3)):
-        if cov[i, j] > 0:
-            less[i, j] = max(cov[i, j] - 1 / (2 * size[i] * size[j]), 0)
-    a, b = np.array([0.3, -0.7]), np.array([0.5, -0.5])
-    one, other = [0, 2], [1, 3]
-    top = a @ less[np.ix_(one, other)] @ b
-    down = (a @ cov[np.ix_(one, one)] @ a) * (b @ cov[np.ix_(other, other)] @ b)
-    assert found == pytest.approx([top / np.sqrt(down)])
-    nothing = np.zeros((2, 1))
-    assert clustered_correlation(
-        cov, rates, np.array([0]), np.array([1]), nothing, slopes2
-    ).tolist() == [0.0]
 
 
 def test_how_two_rates_of_a_model_go_together() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -17,9 +16,7 @@ from clfeval.inference.clusters import (
     design,
     divisor,
     flip_test,
-    paired_divisors,
     parts_of,
-    rate_covariance,
     rate_divisors,
     share_divisor,
     together,
@@ -169,21 +166,6 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
 
 
-def test_a_difference_of_two_models_has_a_plain_variance_of_its_own() -> None:
-    rng = np.random.default_rng(3)
-    each = np.repeat(np.arange(20), 4)
-    a, b = (rng.random((2, 80)) < np.repeat(rng.random((2, 20)), 4, axis=1)).astype(float)
-    x = np.array([[a[each == c].sum(), b[each == c].sum(), 4.0] for c in range(20)])
-    found = parts_of(
-        (x.T @ x)[None], x.sum(axis=0)[None], [[[1.0, -1.0, 0.0]]], [[[0.0, 0.0, 1.0]]],
-        plain=[[((a - b) ** 2).sum() - (a - b).sum() ** 2 / 80]],
-    )  # fmt: skip
-    fit = sm.OLS(a - b, np.ones(80)).fit(cov_type="cluster", cov_kwds={"groups": each})
-    plain = (a - b).var() / 80
-    assert found.effect[0, 0] == pytest.approx(max(fit.cov_params()[0, 0] / plain, 1), rel=1e-9)
-    assert found.cov[0, 0, 0] == pytest.approx(fit.cov_params()[0, 0], rel=1e-9)
-
-
 def test_a_function_of_rates_against_drawing_clusters() -> None:
     x = clusters(11, 200)
     found, totals = two_rates(x), x.sum(axis=0)
@@ -227,34 +209,3 @@ def test_the_class_ratio_is_a_third_share() -> None:
     alone = divisor(found.effect, found.g, level=0.95)
     parts_variance = (slopes**2 * found.cov[range(3), range(3), 0]).sum()
     assert by == pytest.approx(alone * variance / parts_variance)
-
-
-def test_two_models_of_the_same_rows() -> None:
-    rng = np.random.default_rng(8)
-    each, truth = np.repeat(np.arange(30), 6), rng.random(180) < 0.4
-    right = rng.random((2, 180)) < np.repeat(rng.random((2, 30)), 6, axis=1)
-    votes = np.where(truth, right, ~right)
-    counts = np.vstack([votes & truth, votes & ~truth, truth[None], ~truth[None]]).astype(float)
-    x = np.array([counts[:, each == c].sum(axis=1) for c in range(30)])
-    apart = [float((votes[0] != votes[1])[mine].sum()) for mine in (truth, ~truth)]
-    found = paired_divisors(
-        x.T @ x, x.sum(axis=0), [0], 1, np.array(apart)[:, None], [1.0, -1.0], level=0.95
-    )[:, 0]
-    expected, variances = [], []
-    for mine, places, row in ((truth, (0, 1), 4), (~truth, (2, 3), 5)):
-        d, n = x[:, places[0]] - x[:, places[1]], x[:, row]
-        plain = ((votes[0] * 1.0 - votes[1])[mine] ** 2).sum() - d.sum() ** 2 / n.sum()
-        effect, g = design(*sums(d, n), plain=plain)
-        expected.append(float(divisor(effect, g, level=0.95)))
-        residual = d - d.sum() / n.sum() * n
-        variances.append(np.sqrt(g / (g - 1)) / n.sum() * residual)
-    down = [v @ v for v in variances]
-    shared = 1 - 2 * (variances[0] @ variances[1]) / sum(down)
-    assert found == pytest.approx([one * shared for one in expected])
-    cov = rate_covariance(x.T @ x, x.sum(axis=0))
-    assert cov.shape == (4, 4)
-    s = x.sum(axis=0)
-    a, b = x[:, 0] - s[0] / s[4] * x[:, 4], x[:, 3] - s[3] / s[5] * x[:, 5]
-    g = [s[4] ** 2 / (x[:, 4] ** 2).sum(), s[5] ** 2 / (x[:, 5] ** 2).sum()]
-    h = [one / (one - 1) for one in g]
-    assert cov[0, 3] == pytest.approx(math.sqrt(h[0] * h[1]) * (a @ b) / s[4] / s[5])

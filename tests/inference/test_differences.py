@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.shares import combination, paired_combination, score_limits, score_parts
+from clfeval.inference.shares import combination, score_limits, score_parts
 from clfeval.inference.special import critical_value, normal_quantile
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
@@ -86,8 +86,6 @@ def test_probabilities_and_levels_outside_0_to_1_are_refused(p: float) -> None:
         critical_value(p)
     with pytest.raises(ValueError, match="level"):
         combination(1, -1, 1, 2, 1, 2, level=p)
-    with pytest.raises(ValueError, match="level"):
-        paired_combination(1, (1, 1, 1, 1), (1, 1, 1, 1), level=p)
 
 
 # Wilson
@@ -270,155 +268,3 @@ def test_coverage_is_near_the_level(a: float, b: float) -> None:
     found = [coverage(a, b, p, 20, q, 200) for p in grid for q in grid]
     assert 0.945 < np.mean(found) < 0.965
     assert min(found) > 0.92
-
-
-# paired proportions
-
-
-def paired_difference(*table: ArrayLike, level: float) -> tuple[np.ndarray, ...]:
-    """Add a class of 10**30 rows in which both are right: a difference of 0, all but sure."""
-    both, first, second, neither = table
-    sure = (1e30, 0, 0, 0)
-    return paired_combination(1, (both, first, second, neither), sure, level=level)
-
-
-@pytest.mark.parametrize(
-    ("table", "low", "high"),
-    [
-        ((36, 12, 2, 0), 0.0569, 0.3404),
-        ((18, 12, 2, 18), 0.0562, 0.3290),
-        ((53, 0, 0, 1), -0.0729, 0.0729),
-        ((0, 30, 0, 0), 0.8395, 1.0),
-        # Fagerland, Lydersen, Laake 2017, Statistical Analysis of Contingency Tables, chapter 8
-        ((59, 6, 16, 80), -0.1186, -0.0046),
-    ],
-)
-def test_the_paired_differences_of_newcombe_1998(
-    table: tuple[int, int, int, int], low: float, high: float
-) -> None:
-    """Statistics in Medicine 17:2635, table III, method 10."""
-    value, *ends = plain(paired_difference(*table, level=0.95))
-    assert value == pytest.approx((table[1] - table[2]) / sum(table))
-    assert ends == pytest.approx([low, high], abs=5.1e-5)
-
-
-def by_the_paper(a: int, b: int, c: int, d: int, level: float) -> tuple[float, float, float]:
-    """Write method 10 down in the words of the paper, on the Wilson limits of statsmodels."""
-    n = a + b + c + d
-    theta, first, second = (b - c) / n, (a + b) / n, (a + c) / n
-    l1, u1 = proportion_confint(a + b, n, alpha=1 - level, method="wilson")
-    l2, u2 = proportion_confint(a + c, n, alpha=1 - level, method="wilson")
-    product = (a + b) * (c + d) * (a + c) * (b + d)
-    if product == 0:
-        phi = 0.0
-    elif a * d - b * c > n / 2:
-        phi = (a * d - b * c - n / 2) / math.sqrt(product)
-    elif a * d - b * c >= 0:
-        phi = 0.0
-    else:
-        phi = (a * d - b * c) / math.sqrt(product)
-    dl1, du1, dl2, du2 = first - l1, u1 - first, second - l2, u2 - second
-    delta = math.sqrt(max(dl1**2 - 2 * phi * dl1 * du2 + du2**2, 0))
-    epsilon = math.sqrt(max(du1**2 - 2 * phi * du1 * dl2 + dl2**2, 0))
-    return theta, theta - delta, theta + epsilon
-
-
-@given(tables, st.sampled_from(LEVELS))
-def test_what_holds_of_every_paired_difference(
-    table: tuple[int, int, int, int], level: float
-) -> None:
-    a, b, c, d = table
-    value, low, high = plain(paired_difference(a, b, c, d, level=level))
-    assert (value, low, high) == pytest.approx(by_the_paper(a, b, c, d, level), abs=1e-7)
-    assert -1 <= low <= value <= high <= 1
-    exchanged = plain(paired_difference(a, c, b, d, level=level))
-    assert exchanged == pytest.approx((-value, -high, -low), abs=1e-14)
-    # counting errors in place of hits turns the sign
-    errors = plain(paired_difference(d, b, c, a, level=level))
-    assert errors == pytest.approx((value, low, high), abs=1e-13)
-
-
-@given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_identical_answers_have_an_interval_symmetric_about_0(both: int, neither: int) -> None:
-    value, low, high = plain(paired_difference(both, 0, 0, neither, level=0.95))
-    if both + neither == 0:
-        assert math.isnan(value)
-        return
-    assert value == 0
-    assert low == -high
-    assert low < 0
-
-
-def test_paired_arrays() -> None:
-    both, neither = np.array([0, 10, 20]), np.array([0, 3, 50])
-    result = paired_difference(both, [0, 4, 6], [0, 2, 1], neither, level=0.9)
-    assert all(np.isnan(part[0]) for part in result)
-    assert tuple(part[2] for part in result) == plain(paired_difference(20, 6, 1, 50, level=0.9))
-    with pytest.raises(ValueError, match="negative"):
-        paired_difference(1, -1, 2, 3, level=0.9)
-
-
-@pytest.mark.parametrize(
-    ("positives", "negatives", "low", "high"),
-    [
-        ((294, 36, 59, 57), (209, 19, 32, 50), -0.0721, 0.0529),
-        ((2, 12, 3, 17), (4, 1, 2, 25), 0.0430, 0.5269),
-        ((11, 6, 1, 3), (9, 4, 5, 1), -0.0973, 0.6475),
-    ],
-)
-def test_the_differences_of_paired_differences_of_newcombe_2001(
-    positives: tuple[int, int, int, int],
-    negatives: tuple[int, int, int, int],
-    low: float,
-    high: float,
-) -> None:
-    """Statistics in Medicine 20:2885, sections 4.2 to 4.4."""
-    expected = (
-        pytest.approx(
-            (positives[1] - positives[2]) / sum(positives)
-            - (negatives[1] - negatives[2]) / sum(negatives)
-        ),
-        # wide by one unit of the last digit: section 4.3 prints .0430 for .04310
-        pytest.approx(low, abs=1e-4),
-        pytest.approx(high, abs=1e-4),
-    )
-    assert plain(paired_combination(-1, positives, negatives, level=0.95)) == expected
-    # the same with the two proportions of the negatives exchanged, and a plus
-    both, first, second, neither = negatives
-    turned = (both, second, first, neither)
-    assert plain(paired_combination(1, positives, turned, level=0.95)) == expected
-
-
-@given(tables, tables, st.sampled_from([1, -1]), st.sampled_from(LEVELS))
-def test_what_holds_of_every_paired_combination(
-    x: tuple[int, int, int, int], y: tuple[int, int, int, int], sign: int, level: float
-) -> None:
-    value, low, high = plain(paired_combination(sign, x, y, level=level))
-    v1, l1, u1 = by_the_paper(*x, level)
-    v2, l2, u2 = by_the_paper(*y, level)
-    assert value == pytest.approx(v1 + sign * v2, abs=1e-12)
-    if sign > 0:
-        expected = (math.hypot(v1 - l1, v2 - l2), math.hypot(u1 - v1, u2 - v2))
-    else:
-        expected = (math.hypot(v1 - l1, u2 - v2), math.hypot(u1 - v1, v2 - l2))
-    assert (value - low, high - value) == pytest.approx(expected, abs=1e-7)
-    assert -2 <= low <= value <= high <= 2
-
-
-def test_paired_combinations_need_a_sign_and_rows_of_both_classes() -> None:
-    with pytest.raises(ValueError, match="sign"):
-        paired_combination(2, (1, 1, 1, 1), (1, 1, 1, 1), level=0.95)
-    result = paired_combination(1, (1, 1, 1, 1), (0, 0, 0, 0), level=0.95)
-    assert np.isnan(plain(result)).all()
-    with pytest.raises(ValueError, match="negative"):
-        paired_combination(1, (1, 1, 1, 1), (1, 1, -1, 1), level=0.95)
-
-
-def test_coverage_of_a_paired_combination_is_near_the_level() -> None:
-    """Two models of 80 and 70 % right that share half of their errors; 4000 tables each."""
-    rng = np.random.default_rng(5)
-    shares = (0.65, 0.15, 0.05, 0.15)
-    positives, negatives = (rng.multinomial(n, shares, 4000).T for n in (40, 100))
-    _, low, high = paired_combination(1, tuple(positives), tuple(negatives), level=0.95)
-    inside = (low <= 0.2) & (high >= 0.2)
-    assert 0.935 < inside.mean() < 0.985

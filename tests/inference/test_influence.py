@@ -119,14 +119,17 @@ def test_the_effect_of_a_share_is_that_of_its_design() -> None:
     assert found.effect[0] == pytest.approx(float(effect) * 59 / 60, rel=1e-12)
 
 
+@pytest.mark.parametrize("ends", [0, 15])
 @pytest.mark.parametrize("seed", range(3))
-def test_statsmodels(seed: int) -> None:
+def test_statsmodels(seed: int, ends: int) -> None:
     """The mean of a loss and the line of calibration, robust to clusters and to weights.
 
-    Its corrections: C / (C - 1) x (M - 1) / (M - parameters) of clusters, none of HC0.
+    Its corrections: C / (C - 1) x (M - 1) / (M - parameters) of clusters, none of HC0. Scores of
+    exactly 0 and 1, so many each, are not in the line.
     """
     rng = np.random.default_rng(seed)
-    p = np.sort(rng.random(120))
+    p, inner = np.sort(rng.random(120)), slice(ends, 120 - ends)
+    p[:ends], p[120 - ends :] = 0, 1
     codes = rng.integers(0, 25, 120)
     truth = rng.random(120) < np.clip(p + 0.2 * np.sin(codes), 0.05, 0.95)
     pos, neg = truth * 1, ~truth * 1
@@ -141,9 +144,11 @@ def test_statsmodels(seed: int) -> None:
     robust = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}
     mean = sm.OLS(loss, np.ones(120)).fit(**robust)
     assert found.errors[0] == pytest.approx(mean.bse[0], rel=1e-12)
-    model = sm.GLM(truth * 1.0, sm.add_constant(log_odds(p)), family=sm.families.Binomial())
+    x, family = sm.add_constant(log_odds(p[inner])), sm.families.Binomial()
+    model = sm.GLM(truth[inner] * 1.0, x, family=family)
     fit = {"tol": 1e-14, "tol_criterion": "params"}
-    line = model.fit(**fit, cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False})
+    groups = {"groups": codes[inner], "use_correction": False}
+    line = model.fit(**fit, cov_type="cluster", cov_kwds=groups)
     expected = line.cov_params() * c / (c - 1)
     np.testing.assert_allclose(found.covariance[1:, 1:], expected, rtol=1e-9)
     line = model.fit(**fit, cov_type="HC0")

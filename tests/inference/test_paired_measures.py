@@ -1,4 +1,4 @@
-"""Differences of measures of the same rows against Newcombe, influence functions and coverage."""
+"""Differences of estimates against Newcombe, and slopes of measures against analytic ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.paired_measures import correlation, difference, slopes
-from clfeval.inference.score_region import range_over_region
+from clfeval.inference.paired_measures import difference, slopes
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
-from tests.inference.test_differences import paired_difference
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 Numbers = tuple[float, ...]
 Arrays = tuple[np.ndarray, ...]
 INF, NAN = math.inf, math.nan
-NONE = (0, 0, 0, 0)
-counts = st.tuples(*[st.integers(0, 300)] * 4)
-slope = st.floats(-5, 5).filter(lambda x: x == 0 or abs(x) > 1e-6)
-slope_pairs = st.tuples(slope, slope)
 estimate = st.lists(st.floats(-100, 100), min_size=3, max_size=3).map(
     lambda x: (sorted(x)[1], min(x), max(x))
 )
@@ -61,22 +55,6 @@ def test_without_correlation_it_is_newcombe_for_independent_proportions() -> Non
     expected = confint_proportions_2indep(56, 70, 48, 80, method="newcomb")
     mine = plain(difference(56 / 70, *first, 48 / 80, *second, 0))
     assert mine == pytest.approx((0.2, *expected))
-
-
-@given(counts.filter(any))
-def test_of_two_rates_it_is_newcombe_for_paired_proportions(table: Numbers) -> None:
-    """Which has the published examples, in test_differences.py."""
-    a, b, c, _ = table
-    n = sum(table)
-    first, second = (proportion_confint(k, n, method="wilson") for k in (a + b, a + c))
-    expected = paired_difference(*table, level=0.95)
-    for rate, other in (((1, 0), (0.3, 0)), ((-2, 0), (-1, 0))):
-        rho = correlation(rate, other, table, (1, 2, 3, 4))
-        mine = difference((a + b) / n, *first, (a + c) / n, *second, rho)
-        assert plain(mine) == pytest.approx(plain(expected), abs=1e-7)
-    rho = correlation((0, 1), (0, 1), NONE, table)
-    mine = difference((a + b) / n, *first, (a + c) / n, *second, rho)
-    assert plain(mine) == pytest.approx(plain(expected), abs=1e-7)
 
 
 @given(estimate, estimate, st.floats(-1, 1))
@@ -135,90 +113,6 @@ def test_unknown_arguments_and_wrong_ones() -> None:
             difference(*args)
     with pytest.raises(ValueError, match="correlation"):
         difference(3, 1, 5, 2, 1, 4, 1.1)
-
-
-# correlations
-
-
-def by_rows(s1: Numbers, s2: Numbers, tables: list[Numbers]) -> float:
-    """Correlate what every single row adds to each measure."""
-    parts: list[list[float]] = [[], []]
-    for which, table in enumerate(tables):
-        calls = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], table, axis=0)
-        for i, s in enumerate((s1, s2)):
-            if len(calls):
-                parts[i] += list(s[which] * (calls[:, i] - calls[:, i].mean()) / len(calls))
-    x, y = np.array(parts)
-    return float(x @ y / math.sqrt((x @ x) * (y @ y)))
-
-
-@given(counts, counts, slope_pairs, slope_pairs)
-def test_correlations_against_the_rows(
-    positives: Numbers, negatives: Numbers, s1: Numbers, s2: Numbers
-) -> None:
-    rho = float(correlation(s1, s2, positives, negatives, corrected=False))
-    assert -1 <= rho <= 1
-    with np.errstate(all="ignore"):
-        expected = by_rows(s1, s2, [positives, negatives]) if sum(positives + negatives) else NAN
-    if math.isfinite(expected):
-        assert rho == pytest.approx(expected, abs=1e-9)
-    corrected = float(correlation(s1, s2, positives, negatives))
-    turned = [(a, c, b, d) for a, b, c, d in (positives, negatives)]
-    assert correlation(s2, s1, *turned) == pytest.approx(corrected, abs=1e-12)
-    small, great = (np.multiply(s1, 1e-180), np.multiply(s2, 1e180))
-    mine = correlation(tuple(small), tuple(great), positives, negatives)
-    assert mine == pytest.approx(corrected, abs=1e-12)
-
-
-def test_a_correlation_by_hand() -> None:
-    """Positives 4 2 1 3: cross = 12 - 2 = 10, margins 6 4 and 5 5; negatives the other way."""
-    table = (4, 2, 1, 3)
-    rate = 10 / math.sqrt(6 * 4 * 5 * 5)
-    assert correlation((1, 0), (1, 0), table, NONE, corrected=False) == pytest.approx(rate)
-    assert correlation((1, 0), (1, 0), table, NONE) == pytest.approx(rate * 5 / 10)
-    assert correlation((1, 0), (-1, 0), table, table) == pytest.approx(-rate / 2)
-    assert correlation((1, 0), (0, 1), table, table) == 0
-    # of both classes the mean by variances, equal here; a negative cross is not corrected
-    assert correlation((1, 1), (1, 1), table, table, corrected=False) == pytest.approx(rate)
-    turned = (2, 4, 3, 1)
-    assert correlation((1, 0), (1, 0), turned, NONE) == pytest.approx(-rate)
-
-
-@given(st.tuples(*[st.integers(1, 10**9)] * 4), slope_pairs.filter(any))
-def test_all_answers_the_same_are_exactly_1_unless_corrected(cells: Numbers, s: Numbers) -> None:
-    a, d, e, h = cells
-    rho = correlation(s, s, (a, 0, 0, d), (e, 0, 0, h), corrected=False)
-    assert rho == 1
-    assert plain(difference(7, 6, 8, 7, 6, 8, rho)) == (0, 0, 0)
-    # n/2 of a d, which is n²/4 at most
-    corrected = correlation(s, s, (a, 0, 0, d), (e, 0, 0, h))
-    assert corrected <= 1 - 2 / max(a + d, e + h) + 1e-15
-
-
-def test_no_variance_no_rows_and_wrong_counts() -> None:
-    perfect, table = (7, 0, 0, 0), (4, 2, 1, 3)
-    assert correlation((1, 0), (1, 0), perfect, table) == 0
-    assert correlation((0, 0), (1, 1), table, table) == 0
-    assert correlation((1, 1), (1, 1), NONE, table) == correlation((0, 1), (0, 1), table, table)
-    grid = np.linspace(1, 2, 5)[:, None]
-    many = correlation((grid, -1), (grid, -1), table, ([4, 9], 2, 1, 3))
-    assert many.shape == (5, 2)
-    assert many[4, 1] == correlation((2, -1), (2, -1), table, (9, 2, 1, 3))
-    with pytest.raises(ValueError, match="negative"):
-        correlation((1, 1), (1, 1), table, (1, -1, 1, 1))
-
-
-def test_simulated_correlations() -> None:
-    """F1 of 20000 tables of 2000 rows: their correlation is within 3 errors of the formula's."""
-    rng = np.random.default_rng(0)
-    positives, negatives = (0.6, 0.2, 0.1, 0.1), (0.05, 0.1, 0.05, 0.8)
-    pos, neg = (rng.multinomial(1000, x, 20_000).T / 1000 for x in (positives, negatives))
-    drawn = [at_rates("f1", pos[0] + pos[i], neg[0] + neg[i], 0.3) for i in (1, 2)]
-    s1, s2 = (
-        slopes(lambda tp, fp: at_rates("f1", tp, fp, 0.3), *x) for x in ((0.8, 0.15), (0.7, 0.1))
-    )
-    rho = correlation(s1, s2, positives, negatives, corrected=False)
-    assert np.corrcoef(drawn)[0, 1] == pytest.approx(float(rho), abs=3 / math.sqrt(20_000))
 
 
 # slopes
@@ -313,29 +207,3 @@ def test_every_element_by_itself() -> None:
         p = odds[i, 0] / (1 + odds[i, 0])
         alone = slopes(lambda t, f, p=p: at_rates("mcc", t, f, p), tp[j], fp[j])
         assert plain(alone) == (together[0][i, j], together[1][i, j])
-
-
-# both
-
-
-def test_coverage_needs_the_correction() -> None:
-    """MCC at a prevalence of .1, 20 + 20 rows, two classifiers that seldom differ; 20000 tables."""
-
-    def measure(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
-        return at_rates("mcc", tp, fp, 0.1)
-
-    rng = np.random.default_rng(1)
-    pos = rng.multinomial(20, (0.77, 0.03, 0, 0.2), 20_000).T
-    neg = rng.multinomial(20, (0.199, 0.001, 0.001, 0.799), 20_000).T
-    k, m = np.divmod(np.arange(21 * 21), 21)
-    limits = range_over_region(measure, k, 20, m, 20, level=0.95)
-    table = [measure(k / 20, m / 20), *limits, *slopes(measure, k / 20, m / 20)]
-    one, two = ([x[21 * (pos[0] + pos[i]) + neg[0] + neg[i]] for x in table] for i in (1, 2))
-    truth = measure(np.float64(0.8), np.float64(0.2)) - measure(np.float64(0.77), np.float64(0.2))
-    held = {}
-    for corrected in (False, True):
-        rho = correlation(one[3:], two[3:], tuple(pos), tuple(neg), corrected=corrected)
-        _, low, high = difference(*one[:3], *two[:3], rho)
-        held[corrected] = ((low <= truth) & (truth <= high)).mean()
-    assert held[False] < 0.8
-    assert held[True] > 0.95

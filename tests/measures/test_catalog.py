@@ -66,7 +66,9 @@ def test_best_values_point_the_right_way() -> None:
         "spiegelhalter_z": 0, "overconfidence": 0, "calibration_slope": 1, "oe_ratio": 1,
     }  # fmt: skip
     of_rows = {name for name, measure in CATALOG.items() if measure.best == "none"}
-    assert of_rows == {"prevalence", "detection_prevalence", "no_information_rate"}
+    assert of_rows == {
+        "prevalence", "detection_prevalence", "no_information_rate", "mean_score",
+    }  # fmt: skip
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
 
 

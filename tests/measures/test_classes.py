@@ -57,7 +57,11 @@ def random_tables() -> Iterator[Counts]:
         yield from (full, sparse, unsaid, untrue, neither)
 
 
-TABLES = list(random_tables())
+EVERY_TABLE = pytest.mark.parametrize(
+    "n",
+    [pytest.param(n, id=f"{len(n)}", marks=[pytest.mark.slow] * (len(n) not in (2, 5, 12)))
+     for n in random_tables()],
+)  # fmt: skip
 
 
 def rows_of(n: Counts) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -108,7 +112,7 @@ def test_positions_and_costs_by_hand() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # scikit-learn's, of what is undefined
-@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+@EVERY_TABLE
 def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
     truth, said, w = rows_of(n)
     peers = {
@@ -142,7 +146,7 @@ def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
         assert of_class("recall", n, "macro") == pytest.approx(balanced, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+@EVERY_TABLE
 @pytest.mark.parametrize("by", [None, "macro", "weighted", "micro"])
 def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None) -> None:
     truth, said, w = rows_of(n)
@@ -162,7 +166,7 @@ def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None)
         assert of_class("precision", n, by) == measured("accuracy", n)
 
 
-@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+@EVERY_TABLE
 def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
     truth, said, w = rows_of(n)
     tables = metrics.multilabel_confusion_matrix(truth, said, labels=range(len(n)), sample_weight=w)

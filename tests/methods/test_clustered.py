@@ -182,19 +182,20 @@ def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
 def test_differences_of_two_models() -> None:
     frame = table()
     found = phidelta(frame, cluster="patient", reference="b")
-    row = first(found, "comparisons", model="a")
+    row = first(found, "comparisons", model="a", metric="delta")
     plain = first(phidelta(frame.drop("patient"), reference="b"), "comparisons", model="a")
-    low, high = ends(row["delta_difference"])
+    low, high = ends(row["difference"])
     mine, theirs = counts(frame, "a"), counts(frame, "b")
     d = (mine - theirs)[:, 0] / mine[:, 2].sum() - (mine - theirs)[:, 1] / mine[:, 3].sum()
     r1 = (mine - theirs)[:, 0] - (mine - theirs)[:, 0].sum() / mine[:, 2].sum() * mine[:, 2]
     r2 = (mine - theirs)[:, 1] - (mine - theirs)[:, 1].sum() / mine[:, 3].sum() * mine[:, 3]
     spread = r1 / mine[:, 2].sum() - r2 / mine[:, 3].sum()
     se = math.sqrt(spread @ spread * 40 / 39)
-    assert row["delta_difference"].value == pytest.approx(d.sum())
-    assert row["delta_difference"].value == plain["delta_difference"].value
-    # about the normal interval of the influence values, with a t of 30 to 39 degrees of freedom
-    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 34) * se, rel=0.1)
+    assert row["difference"].value == pytest.approx(d.sum())
+    assert row["difference"].value == pytest.approx(plain["difference"].value)
+    # half a row more of each class in which they differ, of 200 of them
+    assert row["se"] == pytest.approx(se, rel=0.05)
+    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 34) * row["se"], rel=0.05)
 
 
 def test_the_curve_takes_clusters() -> None:

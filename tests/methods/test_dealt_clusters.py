@@ -124,6 +124,7 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
 
 
+@pytest.mark.slow
 def test_rows_dealt_apart_flatter() -> None:
     """A patient's rows have one error: dealt to two folds, each betrays the others' threshold."""
     gaps = {"rows": [], "clusters": []}  # type: dict[str, list[float]]

@@ -36,12 +36,19 @@ def document(done: Any) -> dict[str, Any]:
     return found
 
 
+def changes(found: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the rows of changes by model and measure."""
+    rows = found["tables"]["comparisons"]
+    return {(row["model"], row["metric"]): row for row in rows if row["against"] == "baseline"}
+
+
 def change(found: dict[str, Any], model: str, measure: str) -> dict[str, Any]:
-    (row,) = [
-        row for row in found["tables"]["baseline"]
-        if (row["model"], row["measure"]) == (model, measure)
-    ]  # fmt: skip
-    return dict(row)
+    return changes(found)[model, measure]
+
+
+def sentence(found: dict[str, Any], code: str = "baseline") -> str:
+    (text,) = [one["text"] for one in found["answer"] if one["code"] == code]
+    return str(text)
 
 
 def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> None:
@@ -52,18 +59,24 @@ def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> Non
     row = change(found, "m", "accuracy")
     # 10 of 100 wrong then, 17 now; rows 10 to 19 are newly wrong, 0 to 2 newly right
     assert (row["old"]["value"], row["new"]["value"]) == (0.9, 0.83)
-    assert row["change"]["value"] == pytest.approx(-0.07)
+    assert row["difference"]["value"] == pytest.approx(-0.07)
     assert row["paired"] is True
     wrong = [one["id"] for one in found["tables"]["baseline_changes"]]
     assert wrong == [str(i) for i in range(10, 20)]
-    (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
-    assert sentence.startswith("Beside then.csv, on the same 100 rows")
+    assert sentence(found).startswith("Compared with then.csv on the same 100 rows, no measure of")
+    assert sentence(found, "baseline-rows") == (
+        "Rows then and now: 100 and 100; prevalence 0.500 then and now."
+    )
     assert done.code == 1
-    assert "m: accuracy is worse than the baseline by 0.07, max-drop 0.05" in done.err
+    p = f"{row['p']:.3f}"  # of .07 / sqrt(.1251 / 99) = 1.97 errors and a little more of each
+    assert 0.05 < row["p"] < 0.1
+    said = f"m: accuracy is worse than the baseline by 0.07, max-drop 0.05; p {p}, not significant"
+    assert said in done.err
+    assert found["answer"][0]["text"] == f"Gate missed: {said}."
     # the difference of one row: (newly right - newly wrong) / 100; of its mean of 100 rows the
-    # standard error is near sqrt((13/100 - .07**2) / 99), far from that of two tables of rows
-    width = row["change"]["high"] - row["change"]["low"]
-    assert width == pytest.approx(2 * 1.98 * np.sqrt((0.13 - 0.0049) / 99), rel=0.1)
+    # standard error is sqrt(((13 + 1)/100 - .07**2) / 99), far from that of two tables of rows
+    width = row["difference"]["high"] - row["difference"]["low"]
+    assert width == pytest.approx(2 * 2.06 * np.sqrt((0.14 - 0.0049) / 99), rel=0.05)
 
 
 def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
@@ -78,9 +91,7 @@ def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
     assert saved.code == 0
     assert (found["gates"][0]["reason"], found["gates"][0]["passed"]) == ("not_significant", True)
     assert change(found, "m", "accuracy")["paired"] is False
-    (sentence,) = [one["text"] for one in found["answer"] if one["code"] == "baseline"]
-    assert sentence.startswith("Beside then.json, unpaired (by each estimate's own interval)")
-    assert "same" not in sentence
+    assert sentence(found).startswith("Compared with then.json, no measure of m is significantly")
 
 
 def test_models_that_are_renamed_missing_and_in_another_order() -> None:
@@ -89,10 +100,13 @@ def test_models_that_are_renamed_missing_and_in_another_order() -> None:
     done = clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv")
     found = document(done)
     assert done.code == 0
-    verdicts = {row["model"]: row["verdict"] for row in found["tables"]["baseline"]
-                if row["measure"] == "accuracy"}  # fmt: skip
-    assert verdicts == {"c": "the same", "new": "new", "a": "not told apart", "gone": "gone"}
-    assert change(found, "a", "accuracy")["change"]["value"] == pytest.approx(-0.01)
+    verdicts = {model: (row["verdict"], row["difference"]["reason"])
+                for (model, name), row in changes(found).items() if name == "accuracy"}  # fmt: skip
+    assert verdicts == {
+        "c": ("undecided", None), "new": (None, "not_in_baseline"), "a": ("undecided", None),
+        "gone": (None, "not_in_both"),
+    }  # fmt: skip
+    assert change(found, "a", "accuracy")["difference"]["value"] == pytest.approx(-0.01)
     notes = {one["code"]: one["message"] for one in found["warnings"]}
     assert "'c was b'" in notes["baseline-renamed"]
     assert notes["baseline-models"] == (
@@ -117,8 +131,57 @@ def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() 
     row = change(found, "m", "accuracy")
     # of the first 95 rows 10 are wrong then, 20 now
     assert row["old"]["value"] == pytest.approx(85 / 95)
-    assert row["change"]["value"] == pytest.approx(-10 / 95)
-    assert "95 rows" in next(one["text"] for one in found["answer"] if one["code"] == "baseline")
+    assert row["difference"]["value"] == pytest.approx(-10 / 95)
+    assert "on the same 95 rows" in sentence(found)
+
+
+def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last_digit() -> None:
+    rng = np.random.default_rng(3)
+    truth = [1] * 50 + [0] * 50
+    for name, apart in (("then.csv", 0.4), ("now.csv", 0.3)):
+        scores = {m: (apart * np.array(truth) + 0.5 * rng.random(100)).round(3) for m in "mn"}
+        table(name, scores)
+    more = [word for name in ("calibration_slope", "calibration_in_the_large", "oe_ratio",
+                              "mean_score") for word in ("--measure", name)]  # fmt: skip
+    joined = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "--reference",
+                     "old:*", "-q", "-f", "json", *more)  # fmt: skip
+    held = clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv")
+    found = changes(document(held))
+    known = ("old", "new", "difference", "p", "rows")
+    rows = document(joined)["tables"]["comparisons"]
+    assert len(rows) == 2 * 15
+    for row in rows:
+        mine = found[row["model"].removeprefix("new:"), row["metric"]]
+        assert mine["paired"]
+        assert {name: mine[name] for name in known} == {name: row[name] for name in known}
+    tested = {name for (_, name), row in found.items() if row["p_adjusted"] is not None}
+    assert tested == {row["metric"] for row in rows} - {"mean_score"}
+
+
+@pytest.mark.parametrize(("now", "then", "shared"), [
+    (range(20, 120), range(100), 80), (range(21, 121), range(100), 79), (range(80), range(101), 80),
+    (range(60, 160), range(200), 100),
+])  # fmt: skip
+def test_rows_are_compared_in_pairs_where_four_of_five_of_both_tables_are_shared(
+    now: range, then: range, shared: int
+) -> None:
+    for name, ids in (("then.csv", then), ("now.csv", now)):
+        lines = [f"{i},{i % 2},{i % 2 if i % 7 else 1 - i % 2}" for i in ids]
+        Path(name).write_text("\n".join(["id,truth,m", *lines, ""]), encoding="utf-8")
+    words = ("--baseline", "then.csv", "--max-drop", "accuracy=0.5")
+    done = clfeval("report", "now.csv", *READ, "-f", "json", *words)
+    found = document(done)
+    paired = shared >= 0.8 * max(len(now), len(then))
+    assert change(found, "m", "accuracy")["paired"] == paired
+    notes = [one["message"] for one in found["warnings"]]
+    if paired:
+        assert f"on the same {shared} rows" in sentence(found)
+    else:
+        why = f"{shared} of {len(now)} ids are shared"
+        assert sentence(found).startswith(
+            f"Compared with then.csv ({why}: compared as independent samples), "
+        )
+        assert f"the rows of then.csv are compared as independent samples: {why}" in notes
 
 
 @pytest.mark.parametrize(("why", "ids", "words"), [
@@ -135,7 +198,7 @@ def test_rows_that_cannot_be_joined_count_as_others_and_that_is_said(
     found = document(done)
     (note,) = [one["message"] for one in found["warnings"] if one["code"] == "baseline-unpaired"]
     assert why in note
-    assert not any(row["paired"] for row in found["tables"]["baseline"])
+    assert not any(row["paired"] for row in changes(found).values())
 
 
 def test_a_table_from_a_pipe_is_not_joined() -> None:
@@ -219,15 +282,15 @@ def test_thresholds_weights_and_slices_of_both_tables() -> None:
     found = document(done)
     assert done.code == 0, done.err
     assert change(found, "m", "kappa")["paired"]
-    assert change(found, "n", "accuracy")["change"]["value"] == 0
-    assert change(found, "m", "roc_auc")["change"]["value"] == 0  # the order is as it was
+    assert change(found, "n", "accuracy")["difference"]["value"] == 0
+    assert change(found, "m", "roc_auc")["difference"]["value"] == 0  # the order is as it was
     right = [(y == (s >= 0.4)) * w for y, s, w in zip([1] * 50 + [0] * 50, scores, [1, 2] * 50,
                                                       strict=True)]  # fmt: skip
     assert change(found, "m", "accuracy")["old"]["value"] == pytest.approx(sum(right) / 150)
 
 
 def test_within_a_slice_the_same_rows_are_compared_too() -> None:
-    """Of 50 rows 8 are newly wrong, none newly right: -.16 -+ 2.01 sqrt((.16 - .16²) / 49).
+    """Of 50 rows 8 are newly wrong, none newly right: -.16 -+ 2.06 sqrt((.18 - .16²) / 49), .116.
 
     As of other rows the 40 right of then and the 32 of now make -.16 -+ about .17.
     """
@@ -244,10 +307,7 @@ def test_within_a_slice_the_same_rows_are_compared_too() -> None:
         ]  # fmt: skip
     saved = clfeval("report", "now.csv", *READ, *words, "--baseline", "then.json", "-f", "json")
     assert (saved.code, document(saved)["gates"][0]["reason"]) == (0, "not_significant")
-    limits = [f"accuracy[site=x].change.{end}={value}" for end, value in (
-        ("low", -0.16 - 2.0096 * np.sqrt((0.16 - 0.16**2) / 49) - 0.01),
-        ("low", -0.16 - 2.0096 * np.sqrt((0.16 - 0.16**2) / 49) + 0.01),
-    )]  # fmt: skip
+    limits = [f"accuracy[site=x].change.low={value}" for value in (-0.30, -0.26)]
     codes = [
         clfeval("report", "now.csv", *READ, "--by", "site", "--baseline", "then.csv",
                 "--fail-under", limit).code
@@ -263,15 +323,18 @@ def test_one_model_is_chosen_among_columns_that_are_none() -> None:
     done = clfeval("report", "now.csv", *READ, "--model", "m", "-f", "json", *HEAVY)
     row = change(document(done), "m", "accuracy")
     assert (done.code, row["paired"]) == (0, True)
-    assert row["change"]["value"] == pytest.approx(-0.04)
+    assert row["difference"]["value"] == pytest.approx(-0.04)
 
 
-def test_what_has_not_moved_is_surely_no_lower() -> None:
+def test_what_has_not_moved_may_still_be_lower_by_what_none_of_n_rows_shows() -> None:
+    """Of 50 rows of a class none differs: at most 1 - .025**(1/50) of all, .071 (two-sided)."""
     scores = [round(0.3 + 0.4 * (i < 50) + (i * 37 % 100) / 400, 3) for i in range(100)]
     for name in ("then.csv", "now.csv"):
         table(name, {"m": scores})
-    words = ("--baseline", "then.csv", "--fail-under", "roc_auc.change.low=-0.01")
-    assert clfeval("report", "now.csv", *READ, *words).code == 0
+    limit = 1 - 0.025 ** (1 / 50)
+    for below, code in ((0.001, 0), (-0.001, 1)):
+        words = ("--baseline", "then.csv", "--fail-under", f"roc_auc.change.low={-limit - below}")
+        assert clfeval("report", "now.csv", *READ, *words).code == code
 
 
 @pytest.mark.parametrize("model", ["n", "n*", "'*'"])
@@ -296,7 +359,7 @@ def test_every_command_takes_a_table(command: str) -> None:
     done = clfeval(command, "now.csv", *READ, *words, "-f", "json", "--baseline", "then.csv")
     found = document(done)
     assert done.code == 0, done.err
-    paired = {row["measure"] for row in found["tables"]["baseline"] if row["paired"]}
+    paired = {name for (_, name), row in changes(found).items() if row["paired"]}
     assert ("recall" in paired) == (command == "mars")
 
 
@@ -317,7 +380,11 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     done = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "-q", "-f", "json",
                    "--reference", "old:*", "--by", "site", "--measure", "accuracy")  # fmt: skip
     found = document(done)
-    rows = [row for row in found["tables"]["slice_comparisons"] if row["metric"] == "accuracy"]
+    rows = [
+        row
+        for row in found["tables"]["comparisons"]
+        if (row["metric"], row["against"]) == ("accuracy", "reference") and row["slice"]
+    ]
     # of 50 rows each: of m 10 and 12 are newly wrong in x, 11 in y, of n 2 in x
     differences = {
         (row["slice"], row["model"], row["reference"]): row["difference"]["value"] for row in rows
@@ -328,7 +395,7 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
         ("site=y", "new:n", "old:n"): 0,
     }  # fmt: skip
     (text,) = [one["text"] for one in found["answer"] if one["code"] == "within"]
-    assert text.startswith("Of 4 differences from the models of these names in old within 2 slices")
+    assert text.startswith("Within 2 slices, by balanced accuracy")
     nothing = clfeval("report", "now.csv", *READ, "--by", "site", "--reference", "old:*")
     assert (nothing.code, "old:*" in nothing.err) == (2, True)
 

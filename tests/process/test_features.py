@@ -71,6 +71,7 @@ def test_a_selection_of_nothing_is_still_a_table() -> None:
     assert Path("none.csv").read_text(encoding="utf-8").startswith("feature,")
 
 
+@pytest.mark.slow
 @NEEDS_BASH
 @pytest.mark.parametrize("form", thinned(["csv", "json", "markdown", "table"], ["table"]))
 def test_a_closed_pipe_ends_quietly(form: str) -> None:

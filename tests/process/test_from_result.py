@@ -61,7 +61,8 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
     done = clfeval(*words, "--baseline", "was.json", "--max-drop", "roc_auc=0", "-f", "json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert not any(row["paired"] for row in found["tables"]["baseline"])
+    rows = found["tables"]["comparisons"]
+    assert {(row["against"], row["paired"]) for row in rows} == {("baseline", False)}
     turned = clfeval("report", "--from-result", "-q", "was.json", "--baseline", "b.json",
                      "--max-drop", "roc_auc=0.1")  # fmt: skip
     assert turned.code == 1
@@ -73,7 +74,7 @@ def test_models_of_several_stand_side_by_side_and_nothing_is_tested() -> None:
     assert done.code == 0, done.err
     found = json.loads(done.out)
     rows = found["tables"]["models"]
-    assert [(row["model"], row["may_be_best"]) for row in rows] == [("a", None), ("b", None)]
+    assert [(row["model"], row["tied"]) for row in rows] == [("a", None), ("b", None)]
     one, other = (json.loads(Path(f"{name}.json").read_text()) for name in "ab")
     assert rows[0]["roc_auc"] == one["tables"]["models"][0]["roc_auc"]
     assert found["tables"]["curves"] == one["tables"]["curves"] + other["tables"]["curves"]

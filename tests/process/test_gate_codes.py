@@ -87,7 +87,8 @@ def test_a_baseline_is_compared_and_a_drop_exits_1() -> None:
     worse = clfeval("mars", "t.csv", "-q", *gate, "recall=0.1")
     assert worse.code == 1
     last = worse.err.splitlines()[-1]
-    assert last == "gate missed: a: recall is worse than the baseline by 0.5, max-drop 0.1"
+    said = "gate missed: a: recall is worse than the baseline by 0.5, max-drop 0.1; p 0.314"
+    assert last == f"{said}, not significant"
     assert clfeval("mars", "t.csv", "-q", *gate, "recall=0.5").code == 0
 
 

@@ -167,6 +167,7 @@ def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:
     assert (done.code, len(done.out.splitlines()), done.err) == (141, 1, "")
 
 
+@pytest.mark.slow
 @NEEDS_BASH
 @NEEDS_FULL
 def test_streams_that_cannot_be_used() -> None:

@@ -164,6 +164,7 @@ def test_the_pipe_from_tune_jpt(form: str) -> None:
     assert scores(two)["rf at 1:100"] == scores(one)["rf"]
 
 
+@pytest.mark.slow
 @NEEDS_BASH
 def test_a_pipe_that_brings_nothing_ends_with_its_own_error() -> None:
     done = shell("clfeval mars gone.csv -q -f json 2>&- | clfeval mlcps - -q")

@@ -28,7 +28,7 @@ later = clfeval.mars(frame.with_columns(a=pl.Series([1, 1, 1, 0])))
 checked = later.check(fail_under={"recall": 0.5}, baseline="old.json", max_drop={"recall": 0.1})
 [str(gate) for gate in checked.gates], checked.passed
 """,
-    "checked.frame('baseline').filter(measure='recall')['model', 'old', 'new', 'verdict'].rows()",
+    "checked.frame('comparisons').filter(metric='recall')['model', 'old', 'new', 'verdict'].rows()",
     """
 try:
     result.check(fail_under={"recal": 0.5})
@@ -106,7 +106,7 @@ def test_limits_and_a_baseline_are_judged(cells: list[Any]) -> None:
     assert text.endswith("False)")
     rows = eval(plain(cells[5]))
     assert [(row[0], round(row[1], 3), row[2], row[3]) for row in rows] == [
-        ("a", 0.667, 1.0, "not told apart"), ("b", 0.333, 1 / 3, "the same")
+        ("a", 0.667, 1.0, "undecided"), ("b", 0.333, 1 / 3, "undecided")
     ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import yaml
 from clfeval.views.annotate import REPORT
 from tests.conftest import ROOT
 from tests.process.program import BIN, NEEDS_BASH, Done, environment, shell
+from tests.thoroughness import thinned
 
 GUIDE = (ROOT / "clfeval" / "guide" / "ci.md").read_text(encoding="utf-8")
 SCORES = ROOT / "fixtures" / "breast-cancer" / "scores.csv"
@@ -86,7 +87,7 @@ true
 """
 
 
-@pytest.mark.parametrize("before", [None, "41\n57\n"])
+@pytest.mark.parametrize("before", thinned([None, "41\n57\n"], ["41\n57\n"]))
 def test_the_bot_writes_a_comment_once_and_then_replaces_it(before: str | None) -> None:
     *_, last = github_steps()
     (command,) = commands(step.get("run", "") for step in github_steps())
@@ -108,6 +109,7 @@ def test_the_bot_writes_a_comment_once_and_then_replaces_it(before: str | None) 
     assert wrote == f"api --method {method} {place} -F body=@report.md"
 
 
+@pytest.mark.slow
 def test_the_job_of_gitlab_leaves_its_artifacts() -> None:
     job = yaml.safe_load(recipe("GitLab", "yaml"))["models"]
     (command,) = commands(iter(job["script"]))

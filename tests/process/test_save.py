@@ -13,6 +13,7 @@ import pytest
 
 from clfeval.unnamed import Draft, _nameless
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
+from tests.thoroughness import thinned
 
 STARTS = {
     "r.json": '{\n  "schema": "clfeval.result/1",',
@@ -159,7 +160,7 @@ HOWS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", thinned(HOWS, [*HOWS][1::2]))
 def test_what_a_kill_leaves_is_removed_by_the_next_run_to_the_file(how: str) -> None:
     code, left = HOWS[how]
     Path("r.json").write_text("old", encoding="utf-8")

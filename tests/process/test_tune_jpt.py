@@ -145,6 +145,7 @@ def test_a_baseline_of_the_same_settings() -> None:
     assert "odds 1:100 there, 1:10 here" in other.err
 
 
+@pytest.mark.slow
 @NEEDS_BASH
 @pytest.mark.parametrize("form", thinned(["csv", "json", "markdown", "table"], ["csv"]))
 def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:

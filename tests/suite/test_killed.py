@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.process.program import BIN, environment
-from tests.thoroughness import thinned
 
 TABLE = "id,truth,a,b\n" + "".join(f"r{i},{i % 2},{i % 2},{i % 3 % 2}\n" for i in range(60))
 SUITE = """\
@@ -25,9 +24,9 @@ runs:
 """
 
 
-@pytest.mark.parametrize("kills", thinned([2, 200], [2]))
+@pytest.mark.slow
 def test_every_file_of_a_killed_batch_is_old_or_new(
-    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(TABLE, encoding="utf-8")
@@ -42,7 +41,7 @@ def test_every_file_of_a_killed_batch_is_old_or_new(
     new = {name: Path(name).read_bytes() for name in (*names, "all.json")}
     lines, died = Path("h.jsonl").read_bytes(), 0
     rng = random.Random(18)
-    for _ in range(kills):
+    for _ in range(200):
         for name in new:
             Path(name).write_bytes(b"old")
         Path("h.jsonl").write_bytes(lines)
@@ -55,4 +54,4 @@ def test_every_file_of_a_killed_batch_is_old_or_new(
         died += program.returncode == -signal.SIGKILL
         assert {name for name in new if Path(name).read_bytes() not in (b"old", new[name])} == set()
         assert Path("h.jsonl").read_bytes() in (lines, lines + lines)  # all of a batch, or none
-    assert died or kills < 50  # it depends on the machine how many were done before
+    assert died

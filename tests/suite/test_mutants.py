@@ -48,13 +48,11 @@ def test_five_thousand_broken_lines_are_refused_with_their_number(tmp_path: Path
     assert 0 < len(fine) < ALL / 2
 
 
-@pytest.mark.parametrize(
-    "most", [pytest.param(4, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.slow)]
-)
-def test_what_is_still_a_batch_runs_or_says_where_it_does_not(most: int, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     done: set[str] = set()
-    for number in read(path, range(most)):
+    for number in read(path, range(ALL)):
         mutant = mutated(number)
         if mutant in done:
             continue

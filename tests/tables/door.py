@@ -66,7 +66,7 @@ def confusion(result: Result) -> dict[str, Confusion]:
 
 def counted(table: Any, **options: Any) -> dict[str, Confusion]:
     """Return tp, fp, fn, tn of every model of a table that is accepted."""
-    return confusion(mars(table, **options))
+    return confusion(mars(table, **{"interval": "none"} | options))
 
 
 def opened(table: Any, **options: Any) -> Predictions:

@@ -101,7 +101,7 @@ def test_limits_without_a_selection(name: str, value: Any) -> None:
 
 CLASSIFIERS: dict[str, Any] = {
     "reference": "f", "curve": True, "points": 10, "run": "f", "run_files": True,
-    "train_fraction": 0.5, "model": "f", "kind": "score", "threshold": 0.3, "by": "f",
+    "model": "f", "kind": "score", "threshold": 0.3, "by": "f",
 }  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def test_a_slice_is_told_apart_and_has_no_change_of_the_whole_table(tmp_path: Pa
     whole = Gate("max-drop", "recall", "rf", 0.1, 0.0, True)
     judged = replace(result.check(baseline=result), gates=(whole, replace(whole, slice="site=a")))
     first, second = cases(read(judged, tmp_path))
-    assert "change 0.000" in str(first.system_out)
+    assert "difference 0.000" in str(first.system_out)
     assert second.system_out is None
 
 

@@ -59,8 +59,8 @@ def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good
         ((0.81, 0.9), (0, 0.05), "near oracle"),
         ((0.7, 0.9), (0, 0.05), "informative to near oracle"),
         ((0.7, 0.8), (0, 0.05), "informative to near oracle"),
-        ((0.2, 0.3), (0.11, 0.3), "informative, leans positive"),
-        ((0.2, 0.3), (-0.3, -0.11), "informative, leans negative"),
+        ((0.2, 0.3), (0.11, 0.3), "informative, biased positive"),
+        ((0.2, 0.3), (-0.3, -0.11), "informative, biased negative"),
         ((0.2, 0.3), (0.1, 0.3), "informative"),
         ((-0.05, 0.05), (0, 0.05), "chance"),
         ((-0.5, 0.05), (0, 0.05), "inverted to chance"),
@@ -93,7 +93,7 @@ def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
         (
             {"reference": "tree"},
             LABELS,
-            "Difference from tree, on the same rows; p and verdict for 5 together",
+            "Differences from tree on the same rows",
         ),
         ({"prevalence": (0.01,)}, LABELS, "At prevalence 0.01, positives : negatives = 1:99"),
         ({"prevalence": (0.01, 0.1)}, LABELS, "At other prevalences"),
@@ -111,9 +111,9 @@ def test_what_is_asked_for_stands_directly_under_the_answer(
     assert lines[lines.index("") + 1] == title
 
 
-def test_asked_tables_are_sorted_by_what_decides() -> None:
+def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> None:
     differences = first_open(cancer(reference="svm"))
-    assert cells(differences, "model") == ["logreg", "forest", "knn", "tree", "naive_bayes"]
+    assert cells(differences, "model") == ["logreg", "naive_bayes", "knn", "tree", "forest"] * 2
     rows: list[Any] = [
         {"prevalence": p, "precision": Estimate(v)}
         for p, v in ((0.1, 0.2), (0.1, None), (0.1, 0.4), (0.5, 0.1), (0.5, 0.9))
@@ -123,20 +123,20 @@ def test_asked_tables_are_sorted_by_what_decides() -> None:
 
 
 def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> None:
-    result = clfeval.phidelta(RUNS, run="run", train_fraction=0.9)
-    assert first_open(result).title == "Models over the runs"
+    result = clfeval.phidelta(RUNS, run="run")
+    assert first_open(result).title == "Differences between models of means over runs"
     part = main(result)
     assert cells(part, "model") == ["E11", "C21"]
-    assert part.signs == ("*", "≈")
+    assert part.signs == ("*", "")
     frame = pl.DataFrame(
         [(f"m{i}", run, 9 - i, 1, 1 + i, 9) for i in range(6) for run in "ab"],
         schema=["model", "run", "tp", "fp", "fn", "tn"], orient="row",
     )  # fmt: skip
     many = clfeval.phidelta(frame, run="run")  # fifteen pairs
     assert first_open(many).title == "Models by their mean over runs"
-    assert "run_comparisons" in offered(many, fold(many), ())
+    assert "comparisons" in offered(many, fold(many), ())
     asked = clfeval.phidelta(frame, run="run", reference="m3")
-    assert first_open(asked).title == "Models over the runs"
+    assert first_open(asked).title == "Differences from m3 of means over runs"
 
 
 def test_features_are_ranked_and_the_strongest_is_marked() -> None:

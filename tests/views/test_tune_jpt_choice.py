@@ -69,8 +69,8 @@ def test_neighbouring_odds_with_one_outcome_are_one_line() -> None:
     part = named(with_table("winners", rows), "Which model at which odds")
     assert [line[1:] for line in part.rows] == [
         ("1:1000 .. 1:40", "0.000999 .. 0.02439", "RF"),
-        ("1:32 .. 1:10", "0.0303 .. 0.09091", "undecided: anti-CCP, RF"),
-        ("1:1", "0.5", "undecided: anti-CCP, RF, triage"),
+        ("1:32 .. 1:10", "0.0303 .. 0.09091", "tied: anti-CCP, RF"),
+        ("1:1", "0.5", "tied: anti-CCP, RF, triage"),
         ("3:1", "0.75", "– no model has a value"),
         ("10:1", "0.9091", "RF"),
     ]
@@ -91,7 +91,7 @@ def test_runs_do_not_pass_from_one_slice_or_measure_to_the_next() -> None:
 def test_targets_and_the_sample_have_lines_of_their_own() -> None:
     part = named(RESULT, "Which model where")
     assert [line[:3] for line in part.rows] == [
-        ("TAR", "sample 600:400 (0.6)", "triage, not for sure over anti-CCP"),
+        ("TAR", "sample 600:400 (0.6)", "triage; tied: anti-CCP"),
         ("TAR", "1:100 (0.009901)", "anti-CCP"),
         ("TAR", "1:1000 (0.000999)", "anti-CCP"),
     ]
@@ -99,11 +99,11 @@ def test_targets_and_the_sample_have_lines_of_their_own() -> None:
     assert [line[3] for line in part.rows[::2]] == ["0.790", f"{950.67 / 1001:.3f}"]
 
 
-def test_many_undecided_models_are_counted() -> None:
+def test_many_tied_models_are_counted() -> None:
     others = [f"m{i}" for i in range(38)]
     rows = [winner("1:2", "RF", others), winner("1:1", "RF", [*others[:-1], "other"])]
     part = named(with_table("winners", rows), "Which model at which odds")
-    words = "undecided: RF, m0, m1, m2 and 35 more"
+    words = "tied: RF, m0, m1, m2 and 35 more"
     assert [line[1:] for line in part.rows] == [("1:2", "0.3333", words), ("1:1", "0.5", words)]
 
 

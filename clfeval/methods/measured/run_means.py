@@ -158,10 +158,10 @@ def run_comparisons(
             p = float(limits_p(mean, low, high, len(apart) - 1, level=level))
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
-            new, old = (Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None)
-                        for k in (0, 1))  # fmt: skip
-            ends = max(low, -span), min(high, span)
-            d = bounded(mean, *ends, "too_few_rows" if isnan(mean) else None)
+            why = None if apart else "too_few_rows"
+            new, old = (Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None,
+                                 reason=why) for k in (0, 1))  # fmt: skip
+            d = bounded(mean, max(low, -span), min(high, span), why)
             found.append((Change(old, new, d, known(p), rows=len(apart), paired=True), method))
         tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
         first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T

@@ -14,7 +14,7 @@ from clfeval.methods.phidelta.comparisons import tied_with_best
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, exact, interval, many, named, number, percent, quoted, ties
 
-MOST = 5  # sentences
+MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # values that differ by less differ by rounding
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
@@ -61,12 +61,12 @@ def _best(ranked: Sequence[Row], leaders: Sequence[str], level: float | None) ->
     if any((estimate(r["delta"]).low, estimate(r["delta"]).high) != (low, high)
            for r in ranked[: len(leaders)]):  # fmt: skip
         low = high = None
-    has = f"discriminate{'s' * one} best" if better else "has the largest δ" if one else (
-        "have the largest δ")  # fmt: skip
-    size = f"δ {interval(value, low, high, level or 0.95)}"
-    text = f"{name} {has}: {size}"
+    size = interval(value, low, high, level or 0.95)
+    text = f"{name} ha{'s' if one else 've'} the largest δ: {size}"
     if len(leaders) == len(ranked):
-        text = f"{name} has {size}" if one else f"All models have the same δ: {size[2:]}"
+        text = f"{name} has δ {size}" if one else f"All models have the same δ: {size}"
+    elif better:
+        text = f"{name} discriminate{'s' * one} best: δ {size}"
     if one:
         text += f", sensitivity {_rate(ranked[0], 'sensitivity')}, "
         text += f"specificity {_rate(ranked[0], 'specificity')}"
@@ -78,12 +78,15 @@ def _ties(
     level: float | None,
 ) -> Answer:  # fmt: skip
     """Say who is tied with the best, all pairs of models taken together."""
+    found, why = None, "the errors of δ are unknown"
     if level is None or patterns is None:
         why = "no intervals are computed" if level is None else "the models' rows may differ"
-        return Answer("untested", f"No significance test: {why}.")
-    found = tied_with_best(patterns, level)
+    elif len(patterns.models) > MOST_COMPARED:
+        why = f"more than {MOST_COMPARED} models are too many for all pairs"
+    else:
+        found = tied_with_best(patterns, level)
     if found is None:
-        return Answer("untested", "No significance test: the errors of δ are unknown.")
+        return Answer("untested", f"No significance test: {why}.")
     tied = [name for name in others if found.ties.get(name, True)]
     text = ties(tied, [name for name in others if name not in tied])
     return Answer("not-told-apart", text, tuple(tied)) if tied else Answer(

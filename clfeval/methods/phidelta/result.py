@@ -219,9 +219,9 @@ def _add_runs(
 ) -> tuple[tuple[Answer, ...], list[Warn]]:
     """Add the tables of runs; return what they answer, and notes."""
     models, runs = sample.slices[None].models, Runs.from_sample(sample)
-    rows = run_rows(Plane.of(sample.runs, level), sample.thresholds)
+    each = Plane.of(sample.runs, level)
+    rows, values = run_rows(each, sample.thresholds), run_values(each)
     tables["runs"] = sorted(rows, key=lambda row: models.index(str(row["model"])))
-    values = run_values(tables["runs"])
     means = run_means(values, runs, level)
     tables["run_spread"] = spread_rows(values, means)
     reference, compared = options.reference or ALL_PAIRS, list[Row]()

@@ -42,7 +42,7 @@ from clfeval.methods.estimates import (
     rows_of,
 )
 from clfeval.methods.measured.run_means import RunMean, RunValues
-from clfeval.result import Estimate, Row, estimate
+from clfeval.result import Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
@@ -212,13 +212,14 @@ def run_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     })  # fmt: skip
 
 
-def run_values(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
-    """Return delta and phi by measure and model, then by run."""
+def run_values(plane: Plane) -> RunValues:
+    """Return delta and phi by measure and model, then by run, as a report has them."""
     found: dict[tuple[str, str], dict[str, Estimate]] = {}
+    counted = Cells.at_prevalence(plane.counts).counted
     for metric in COMPARED:
-        for row in rows:
-            mine = found.setdefault((metric, str(row["model"])), {})
-            mine[str(row["run"])] = estimate(row[metric])
+        each = plane.at(metric, values=CATALOG[metric].function(counted))
+        for model, run, one in zip(plane.counts.models, plane.labels, each, strict=True):
+            found.setdefault((metric, model), {})[str(run)] = one
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import nan, sqrt
 
 import numpy as np
@@ -21,9 +21,9 @@ from clfeval.methods.clustered import fewest
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.drawn import drawn_how, redraws
 from clfeval.methods.options import Certainty
+from clfeval.methods.report.comparisons import Observed
 from clfeval.result import Estimate
 
-Observed = Mapping[tuple[str, str], Estimate]  # by model and measure
 Both = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
 _NOTHING = 1e-12  # of the values: what rounding leaves of draws that are all alike

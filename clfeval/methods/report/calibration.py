@@ -1,19 +1,30 @@
-"""Whether what is given 20 % happens in 20 % of the rows: shares of positives in bins of scores."""
+"""Whether what is given 20 % happens in 20 % of the rows: shares in bins of scores, and tests."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from clfeval.arrays import Floats, Ints, over
+from clfeval.compare.change import known
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
+from clfeval.counts.weights import RowWeights
+from clfeval.inference.calibration_tests import ScoreTests, score_tests, score_tests_of_parts
+from clfeval.inference.resampling import stream
+from clfeval.inference.shares import holm
+from clfeval.inference.special import critical_value
 from clfeval.lazy import later
+from clfeval.measures.logistic import inner_scores, log_odds
 from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
 from clfeval.methods.measured.decisions import confusions_between
 from clfeval.methods.report.curves import reached
 from clfeval.result import Row, Rows
 
 BINS = 10
+TESTS = ("intercept and slope", "groups by score")
+MOST = 2**17  # scores of rows in clusters, or with weights, that are tested one by one
 SHARE = "precision"  # of a 2 x 2 table that calls the rows of one bin positive
 
 
@@ -54,3 +65,53 @@ def calibration_rows(
         return rows_of({**columns, "observed": observed}, slice=label, model=model)
 
     return later(len(first), made)
+
+
+def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: int) -> list[Row]:
+    """Return both score tests of the probabilities of a model, of scores other than 0 and 1.
+
+    p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0. groups_off:
+    groups whose share of positives differs from the mean score, each at the level by itself.
+    """
+    inner = inner_scores(counts.scores)
+    lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
+    none = np.full(2, np.nan)  # where every score is 0 or 1
+    found = ScoreTests(none, none, none, "none", np.zeros(0), np.zeros(0))
+    if inner.start < inner.stop:
+        found = _tested(counts, inner, stream(seed, f"{model}\0calibration"))
+    off = np.abs(found.gaps) > critical_value(level) * found.errors
+    gaps = {"groups_off": int(off.sum()), "largest_gap": np.abs(found.gaps).max(initial=0).item()}
+    smaller = float(np.minimum(2 * found.p.min(), 1))
+    return [
+        {
+            "model": model, "test": name,
+            **{key: known(getattr(found, key)[i]) for key in ("statistic", "df", "p")},
+            "p_adjusted": known(smaller), "method": found.method,
+            "contradicted": shown(lost, counts.unit).item(),
+            **(gaps if i and len(found.gaps) else dict.fromkeys(gaps)),
+        }
+        for i, name in enumerate(TESTS)
+    ]  # fmt: skip
+
+
+def adjusted_for_all(rows: Sequence[Row]) -> list[Row]:
+    """Return tests of several models with p_adjusted by Holm's rule over the models."""
+    p = np.array([row["p_adjusted"] for row in rows[:: len(TESTS)]], np.float64)  # None is NaN
+    adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
+    each = np.repeat(adjusted, len(TESTS)).tolist()
+    return [{**row, "p_adjusted": known(one)} for row, one in zip(rows, each, strict=True)]
+
+
+def _tested(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
+    """Return the tests of scores that have log odds; of parts, of neighbours among very many."""
+    if counts.clusters is None:
+        rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
+        return score_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
+    few, heavy = counts.coarser(MOST), np.ones(2)
+    owned, both = few.clusters, np.array([few.positives, few.negatives])
+    if isinstance(owned, RowWeights):
+        halves = (one.reshape(2, -1).sum(axis=1) for one in (owned.squares, owned.n))
+        heavy = np.nan_to_num(over(*halves), nan=owned.weight)
+    assert owned is not None
+    x, inner = log_odds(few.scores), inner_scores(few.scores)
+    return score_tests_of_parts(few.scores, x, both, inner, owned, heavy)

@@ -151,7 +151,7 @@ def compared_inside(held: Sequence[Asked], lead: str, options: ReportOptions) ->
     """Return the measures by which models are compared in slices: what leads, what is named."""
     if options.reference in (None, ALL_PAIRS):
         return []
-    return [one for one in held if one.measure.sign and (one.name == lead or one.by == "name")]
+    return [one for one in held if one.name == lead or one.by == "name"]
 
 
 def labels_inside(

@@ -13,7 +13,7 @@ AREA = "roc_auc"
 
 
 def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
-    """Say which models rank the wrong way round, and whose calibration rests on a clip."""
+    """Say which models rank the wrong way round, and which exclude what was observed."""
     areas = {str(row["model"]): estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
@@ -21,12 +21,9 @@ def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) ->
             f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
         )
         yield Warn("backwards", f"{text}mean '{positive}'?")
-    fitted = {str(row["model"]) for row in models
-              if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
-    impossible = [name for name, rows in lost.items() if rows and name in fitted]
-    if impossible:
-        text = f"{named(impossible)} had probability 0 for what came true: slope and in the large "
-        yield Warn("impossible", f"{text}take it as 2e-16, and would be others with 0.001")
+    if impossible := [model for model, rows in lost.items() if rows]:
+        text = f"{named(impossible)} had probability 0 for some observed outcomes, which slope and "
+        yield Warn("impossible", f"{text}calibration in the large leave out")
 
 
 def notes(sample: Sample) -> list[Warn]:

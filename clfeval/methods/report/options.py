@@ -239,7 +239,7 @@ REPORT = Command(
     want="everything that matters, at first sight",
     help="""Assess a table of predictions: ranking, probabilities, decisions and errors.
 
-    Who may be the best, how sure that is, whether its probabilities can be believed, and where
+    Who may be the best, how sure that is, whether its probabilities are calibrated, and where
     acting on them helps.
     """,
     examples="""clfeval report preds.csv --positive malignant

@@ -143,8 +143,8 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     confusion = _confusion_rows(sample)
     first, *more = report_answer(
         firsts, lead, tested, whole(tables.get("decision", ())), options.confidence,
-        scored.lost, same=same, of=_of_what(lead, same, scored.same),
-        worth=_by_worth(sample, firsts, options), bins=whole(tables.get("calibration", ())),
+        same=same, of=_of_what(lead, same, scored.same),
+        worth=_by_worth(sample, firsts, options), tests=tables.get("calibration_tests", ()),
         untested=why_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:

@@ -14,17 +14,18 @@ from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import shown
 from clfeval.lazy import BySlice, LazyRows, stacked
-from clfeval.measures.probability import clipped
-from clfeval.measures.scored import LEAST
 from clfeval.methods.clustered import smallest_sizes
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import score_rows, takes_scores
 from clfeval.methods.report.baselines import score_baselines
-from clfeval.methods.report.calibration import calibration_rows
+from clfeval.methods.report.calibration import (
+    adjusted_for_all,
+    calibration_rows,
+    calibration_test_rows,
+)
 from clfeval.methods.report.comparisons import compared_inside, observed_values, scores_inside
 from clfeval.methods.report.curves import (
     curve_rows,
@@ -40,7 +41,7 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import Everybody
 from clfeval.methods.report.slices import Key, Rest, Retest, sliced
-from clfeval.result import Row, Rows
+from clfeval.result import Row, Rows, value_of
 
 Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
@@ -96,8 +97,8 @@ def scores_of(
     def one(j: int) -> _Scored:
         return _of_model(sample, every, j, names[j], asked, held, options, by, inner)
 
-    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
-    beside, baselines = dict[Key, Rest](), list[Row]()
+    measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
+    beside, baselines, tests = dict[Key, Rest](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
         one.name: {} for one in inner
     }
@@ -106,10 +107,11 @@ def scores_of(
     for found in every.each(one):
         measures += found.measures
         baselines += found.baselines
+        tests += found.tests
         tables += found.tables
         digests.append(f"{found.model}{found.digest}")
         beside |= found.beside
-        lost[found.model] = shown(found.lost, every.unit)
+        lost |= {str(row["model"]): value_of(row["contradicted"]) or 0.0 for row in found.tests}
         for name, influence in found.moved.items():
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
@@ -165,8 +167,9 @@ def scores_of(
         return lambda: unjudged().tables.get(name, ())
 
     known = _together(tables)
-    named = {name: rows if name in CUTS else BySlice(rows, others(name))
-             for name, rows in known.items()}  # fmt: skip
+    named: dict[str, Rows] = {"calibration_tests": adjusted_for_all(tests)} if tests else {}
+    named |= {name: rows if name in CUTS else BySlice(rows, others(name))
+              for name, rows in known.items()}  # fmt: skip
     return AllScores(
         measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
@@ -184,15 +187,15 @@ def _together(tables: Tables) -> dict[str, LazyRows]:
 class _Scored:
     """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
-    lost: rows whose class has probability 0. beside: measures of the rows that slices lack.
-    inside: by measure and slice the same as moved, of its rows.
+    tests: of calibration. beside: measures of the rows that slices lack. inside: by measure and
+    slice the same as moved, of its rows.
     """
 
     model: str
     digest: str
     measures: list[Row]
     tables: Tables
-    lost: float
+    tests: list[Row]
     moved: dict[str, tuple[float, Floats]]
     beside: dict[Key, Rest]
     baselines: Sequence[Row]
@@ -235,12 +238,10 @@ def _of_model(
     if options.dummies:
         known = observed_values(measures)
         baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
-    lost = 0.0
+    tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        low, high = np.searchsorted(whole.scores, [LEAST, 1 - 2 * LEAST]).tolist()
-        sides = ((True, slice(low), whole.positives), (False, slice(high, None), whole.negatives))
-        lost = sum(float(clipped(whole.scores[at], truth, n[at])) for truth, at, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)
+        tests = calibration_test_rows(model, whole, options.level, options.seed)
+    return _Scored(model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside)
 
 
 def _in_slices(

@@ -29,6 +29,7 @@ from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
+from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.comparisons import (
     check_reference,
@@ -79,7 +80,11 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             sizes[label] = class_totals_of(whole, patterns, left)
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
-    lost, scores = dict[str, float](), dict[str, Mapping[str | None, ClassScores]]()
+    tests, lost, scores = (
+        list[Row](),
+        dict[str, float](),
+        dict[str, Mapping[str | None, ClassScores]](),
+    )
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
@@ -90,6 +95,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             )
         digests.append(f"{model.name}{mine[None].digest()}")
         lost[model.name] = clipped_rows(mine[None].truth, mine[None].p, mine[None].n).item()
+        top = mine[None].most_probable()
+        tests += calibration_test_rows(model.name, top, options.level, options.seed)
         if sizes:
             scores[model.name] = mine
 
@@ -130,13 +137,14 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
+    tables: dict[str, Sequence[Row]] = {
+        "models": models, "metrics": rows, "calibration_tests": adjusted_for_all(tests),
+        **compared_by.tables, "confusion": confusion,
+    }  # fmt: skip
     first, *more = report_answer(
-        firsts, lead, tested, (), options.confidence, same=same,
+        firsts, lead, tested, (), options.confidence, same=same, tests=tables["calibration_tests"],
         untested=why_untested(options, same_rows=True),
     )  # fmt: skip
-    tables: dict[str, Sequence[Row]] = {
-        "models": models, "metrics": rows, **compared_by.tables, "confusion": confusion,
-    }  # fmt: skip
     told = list[Answer]()
     if sizes:
         slices = Slices.from_metrics(rows, by, sizes, options.confidence, sample.facets)

@@ -16,7 +16,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.predictive_values import at_place, prevalence_answer
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.words import between, close, exact, many, named, quoted
+from clfeval.words import between, close, exact, many, named, quoted, ties
 
 MOST = 5  # sentences
 TARGETS = 3  # populations spoken of
@@ -29,10 +29,9 @@ ACCURACY = "tar"  # says nothing of a model where one prediction for all rows is
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
     """Say who is best by the measure compared, what its predictions mean, and where the lead ends.
 
-    A lead is called certain where it beats each other model so (table `winners`), and models that
-    the best one does not beat so are named. Where one prediction for all rows has a higher accuracy
-    than every model, accuracy does not lead: what predictions mean comes first. Of one model it is
-    all there is to say.
+    Which others are not significantly different, and which are worse, is what table `winners` has.
+    Where one prediction for all rows has a higher accuracy than every model, accuracy does not
+    lead: what predictions mean comes first. Of one model it is all there is to say.
     """
     rows = side_by_side(tables["models"])
     places: dict[object, list[Row]] = {}
@@ -59,12 +58,12 @@ def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Who has the best value at one class ratio; others may be as good, called: they are not."""
+    """Who has the best value at one class ratio, alone of all; who is tied, who is worse."""
 
     names: tuple[str, ...]
     cell: Estimate
-    others: tuple[str, ...] = ()
-    called: bool = False
+    tied: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
     only: bool = False
 
 
@@ -111,13 +110,10 @@ class Told:
             yield self._said(here, lead, constant, tail=number > 0)
             if number:
                 continue
-            if lead.others:
-                told = named(lead.others, most=NAMES, word="or")
-                text = (
-                    f"There {'it' if len(lead.names) == 1 else 'they'} cannot be told from {told}."
-                )
-                yield Answer("not-told-apart", text, lead.others, self.measure)
-            elif not (lead.called or lead.only or len(lead.names) > 1):
+            if others := ties(lead.tied, lead.worse, most=NAMES):
+                code = "not-told-apart" if lead.tied else "told-apart"
+                yield Answer(code, others, lead.tied, self.measure)
+            elif not (lead.only or len(lead.names) > 1):
                 text = "No test tells whether its lead is more than chance."
                 yield Answer("untested", text, (), self.measure)
             yield from self._that_matters(here)
@@ -135,11 +131,13 @@ class Told:
             return None
         names = _first(values, self._sign) or (str(row["leader"]),)
         listed = row["undecided"] if isinstance(row["undecided"], list) else []
-        others = tuple(name for name in listed if name not in names) if self.judged else ()
+        others = [name for name in values if name not in names] if self.judged else []
+        tied, worse = (tuple(name for name in others if (name in listed) == yes)
+                       for yes in (True, False))  # fmt: skip
         first = next(one for one in here if one["model"] == names[0])
         cell = estimate(first.get(str(self.measure), row["value"]))
         only = not listed and row["winner"] is None
-        return Lead(names, cell, others, row["winner"] is not None, only or len(values) == 1)
+        return Lead(names, cell, tied, worse, only or len(values) == 1)
 
     def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
         """Say what is known of differences as large as matters, where somebody says how large."""
@@ -186,10 +184,8 @@ class Told:
         text = f"{at_place(here[0])} {_with_verb(names)} the best {best}, {_with_ends(cell)}"
         if lead.only:
             text += ", the only one that is defined"
-        elif lead.called:
-            text += ", and each difference to the others is certain"
-        elif tail and lead.others:
-            text += f", not for sure over {named(lead.others, most=NAMES, word='or')}"
+        elif tail and (others := ties(lead.tied, lead.worse, most=NAMES)):
+            text += f"; {_inside(others)}"
         text += f"; better is {constant}" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
@@ -231,10 +227,9 @@ class Told:
         runs = self._runs(swept)
         if len(runs) == 1:
             names = runs[0][0]
-            text = (
-                f"{_with_verb(names)} the best {self.short} at all {len(swept)} ratios "
-                f"looked at from {swept[0]['odds']} to {swept[-1]['odds']}{self._sure(swept)}."
-            )
+            ends = f"from {swept[0]['odds']} to {swept[-1]['odds']}"
+            text = f"{_with_verb(names)} the best {self.short} at all ratios looked at {ends}"
+            text += f"{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
             parts = [f"first that of {named(runs[0][0])}"]
@@ -244,7 +239,7 @@ class Told:
             left = len(parts) - TURNS
             parts[TURNS:] = [f"then {many(left, 'more change')}"] if left > 0 else []
             ends = f"From {swept[0]['odds']} to {swept[-1]['odds']}"
-            text = f"{ends} the best {self.short} is {', '.join(parts)}{self._sure(swept)}."
+            text = f"{ends} the best {self.short} is {', '.join(parts)}{self._significant(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
 
@@ -265,15 +260,18 @@ class Told:
                 runs.append((ahead, row))
         return runs
 
-    def _sure(self, swept: Sequence[Row]) -> str:
-        sure = sum(row["winner"] is not None for row in swept)
-        if not self.judged:
+    def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
+        """Say at how many ratios every model but those that lead is significantly worse."""
+        tied = [{*row["undecided"]} - {*names} if isinstance(row["undecided"], list) else set()
+                for row in swept]  # fmt: skip
+        if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
             return ""
-        if not sure and not any(row["undecided"] for row in swept):
+        if not any(tied) and not any(row["winner"] or row["undecided"] for row in swept):
             return ", the only one that is defined"
-        return ", everywhere for certain" if sure == len(swept) else (
-            ", but not everywhere for certain" if sure else ", but nowhere for certain"
-        )  # fmt: skip
+        count = sum(not some for some in tied)
+        share = {0: "none", len(swept): "all"}.get(count, f"{count}")
+        worse = "every other model is significantly worse"
+        return f"; {worse} at {share} of the {many(len(swept), 'ratio')}"
 
     def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
         """Return the prevalence where two change places; else the first one swept after it."""
@@ -292,6 +290,13 @@ def _worth(row: Row) -> float:
     benefit = size_of(row["net_benefit"])
     rates = [size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
     return sum(rates) if benefit is None else benefit
+
+
+def _inside(text: str) -> str:
+    """Write a sentence as a part of another one; it may begin with a name."""
+    inside = text.removesuffix(".")
+    begins = inside.startswith(("The other ", "Every other "))
+    return inside[0].lower() + inside[1:] if begins else inside
 
 
 def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:

@@ -61,21 +61,19 @@ class Course:
 
 
 def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
-    """Return how the rates of models vary, (s k,) of s parts; patterns: of each part, or none.
+    """Return how the rates of the models of s parts vary; patterns: of each part, or none.
 
-    Over rows V = (n_ij - n_i n_j / n) / n² M / (M - 1) in a class of n rows, n_ij called positive by
-    both, of M in all; over clusters C / (C - 1) sum F F', F the total over a cluster of what its rows
-    add to the rates; of sampling weights alike, of M = (sum w)² / sum w² rows.
+    V = (n_ij - n_i n_j / n) / n² M / (M - 1) within a class of n rows, of M in all, n_ij of which
+    both models call positive. Over clusters, and rows that weigh differently, C / (C - 1) times
+    the sum of F F', F what all rows of a cluster add to the rates.
     """
     if patterns:
-        each = [_of_patterns(one) for one in patterns]
-        covariance, differ, sizes, weight, parts = (
-            np.array(one) for one in zip(*each, strict=True)
-        )
-        k = len(counts.models) // len(each)
+        parts = [_of_patterns(one) for one in patterns]
+        covariance, differ, sizes, weight, drawn = map(np.array, zip(*parts, strict=True))
+        k = len(counts.models) // len(parts)
         return RateCovariance(
             counts, covariance, np.concatenate([*differ], axis=1), np.repeat(sizes.T, k, axis=1),
-            np.repeat(weight, k), np.repeat(parts, k),
+            np.repeat(weight, k), np.repeat(drawn, k),
         )  # fmt: skip
     sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
     rates = over(np.stack([counts.tp, counts.fp]), sizes)
@@ -86,10 +84,7 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
 
 
 def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
-    """Return the covariance of rates, where models differ, class sizes, a row's weight, and parts.
-
-    Shapes as of a part of `RateCovariance`.
-    """
+    """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
     k, owned = len(one.models), one.clusters
     differ, blocks, influence = np.zeros((2, k, k), bool), [], []
     for side, mine in enumerate((one.truth, ~one.truth)):
@@ -106,7 +101,8 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
     else:
         products = owned.products(np.concatenate(influence))
     weight = float(one.n.sum() / class_sizes(one, 2).sum())
-    return corrected(products, 1.0, parts), differ, smallest_sizes(one, 2), weight, parts
+    sizes = smallest_sizes(one, 2)[::-1]  # of negatives first
+    return corrected(products, 1.0, parts), differ, sizes, weight, parts
 
 
 def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
@@ -208,9 +204,9 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     while len(looking):
         at, last = start[looking] + side[looking] * step, end[looking]
         at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        sure = contest.leads(leaders[looking], others[looking], np.exp(at))
-        far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
-        looking = looking[~sure & (at != last)]
+        yes = contest.leads(leaders[looking], others[looking], np.exp(at))
+        far[looking[yes]], near[looking[~yes]] = at[yes], at[~yes]
+        looking = looking[~yes & (at != last)]
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
     leaders, others = leaders[some], others[some]
@@ -252,7 +248,6 @@ class Contest:
     """The measure that models are compared by, k in each of s parts; level None: no intervals.
 
     The parts, such as slices, stand one behind the other, and models of two are never compared.
-    clusters: whether rows of both classes may vary together.
     """
 
     measure: Measure
@@ -260,7 +255,6 @@ class Contest:
     rates: RateCovariance | None
     level: float | None
     parts: int = 1
-    clusters: bool = False
 
     @property
     def each(self) -> int:
@@ -289,9 +283,9 @@ class Contest:
         in both with weights of one sign, whatever the ratio: no more than a quarter turn, if the
         two are independent; clusters may have rows of both classes, and then it may be a half.
         """
-        if self.level is None:
+        if self.rates is None or self.level is None:
             return self
-        most = pi if self.clusters else pi / 2
+        most = pi if self.rates.crossed else pi / 2
         turn = 0.0 if self.measure.invariant or not everywhere else most
         level = level_together(self.level, comparisons=max(comparisons, 1), turn=turn)
         return replace(self, level=level)
@@ -313,7 +307,7 @@ class Contest:
 
         models, ratios (e,): of the estimates; first, second (q,): their places.
         """
-        if self.rates is None or self.level is None:
+        if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
         known = self.rates.at(self.measure, models, ratios)
         _, low, high = known.intervals(first, second, level=self.level)

@@ -65,8 +65,7 @@ def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) 
     level = options.confidence if given.sampled else None
     measure = CATALOG[str(options.compared)].given(beta=options.beta, stakes=options.stakes)
     rates = None if level is None else rate_covariance(counts, patterns)
-    clusters = any(one.clusters is not None for one in patterns)
-    return Contest(measure, counts, rates, level, parts=len(labels), clusters=clusters)
+    return Contest(measure, counts, rates, level, parts=len(labels))
 
 
 def winner_rows(
@@ -182,10 +181,10 @@ def crossover_rows(
     of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
     odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
     `identical`, `invariant` or `undefined`. All intervals of a part hold together, over every class
-    ratio and every pair: with probability `level` no lead at all is called certain that is none.
+    ratio and every pair: with probability `level` no lead is called significant that is none.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    k, names = contest.each, contest.counts.models
+    k, names, measure = contest.each, contest.counts.models, contest.measure.id
     pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
     contest = contest.together(len(pairs), everywhere=True)
     every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
@@ -199,12 +198,7 @@ def crossover_rows(
     for place in order.tolist():
         i, j = who[whose[place]]
         label = labels[i // k]
-        head = {
-            "slice": label,
-            "measure": contest.measure.id,
-            "first": names[i],
-            "second": names[j],
-        }
+        head = {"slice": label, "measure": measure, "first": names[i], "second": names[j]}
         yield label, {**head, **cells[place]}
 
 
@@ -218,8 +212,8 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
         where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
         verdict = f"{below} leads {where}, {above} above"
         if contest.level is not None and None in (low, high):
-            sure = f"only the lead of {below if low is not None else above}"
-            verdict += f"; {'no lead' if low is high else sure} is certain"
+            one = f"only the lead of {below if low is not None else above}"
+            verdict += f"; {'neither lead' if low is high else one} is significant"
         yield {
             "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
             "leads_above": above, "verdict": verdict,
@@ -229,11 +223,11 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
 def _uncrossed(
     contest: Contest, ends: tuple[float, float], first: Ints, second: Ints, seen: Course
 ) -> Iterator[dict[str, Any]]:
-    """Yield why pairs have no crossing, who leads throughout, and how surely."""
+    """Yield why pairs have no crossing, who leads throughout, and whether significantly."""
     low, high = (Population.of_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
-    sure = _certainty(contest, ends, ahead, first + second - ahead)
-    everywhere, anywhere = sure.all(axis=0), sure.any(axis=0)
+    leads = _significance(contest, ends, ahead, first + second - ahead)
+    everywhere, anywhere = leads.all(axis=0), leads.any(axis=0)
     parts = (seen.defined, seen.differ, ahead, everywhere, anywhere)
     for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
         reason, name, words = "none", None, ""
@@ -247,16 +241,16 @@ def _uncrossed(
                 reason, words = "invariant", "does not move with the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
-                how = "for certain" if all_of_it else "in part for certain" if some else ""
-                words += f", {how or 'nowhere for certain'}"
+                where = "everywhere" if all_of_it else "in part of it" if some else "nowhere"
+                words += f"; its lead is significant {where}"
         yield {
             "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
             "leads_above": name, "verdict": f"none: {words}",
         }  # fmt: skip
 
 
-def _certainty(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
-    """Return at a few odds whether the lead of each model over another is significant: (looks, q)."""
+def _significance(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
+    """Return at a few odds whether each model leads another significantly: (looks, q)."""
     some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
     one, other = place.reshape(2, -1)
     looks = np.geomspace(*ends, _LOOKS)

@@ -46,6 +46,11 @@ TABLES = (
         SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
         Column("mean_score", "part", "mean score"), *of("share", "observed"),
     )),
+    Table("calibration_tests", (
+        MODEL, *of("text", "test"), *of("number?", "statistic df"), *of("p?", "p p_adjusted"),
+        *of("text", "method"), *of("weight", "contradicted"), *of("count?", "groups_off"),
+        *of("part?", "largest_gap"),
+    )),
     Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
                      *of("part?", "sensitivity fpr precision claimed"), *of("weight?", "lift"))),
     Table("thresholds", (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from clfeval.pages.asked import named_rows, shown_measures
-from clfeval.pages.report.order import LISTED, places, ranked
+from clfeval.pages.report.order import CALIBRATION_TESTS, LISTED, places, ranked
 from clfeval.pages.write import exact
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
@@ -59,6 +59,8 @@ def shown_classes(result: Result) -> Iterator[Shown]:
         yield from _each_class(result, best)
         yield from _confusions(confusion, best)
         yield from _matrix(result, confusion, best)
+    if "calibration_tests" in result.tables:
+        yield Shown(*CALIBRATION_TESTS)
     yield Shown("metrics", "Every measure", "model metric estimator class? value method",
                 result.whole("metrics"), LISTED * 4)  # fmt: skip
     if confusion:

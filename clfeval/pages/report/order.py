@@ -8,6 +8,10 @@ from clfeval.result import Row, value_of
 from clfeval.schema import Sign
 
 LISTED = 30  # rows of a table shown to a person; files get them all
+CALIBRATION_TESTS = (
+    "calibration_tests", "Tests of calibration",
+    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
+)  # fmt: skip
 
 
 def ranked(rows: Sequence[Row], name: str) -> list[Row]:

@@ -9,7 +9,7 @@ from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_slices
 from clfeval.pages.report.cutting import shown_cuts
-from clfeval.pages.report.order import LISTED, places, ranked
+from clfeval.pages.report.order import CALIBRATION_TESTS, LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
@@ -148,6 +148,7 @@ def _details(result: Result) -> Iterator[Shown]:
     for name, title, columns, most in (
         ("calibration", "Calibration: positives among rows of about one score",
          "model bin from to rows mean_score observed", 2 * LISTED),
+        (*CALIBRATION_TESTS, 2 * LISTED),
         ("thresholds", "At every threshold asked for",
          "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",

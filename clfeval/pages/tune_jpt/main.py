@@ -101,7 +101,7 @@ def _place(row: Row, lead: str) -> tuple[bool, float]:
 
 
 def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
-    """Say whether a model is the best at a target, or cannot be told from it there."""
+    """Say whether a model is the best at a target, or tied with it there."""
     contest = look.contests.get(row["odds"])
     if contest is None or contest["leader"] is None:
         return ""
@@ -128,17 +128,17 @@ def _slices(look: Look, main: Shown) -> Iterator[Shown]:
     if contested:
         lead, title = "value", "The best model of each slice"
         columns |= {"best model": "leader", look.title(look.compared): lead}
-        columns |= {"not for\nsure over": _rivals} if look.judged else {}
+        columns |= {"tied with\nthe best": _rivals} if look.judged else {}
     else:
         columns |= _measures(look, [lead, *MAIN])
     yield look.table(
         table, title, columns, rows, most=LISTED, more=more(table), rank="asked",
-        name="slices", lead=lead, right=("not for\nsure over",),
+        name="slices", lead=lead, right=("tied with\nthe best",),
     )  # fmt: skip
 
 
 def _rivals(row: Row) -> str:
-    """Count the models of a slice that its best one does not beat for sure."""
+    """Count the models of a slice that are tied with its best one."""
     undecided = row["undecided"] if isinstance(row["undecided"], list) else []
     return "none" if row["winner"] is not None else many(len(undecided), "other")
 

@@ -32,7 +32,7 @@ from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
 from clfeval.words import quoted
 
-CALLED = "called where the interval of each difference{} excludes 0"
+CALLED = "tied: not significantly different from the best{}, all pairs together"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
 TOGETHER = "intervals hold at all odds{} together"
 
@@ -199,16 +199,16 @@ def _winners(look: Look) -> Iterator[Shown]:
 
     def best(row: Row) -> str:
         names = ahead(row)
-        return f"undecided: {several(names)}" if len(names) > 1 else leading(row)
+        return f"tied: {several(names)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
-        """Name the leader, whose value is shown, and then those it does not beat for sure."""
+        """Name the leader, whose value is shown, and then those tied with it."""
         leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
-        unsure = f", not for sure over {several(others)}" if others else ""
-        return f"{ABSENT} no model has a value" if leader is None else f"{leader}{unsure}"
+        ties = f"; tied: {several(others)}" if others else ""
+        return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
 
     named = {**look.who(model=False), **look.named}
-    paired = ", on the same rows," if parameters.get("paired", True) else ""
+    paired = " on the same rows" if parameters.get("paired", True) else ""
     note = CALLED.format(paired) if judged else UNCALLED
     here = [row for row in rows if row["population"] != "sweep"]
     if here:

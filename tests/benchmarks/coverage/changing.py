@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import clfeval
-from clfeval.baseline.compare import difference
+from clfeval.compare.change import independent
 from clfeval.result import Estimate, Result, estimate
 from tests.benchmarks.coverage import Line
 
@@ -41,7 +41,7 @@ def _setting(rows: int, alike: float, less: float, replicates: int) -> list[Line
         paired = {str(row["metric"]): row["difference"] for row in joined.tables["comparisons"]}
         old, new = clfeval.report(then, id="id"), clfeval.report(now, id="id")
         for name in MEASURES:
-            apart = difference(_of(old, name), _of(new, name))
+            apart = independent(_of(old, name), _of(new, name)).difference
             for how, change in (("row by row", estimate(paired[name])), ("saved result", apart)):
                 seen[name, how] += _excludes(change, worse=less > 0)
     said = f"{rows} rows, {alike:g} alike, {'worse' if less else 'equal'}"

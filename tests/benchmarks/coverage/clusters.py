@@ -13,13 +13,15 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.clusters import design, divisor, flip_test, paired_divisors
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.inference.clusters import design, divisor, flip_test
 from clfeval.inference.delong import clustered_auc, delong_auc
-from clfeval.inference.shares import clopper_pearson, paired_combination
+from clfeval.inference.shares import clopper_pearson
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, limits
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.label_estimates import label_estimates
 from tests.benchmarks.coverage import Line
 
 ROWS, LEAST, SLOWER = 300, 0.92, 10
@@ -142,26 +144,23 @@ def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterat
 
 def differences(name: str, rows: Rows, level: float = 0.95) -> Iterator[Line]:
     """Return the coverage of the differences in delta and phi of two models alike, paired."""
-    x = [rows.cells(i) for i in (0, 1)]
-    each = np.stack([x[0][..., 0], x[1][..., 0], x[0][..., 1], x[1][..., 1],
-                     x[0][..., 2], x[0][..., 3]], axis=2)  # fmt: skip
-    total, products = each.sum(1), np.einsum("rci,rcj->rij", each, each)
-    a, b = rows.votes
-    tables = np.array([
-        [(of & one & other).sum((1, 2)) for one, other in ((a, b), (a, ~b), (~a, b), (~a, ~b))]
-        for of in (rows.truth, ~rows.truth)
-    ])  # fmt: skip
-    for shown, sign in (("delta", -1), ("phi", 1)):
-        by = np.array([
-            paired_divisors(products[r], total[r], [0], 1, tables[:, 1:3, r].sum(1)[:, None],
-                            [1.0, sign], level=level)[:, 0]
-            for r in range(len(total))
-        ]).T  # fmt: skip
-        for divided, more, least in (
-            (tables / by[:, None], "", LEAST), (tables, ", rows independent", None),
-        ):  # fmt: skip
-            _, low, high = paired_combination(sign, *divided, level=level)
-            yield held(f"difference in {shown}{more}", name, low, high, 0.0, least=least)
+    (tables, c, m), ends = rows.truth.shape, dict[tuple[str, bool], list[Floats]]()
+    owners, one = [f"{i}" for i in range(c) for _ in range(m)], np.ones(c * m, np.int64)
+    places = np.array([0]), np.array([1])
+    for r in range(tables):
+        truth, votes = rows.truth[r].ravel(), rows.votes[:, r].reshape(2, -1).T
+        for of in (owners, None):
+            patterns = PatternCounts.of(("a", "b"), truth, votes, one, owners=of)
+            for metric in ("delta", "phi"):
+                found = label_estimates(patterns, Asked(metric, CATALOG[metric], {}))
+                low = high = np.full(1, np.nan)
+                if found is not None:
+                    _, low, high, _ = found.intervals(*places, level=level)
+                ends.setdefault((metric, of is None), []).append(np.array([low[0], high[0]]))
+    for (metric, alone), each in ends.items():
+        low, high = np.array(each).T
+        shown = f"difference in {metric}{', rows independent' * alone}"
+        yield held(shown, name, low, high, 0.0, least=None if alone else LEAST)
 
 
 def shares(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""False and true claims of comparisons: leads called certain, references, features with a role."""
+"""Differences at class ratios; false and true claims of leads, references, features with a role."""
 
 from __future__ import annotations
 
@@ -7,28 +7,43 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
+from scipy.stats import norm
 
 from clfeval.arrays import Bools, Floats
 from clfeval.compare.families import family_of, pairs_of
+from clfeval.compare.rates import RateCovariance
 from clfeval.counts.features.cuts import FeatureCounts, split
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.phidelta.features import Ranked, feature_table
-from clfeval.methods.tune_jpt.contest import Contest
+from clfeval.methods.tune_jpt.contest import Contest, rate_covariance
 from tests.benchmarks.coverage import Line
 
 RATIOS = np.geomspace(1e-3, 1e3, 25)
 AT_ONCE = 50  # tables put into one contest
 FEATURES = 60
+# prevalence, sensitivities and specificities of two models, correlation of their errors
+TRUE = {
+    "unlike": (0.3, (0.8, 0.75), (0.85, 0.9), 0.6), "alike": (0.3, (0.8, 0.8), (0.9, 0.9), 0.97),
+    "one without a miss": (0.3, (1.0, 0.9), (0.85, 0.9), 0.6),
+    "one without a false positive": (0.3, (0.7, 0.8), (1.0, 0.97), 0.6),
+    "one without an error": (0.3, (1.0, 0.95), (1.0, 0.97), 0.6),
+    "both without a miss": (0.3, (1.0, 1.0), (0.9, 0.9), 0.6),
+    "rare positives": (0.1, (0.8, 0.7), (0.9, 0.95), 0.6),
+}  # fmt: skip
+OF_A_PATIENT, ICC = 5, 0.5
 
 
 def lines(replicates: int) -> list[Line]:
     """Return every line, each of so many tables."""
-    return [*_certain(replicates), *_against(replicates), *_chosen(replicates), *_noise(replicates)]
+    return [*_differences(replicates), *_significant(replicates), *_against(replicates),
+            *_chosen(replicates), *_noise(replicates)]  # fmt: skip
 
 
 def _votes(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float) -> Bools:
@@ -40,22 +55,71 @@ def _votes(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float)
     return np.vstack([truth, scores >= d / 2])
 
 
-def _certain(replicates: int) -> Iterator[Line]:
+def pair(
+    rng: np.random.Generator, n: int, setting: str, *, clusters: bool
+) -> tuple[Bools, Bools, list[str] | None]:
+    """Return truth (n,), the answers of two models (2, n) and of which patient each row is."""
+    prevalence, sens, spec, rho = TRUE[setting]
+    truth, patient = rng.random(n) < prevalence, np.arange(n) // OF_A_PATIENT
+    errors = rng.standard_normal((3, n))  # of both models, and of each
+    if clusters:
+        alike = rng.standard_normal((3, n))[:, patient]
+        errors = math.sqrt(ICC) * alike + math.sqrt(1 - ICC) * errors
+    z = math.sqrt(rho) * errors[0] + math.sqrt(1 - rho) * errors[1:]
+    rate = np.where(truth, np.array(sens)[:, None], np.array(spec)[:, None])
+    right = z < norm.ppf(rate)
+    return truth, right == truth, [*map(str, patient.tolist())] if clusters else None
+
+
+def _differences(replicates: int) -> Iterator[Line]:
+    cases = [(n, one, clusters) for n in (100, 1000) for clusters in (False, True) for one in TRUE]
+    for n, setting, clusters in cases:
+        rng = np.random.default_rng([8, n, clusters])
+        parts: list[PatternCounts] = []
+        while len(parts) < replicates:
+            truth, votes, owners = pair(rng, n, setting, clusters=clusters)
+            if 1 < truth.sum() < n - 1:
+                ones = np.ones(n, np.int64)
+                parts.append(PatternCounts.of("ab", truth, votes.T, ones, owners=owners))
+        known = _rates(parts)
+        first, (_, sens, spec, _) = 2 * np.arange(replicates), TRUE[setting]
+        for name in ("tar", "mcc", "f_beta"):
+            measure = CATALOG[name].given(beta=1.0)
+            for odds in (1.0, 0.1, 0.01):
+                models = np.arange(2 * replicates)
+                found = known.at(measure, models, np.full(len(models), odds))
+                _, low, high = found.intervals(first, first + 1, level=0.95)
+                rates = np.array(sens), 1 - np.array(spec)
+                one, other = measure.function(Confusion.of_rates(*rates, odds)).tolist()
+                there = ~np.isnan(low)
+                held = ((low <= one - other + 1e-12) & (one - other - 1e-12 <= high))[there]
+                words = f"{setting}, n {n}{', patients' * clusters}, odds {odds:g}"
+                width = float((high - low)[there].mean())
+                yield Line(f"difference in {name}", words, int(there.sum()), float(held.mean()),
+                           least=0.93, width=width)  # fmt: skip
+
+
+def _rates(parts: Sequence[PatternCounts]) -> RateCovariance:
+    counts = {i: ConfusionCounts.of_patterns(one) for i, one in enumerate(parts)}
+    return rate_covariance(end_to_end(counts)[1], parts)
+
+
+def _significant(replicates: int) -> Iterator[Line]:
     for models, n, rho in [
         (k, n, rho) for k in (2, 3, 6, 12) for n in (150, 300) for rho in (0, 0.6)
     ]:
         rng = np.random.default_rng([1, models, n])
         found = [_led(rng, n, [1.5] * models, rho, "tar") for _ in range(_parts(replicates))]
         share = float(np.mean([part.any(axis=(1, 2)) for part in found]))
-        setting = f"{models} equal models, n {n}, rho {rho:g}: any lead called certain"
-        yield Line("tune-jpt certain, TAR", setting, AT_ONCE * len(found), share, most=0.05)
+        setting = f"{models} equal models, n {n}, rho {rho:g}: any lead called significant"
+        yield Line("tune-jpt leads, TAR", setting, AT_ONCE * len(found), share, most=0.05)
     for models in (2, 6):
         rng = np.random.default_rng([2, models])
         apart = [1.5] + [1.0] * (models - 1)
         found = [_led(rng, 300, apart, 0.6, "tar") for _ in range(_parts(replicates))]
         share = float(np.mean([part[:, 0, 1] for part in found]))
         setting = f"{models} models, n 300, d' 1.5 against 1: the better one called"
-        yield Line("tune-jpt certain, TAR", setting, AT_ONCE * len(found), share)
+        yield Line("tune-jpt leads, TAR", setting, AT_ONCE * len(found), share)
 
 
 def _parts(replicates: int) -> int:
@@ -65,31 +129,17 @@ def _parts(replicates: int) -> int:
 def _led(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float, name: str) -> Bools:
     """Return whether i is called better than j anywhere, (tables, k, k)."""
     k, tables = len(apart), [_votes(rng, n, apart, rho) for _ in range(AT_ONCE)]
-    truth = np.array([table[0] for table in tables])
-    votes = np.array([table[1:] for table in tables]).astype(float)
-    both = []
-    for side in (truth, ~truth):
-        shared, every = (
-            (votes * side[:, None]) @ votes.transpose(0, 2, 1),
-            np.zeros((AT_ONCE * k,) * 2),
-        )
-        for t in range(AT_ONCE):
-            every[t * k : (t + 1) * k, t * k : (t + 1) * k] = shared[t]
-        both.append(every)
-    p = np.repeat(truth.sum(axis=1), k)
-    tp, fp = (np.diag(one).astype(np.int64) for one in both)
-    names = tuple(map(str, range(AT_ONCE * k)))
-    counts = ConfusionCounts(names, tp, fp, p - tp, n - p - fp, p, n - p)
-    contest = Contest(name, counts, (both[0], both[1]), 0.95)
+    names, ones = [f"m{i}" for i in range(k)], np.ones(n, np.int64)
+    rates = _rates([PatternCounts.of(names, one[0], one[1:].T, ones) for one in tables])
+    contest = Contest(CATALOG[name], rates.counts, rates, 0.95, parts=AT_ONCE)
     contest = contest.together(k * (k - 1) // 2, everywhere=True)
     places = np.arange(AT_ONCE)[:, None, None] * k
     first = np.broadcast_to(places + np.arange(k)[:, None], (AT_ONCE, k, k)).ravel()
     second = np.broadcast_to(places + np.arange(k), (AT_ONCE, k, k)).ravel()
-    called = np.zeros((AT_ONCE, k, k), bool)
+    called, models = np.zeros((AT_ONCE, k, k), bool), np.arange(AT_ONCE * k)
     for ratio in RATIOS:
-        here = contest.standing(np.arange(AT_ONCE * k), np.full(AT_ONCE * k, ratio))
-        low = contest.compare(first, second, here[:, first], here[:, second])[1]
-        called |= (low > 0).reshape(called.shape)
+        some = contest.significant(first, second, models, np.full(len(models), ratio))
+        called |= some.reshape(called.shape)
     return called
 
 

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from scipy.stats import t as student
 
 from clfeval.inference.delong import delong_auc
-from clfeval.methods.report.runs import FOLDS, REPEATS, Runs, mean_of
+from clfeval.methods.measured.run_means import FOLDS, REPEATS, Runs, mean_of
 from clfeval.result import Estimate
 from tests.benchmarks.coverage import Line
 

@@ -1,8 +1,9 @@
 """How often a history says that something moved, of a model that stays as it is.
 
-A year of 50 weeks: every week other rows, one model, 20 measures of a report. Each week from the
-second on is held against the first, which was accepted, and judged by Benjamini and Hochberg's rule
-over the 20. Alone: what the intervals of the changes say, one measure at a time.
+A year of 50 weeks: every week other rows, one model, the 14 measures of a report's first screen.
+Each week from the second on is held against the first, which was accepted, and judged by Benjamini
+and Hochberg's rule over the 14. Alone: what the intervals of the changes say, one measure at a
+time.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from clfeval import report
-from clfeval.baseline.compare import BETTER, MOVED, WORSE, labelled
+from clfeval.baseline.answer import SIGNIFICANT
+from clfeval.baseline.models import labelled
 from clfeval.history.line import PastLine, lines_of
 from clfeval.result import estimate
 from clfeval.trend.judge import changes_of
 from tests.benchmarks.coverage import Line
 
-LEVEL, WEEKS, MEASURES = 0.95, 50, 20
-MORE = ("average_precision", "informedness", "markedness")  # beside the 17 of every report
+LEVEL, WEEKS, MEASURES = 0.95, 50, 14  # of the first screen
 SETTINGS = ((200, 0.5), (500, 0.3), (1000, 0.1))  # rows, prevalence
 
 
@@ -48,14 +49,15 @@ def lines(replicates: int) -> list[Line]:
 def _year(
     rng: np.random.Generator, rows: int, prevalence: float
 ) -> list[tuple[list[bool], list[bool]]]:
-    """Return of each week which of the 20 measures are told to have moved: together, and alone."""
+    """Return of each week which of the 14 measures are told to have moved: together, and alone."""
     first, *others = _weeks(rng, rows, prevalence)
     found = []
     for line in others:
-        changes = changes_of({"m": [first, line]}, {"m": first}, line.label)
+        rows, _ = changes_of({"m": [first, line]}, {"m": first}, line.label, "report")
+        changes = [row for row in rows if row["p_adjusted"] is not None]
         assert len(changes) == MEASURES
-        told = [row["verdict"] in (BETTER, WORSE, MOVED) for row in changes]
-        ends = [estimate(row["change"]) for row in changes]
+        told = [row["verdict"] in SIGNIFICANT for row in changes]
+        ends = [estimate(row["difference"]) for row in changes]
         alone = [not (one.low or 0.0) <= 0 <= (one.high or 0.0) for one in ends]
         found.append((told, alone))
     return found
@@ -67,5 +69,5 @@ def _weeks(rng: np.random.Generator, rows: int, prevalence: float) -> Iterator[P
         truth = rng.random(rows) < prevalence
         score = 1 / (1 + np.exp(-(1.2 * rng.normal(1.2 * truth, 1) + shift)))
         table = pl.DataFrame({"truth": truth.astype(int), "m": score})
-        result = report(table, measure=MORE)
+        result = report(table)
         yield from lines_of(result, f"W{week}", labelled(result))

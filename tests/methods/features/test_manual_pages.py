@@ -11,7 +11,6 @@ import pytest
 
 from tests.methods.features import brute
 from tests.methods.features.door import Row, cells, rows_of, value
-from tests.thoroughness import thinned
 
 PAGES = Path(__file__).parents[3] / "fixtures" / "manual-pages"
 TERMS, CLASSES = PAGES / "terms.parquet", PAGES / "classes.csv"
@@ -120,7 +119,8 @@ def dense() -> tuple[list[bool], dict[str, list[int]]]:
     return truth, {term: [counts.get((page, term), 0) for page in pages] for term in chosen}
 
 
-@pytest.mark.parametrize("cut", thinned([3, "best", "median", "mean", "soft"], ["best"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", [3, "best", "median", "mean", "soft"])
 def test_cuts_of_how_often_a_word_stands_agree_with_a_dense_matrix(cut: Any) -> None:
     rows = asked(cut=cut)
     assert len(rows) == 10_802

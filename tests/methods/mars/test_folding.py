@@ -105,6 +105,7 @@ def test_two_models_that_find_as_much_find_nothing_where_they_were_not_chosen() 
     assert (both[0].value, both[1].value) == (4, 4 / 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "least"), [(60, 0.08), (150, 0.05)])
 def test_eight_equal_models_flatter_and_folds_do_not(n: int, least: float) -> None:
     """Each finds .6 of the positives: the best of eight .08 more or better, on other rows .6."""

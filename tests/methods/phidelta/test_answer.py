@@ -12,7 +12,6 @@ import pytest
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
-from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from clfeval.result import Answer, Estimate, Result, estimate
 
@@ -59,12 +58,12 @@ def newcombe(tp: int, fp: int) -> str:
     a, b = tp / 100, fp / 100
     low = a - b - math.hypot(a - low1, high2 - b)
     high = a - b + math.hypot(high1 - a, b - low2)
-    return f"{a - b:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{a - b:.3f} (95% CI {low:.3f} to {high:.3f})"
 
 
 def test_the_best_is_named_with_its_interval_and_its_rates() -> None:
     result = phidelta(table(bad=(60, 40), good=(90, 20)))
-    text = f"good discriminates best: δ {newcombe(90, 20)} (sensitivity 0.900, specificity 0.800)."
+    text = f"good discriminates best: δ {newcombe(90, 20)}, sensitivity 0.900, specificity 0.800."
     assert said(result, "best-delta") == text
     first = result.answer[0]
     assert (first.code, first.models, first.measure) == ("best-delta", ("good",), "delta")
@@ -74,57 +73,56 @@ def test_the_best_is_named_with_its_interval_and_its_rates() -> None:
 def test_a_single_model_is_compared_with_none() -> None:
     result = phidelta(table(only=(90, 20)))
     assert [sentence.code for sentence in result.answer] == ["best-delta"]
-    assert result.answer[0].text.startswith(f"only has δ {newcombe(90, 20)} (")
+    assert result.answer[0].text.startswith(f"only has δ {newcombe(90, 20)}, ")
 
 
 def test_nothing_discriminates_best_that_may_be_no_better_than_chance() -> None:
     result = phidelta(table(a=(52, 50), b=(51, 50)))
-    assert str(said(result, "best-delta")).startswith("a has the largest δ, 0.020 [")
-    assert said(result, "like-chance") == "No model can be told from chance (δ 0)."
+    assert str(said(result, "best-delta")).startswith("a has the largest δ: 0.020 (95% CI -")
+    assert said(result, "like-chance") == "No model is significantly different from chance (δ 0)."
 
 
 def test_all_tied_none_is_better() -> None:
     result = phidelta(table(a=(90, 20), b=(90, 20), c=(90, 20)))
-    text = f"No model discriminates more than another: δ {newcombe(90, 20)} each."
+    text = f"All models have the same δ: {newcombe(90, 20)}."
     assert [sentence.text for sentence in result.answer] == [text]
     assert result.answer[0].models == ("a", "b", "c")
 
 
 def test_two_tied_are_both_the_best_and_the_third_is_compared_with_the_first() -> None:
     result = phidelta(table(z=(60, 40), a=(90, 20), b=(80, 10)))
-    assert said(result, "best-delta") == "a and b discriminate best, alike: δ 0.700 each."
+    assert said(result, "best-delta") == "a and b discriminate best: δ 0.700."
     assert result.answer[0].low is None  # they have intervals of their own
     assert said(result, "told-apart") is not None
     near = phidelta(table(z=(89, 20), a=(90, 20), b=(80, 10)))
-    assert said(near, "not-told-apart") == "On the same rows a cannot be told from z."
+    assert said(near, "not-told-apart") == "z is not significantly different."
 
 
 def test_of_two_tied_both_must_be_better_than_chance() -> None:
     # both have δ .1; the interval of a is that of rates near 1, that of b covers 0
     result = phidelta(table(z=(40, 60), a=(100, 90), b=(55, 45)))
-    assert said(result, "best-delta") == "a and b have the largest δ, 0.100 each."
+    assert said(result, "best-delta") == "a and b have the largest δ: 0.100."
     assert named(result, "like-chance") == ("b",)
 
 
 def test_who_is_worse_for_certain_and_who_is_not() -> None:
     result = phidelta(table(far=(60, 40), best=(90, 20), near=(89, 21)))
-    assert said(result, "not-told-apart") == "On the same rows it cannot be told from near."
+    text = "near is not significantly different; far is significantly worse."
+    assert said(result, "not-told-apart") == text
     assert named(result, "not-told-apart") == ("near",)
     assert said(result, "told-apart") is None
     clear = phidelta(table(far=(60, 40), best=(90, 20)))
-    text = "On the same rows each other model discriminates less, and chance does not explain it."
-    assert said(clear, "told-apart") == text
+    assert said(clear, "told-apart") == "far is significantly worse."
     assert said(clear, "not-told-apart") is None
 
 
-def test_many_that_may_be_as_good_are_counted() -> None:
+def test_many_that_are_tied_are_counted() -> None:
     near = {f"m{i}": (89, 21) for i in range(7)}
     every = phidelta(table(best=(90, 20), **near))
-    text = "On the same rows it cannot be told from any of the 7 others."
-    assert said(every, "not-told-apart") == text
+    assert said(every, "not-told-apart") == "The other models are not significantly different."
     assert len(named(every, "not-told-apart")) == 7
     most = str(said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-told-apart"))
-    assert most.endswith("m0, m1, m2, m3, m4, m5 or 1 more.")
+    assert most.startswith("m0, m1, m2, m3, m4, m5 and 1 more are not significantly different; bad")
 
 
 @pytest.mark.parametrize(
@@ -144,74 +142,78 @@ def test_where_nothing_is_tested_that_is_said() -> None:
     frame = table(a=(90, 20), b=(60, 40))
     result = phidelta(frame, interval="none")
     assert said(result, "best-delta") == (
-        "a discriminates best: δ 0.700 (sensitivity 0.900, specificity 0.800)."
+        "a discriminates best: δ 0.700, sensitivity 0.900, specificity 0.800."
     )
-    assert str(said(result, "untested")).startswith("No intervals are computed")
+    assert said(result, "untested") == "No significance test: no intervals are computed."
     assert said(phidelta(frame), "untested") is None
     counts = pl.DataFrame({"model": ["a", "b"], "tp": [90, 60], "fp": [20, 40], "fn": [10, 40],
                            "tn": [80, 60]})  # fmt: skip
     result = clfeval.phidelta(counts)
-    assert str(said(result, "untested")).startswith(
-        "Counts do not tell which rows the models share"
-    )
+    assert said(result, "untested") == "No significance test: the models' rows may differ."
     assert said(result, "told-apart") is None
 
 
 def test_fractional_weights_are_answered_without_a_test() -> None:
     frame = table(a=(90, 20), b=(60, 40)).with_columns(w=pl.lit(0.5))
     result = phidelta(frame, weight="w", interval="none")
-    assert str(said(result, "best-delta")).startswith("a discriminates best: δ 0.700 (")
+    assert str(said(result, "best-delta")).startswith("a discriminates best: δ 0.700, ")
     assert said(result, "untested") is not None
 
 
-def test_who_cannot_be_told_from_chance() -> None:
+def test_who_is_not_significantly_different_from_chance() -> None:
     result = phidelta(table(good=(90, 20), poor=(52, 50)))
-    assert said(result, "like-chance") == "poor cannot be told from chance (δ 0)."
+    assert said(result, "like-chance") == "poor is not significantly different from chance (δ 0)."
     assert said(phidelta(table(good=(90, 20), fair=(70, 50))), "like-chance") is None
 
 
 def test_who_is_better_inverted() -> None:
     result = phidelta(table(good=(90, 20), wrong=(20, 90)))
-    text = "wrong does worse than chance: its answers inverted would discriminate."
+    text = "wrong is significantly worse than chance (δ 0): invert its predictions."
     assert said(result, "better-inverted") == text
     assert said(phidelta(table(good=(90, 20), poor=(48, 50))), "better-inverted") is None
     alone = phidelta(table(wrong=(20, 90)))
-    assert alone.answer[0].text.startswith("wrong has δ -0.700 [")
+    assert alone.answer[0].text.startswith("wrong has δ -0.700 (95% CI -")
 
 
-def test_who_leans_for_certain() -> None:
+def test_who_is_biased() -> None:
     result = phidelta(table(eager=(95, 60), shy=(40, 5), even=(90, 10)))
     assert said(result, "leans-positive") == (
-        "eager leans towards positive: at equal classes more false alarms than misses."
+        "eager is biased towards positive: at equal classes more false positives than false "
+        "negatives."
     )
     assert said(result, "leans-negative") == (
-        "shy leans towards negative: at equal classes more misses than false alarms."
+        "shy is biased towards negative: at equal classes more false negatives than false "
+        "positives."
     )
     # phi is 0.1: no more than a tenth, and its interval covers that
     unsure = phidelta(table(a=(90, 20)))
     assert {sentence.code for sentence in unsure.answer} == {"best-delta"}
 
 
-def test_against_the_reference() -> None:
+def test_compared_with_the_reference() -> None:
     frame = table(ref=(80, 30), more=(99, 5), less=(55, 45), same=(80, 31))
-    assert said(phidelta(frame, reference="ref"), "against-reference") == (
-        "Against ref, on the same rows: more discriminates more; less discriminates less; "
-        "same cannot be told from it."
+    assert said(phidelta(frame, reference="ref"), "compared") == (
+        "Compared with ref by δ, more is significantly better; less is significantly worse; same "
+        "is not significantly different."
     )
-    assert said(phidelta(frame), "against-reference") is None
-    assert said(phidelta(frame, reference="more"), "against-reference") is None  # it is the best
+    assert said(phidelta(frame), "compared") is None
+    # of 200 rows one differs, 1 / 100 of δ
     few = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref")
-    assert said(few, "against-reference") == (
-        "On the same rows no other model can be told from ref."
+    assert str(said(few, "compared")).startswith(
+        "a is not significantly different from ref: δ +0.010, 95% CI -"
     )
+    near = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref", margin=0.2)
+    assert str(said(near, "compared")).startswith("a is equivalent to ref within 0.2: δ +0.010")
 
 
-def test_the_sentences_hold_together_where_an_interval_alone_would_not() -> None:
+def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     result = clfeval.phidelta(LABELS, positive="malignant", reference="tree")
-    (bayes,) = (row for row in result.tables["comparisons"] if row["model"] == "naive_bayes")
-    assert (estimate(bayes["delta_difference"]).high or 0.0) < 0
-    assert said(result, "against-reference") == (
-        "On the same rows no other model can be told from tree."
+    (bayes,) = (row for row in result.tables["comparisons"]
+                if (row["model"], row["metric"]) == ("naive_bayes", "delta"))  # fmt: skip
+    assert (estimate(bayes["difference"]).high or 0.0) < 0
+    assert (bayes["verdict"], float(str(bayes["p_adjusted"])) > 0.05) == ("undecided", True)
+    assert said(result, "compared") == (
+        "Compared with tree by δ, every other model is not significantly different."
     )
 
 
@@ -251,28 +253,13 @@ def test_who_separates_best_over_all_thresholds() -> None:
 def test_names_with_commas_are_quoted() -> None:
     result = phidelta(table(**{"k-NN, k=5": (90, 20), "a + b": (89, 20)}))
     assert result.answer[0].text.startswith("'k-NN, k=5' discriminates best")
-    assert said(result, "not-told-apart") == "On the same rows it cannot be told from 'a + b'."
+    assert said(result, "not-told-apart") == "'a + b' is not significantly different."
 
 
 def test_of_slices_the_whole_table_is_answered() -> None:
     frame = table(a=(90, 20), b=(60, 40))
     parts = frame.with_columns(part=pl.Series(["x", "y"] * 100))
     assert phidelta(parts, by=("part",)).answer == phidelta(frame).answer
-
-
-def test_pairs_counted_together_are_those_counted_one_by_one() -> None:
-    draw = np.random.default_rng(5)
-    votes, truth = draw.random((60, 7)) < 0.5, draw.random(60) < 0.4
-    names = tuple("abcdefg")
-    n = draw.integers(1, 9, 60)
-    rows = comparison_rows(None, PatternCounts.of(names, truth, votes, n), "c", 0.9)
-    assert [row["model"] for row in rows] == [name for name in names if name != "c"]
-    for row in rows:
-        two = [names.index(str(row["model"])), 2]
-        alone = PatternCounts.of((str(row["model"]), "c"), truth, votes[:, two], n)
-        (expected,) = comparison_rows(None, alone, "c", 0.9)
-        same = ("phi_difference", "delta_difference", "p_value", "differing_positives")
-        assert [row[name] for name in same] == [expected[name] for name in same]
 
 
 def test_twenty_thousand_models_are_answered_at_once() -> None:
@@ -289,3 +276,4 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
     best = max(delta.tolist())
     assert answer[0].value == best
     assert set(answer[0].models) == {n for n, d in zip(names, delta, strict=True) if d == best}
+    assert "too many for all pairs" in answer[1].text

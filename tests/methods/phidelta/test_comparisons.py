@@ -1,4 +1,4 @@
-"""Differences between models on the same rows, with paired intervals, by brute force over rows."""
+"""Differences of delta and phi between models on the same rows, against influence row by row."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from scipy.stats import norm
-from statsmodels.stats.proportion import proportion_confint
+from scipy import stats
 
 import clfeval
-from clfeval.methods.phidelta.against import comparison_rows
-from clfeval.result import Estimate
+from clfeval.result import Estimate, Result
 from tests.methods.phidelta.byhand import Cells, Line, bounds, counts_frame, value
 from tests.reference import Row
 from tests.shell import at_shell
-from tests.strategies import counts_of, frame_of, tables
+from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
 
 both_classes = tables(models=(2, 4), rows=(2, 14)).filter(
@@ -26,77 +24,59 @@ both_classes = tables(models=(2, 4), rows=(2, 14)).filter(
 )
 
 
-def compare(table: Any, reference: str, **options: Any) -> dict[str, Line]:
-    result = clfeval.phidelta(table, reference=reference, **options)
-    rows = [dict(row) for row in result.tables["comparisons"] if row["slice"] is None]
-    assert {row["reference"] for row in rows} <= {reference}
-    return {str(row["model"]): row for row in rows}
+def rows_of(result: Result, part: str | None = None) -> dict[tuple[str, str], Line]:
+    rows = [dict(row) for row in result.tables["comparisons"] if row["slice"] == part]
+    assert {row["against"] for row in rows} <= {"reference"}
+    return {(str(row["metric"]), str(row["model"])): row for row in rows}
 
 
-def of_rows(rows: list[Row], reference: str, level: float) -> dict[str, Line]:
-    """Compare models of rows without any reading."""
-    found = comparison_rows(None, counts_of(rows), reference, level)
-    return {str(row["model"]): dict(row) for row in found}
+def compare(table: Any, reference: str, **options: Any) -> dict[tuple[str, str], Line]:
+    return rows_of(clfeval.phidelta(table, reference=reference, **options))
 
 
-def pairs(rows: list[Row], j: int, r: int, truth: int) -> tuple[int, int, int, int]:
-    """Count both, only j, only r, neither says positive, among the rows of one class."""
-    cells = {(1, 1): 0, (1, 0): 0, (0, 1): 0, (0, 0): 0}
-    for row in rows:
-        if row.truth == truth:
-            cells[row.votes[j], row.votes[r]] += row.n
-    return cells[1, 1], cells[1, 0], cells[0, 1], cells[0, 0]
+def drawn(rows: int, seed: int = 1) -> pl.DataFrame:
+    dice = np.random.default_rng(seed)
+    truth = (dice.random(rows) < 0.4).astype(int)
+    hits = {name: np.where(dice.random(rows) < rate, truth, 1 - truth)
+            for name, rate in {"a": 0.85, "b": 0.8, "c": 0.6}.items()}  # fmt: skip
+    return pl.DataFrame({"truth": truth, **hits})
 
 
-def newcombe(table: tuple[int, int, int, int], level: float) -> tuple[float, float, float]:
-    """Return a paired difference and how far below and above it its limits lie.
+@pytest.mark.parametrize("seed", range(4))
+def test_the_interval_is_that_of_influence_values_and_half_a_row_in_each_class(seed: int) -> None:
+    """delta = TP/P - FP/N: a row of P moves it by 1/P, a change of sides by about 1/P or 1/N.
 
-    Newcombe 1998, Statistics in Medicine 17:2635, method 10: Wilson limits of both proportions,
-    their distances combined with phi hat, in which a positive numerator loses n / 2.
+    Var = n/(n-1) sum (f_i - f_j)² / n², and half a row more in each class and direction in which
+    the two differ: (J_i² + J_j²) / 2, J the step of a changed row of a table with half a row more
+    in each cell. t with 2 n / (kurtosis - 1) degrees of freedom, at most rows of the class - 1.
     """
-    e, f, g, h = table
-    n = e + f + g + h
-    p1, p2 = (e + f) / n, (e + g) / n
-    (l1, u1), (l2, u2) = (
-        proportion_confint(k, n, alpha=1 - level, method="wilson") for k in (e + f, e + g)
-    )
-    top = e * h - f * g
-    if top > 0:
-        top = max(top - n / 2, 0)
-    margins = (e + f) * (g + h) * (e + g) * (f + h)
-    rho = top / math.sqrt(margins) if margins else 0.0
-    below = (p1 - l1) ** 2 - 2 * rho * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2
-    above = (u1 - p1) ** 2 - 2 * rho * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2
-    return p1 - p2, math.sqrt(max(below, 0)), math.sqrt(max(above, 0))
-
-
-@examples(60)
-@given(both_classes)
-def test_values_and_intervals_by_brute_force(rows: list[Row]) -> None:
-    """delta = TP/P - FP/N: the ends of the FP difference change sides; phi = TP/P + FP/N - 1."""
-    found = of_rows(rows, "m1", 0.9)
-    assert list(found) == [f"m{j}" for j in range(len(rows[0].votes)) if j != 1]
-    for j in range(len(rows[0].votes)):
-        if j == 1:
-            continue
-        row = found[f"m{j}"]
-        positives, negatives = (pairs(rows, j, 1, truth) for truth in (1, 0))
-        assert row["differing_positives"] == positives[1] + positives[2]
-        assert row["differing_negatives"] == negatives[1] + negatives[2]
-        d1, down1, up1 = newcombe(positives, 0.9)
-        d2, down2, up2 = newcombe(negatives, 0.9)
-        assert value(row, "phi_difference") == pytest.approx(d1 + d2, abs=1e-12)
-        assert value(row, "delta_difference") == pytest.approx(d1 - d2, abs=1e-12)
-        phi = d1 + d2 - math.hypot(down1, down2), d1 + d2 + math.hypot(up1, up2)
-        delta = d1 - d2 - math.hypot(down1, up2), d1 - d2 + math.hypot(up1, down2)
-        assert bounds(row, "phi_difference") == pytest.approx(phi, abs=1e-9)
-        assert bounds(row, "delta_difference") == pytest.approx(delta, abs=1e-9)
-
-
-def test_the_door_gives_what_the_counts_give() -> None:
-    rows = [Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 2), Row(0, (1, 0, 0), 4), Row(0, (0, 0, 1), 5)]
-    expected = of_rows(rows, "m2", 0.8)
-    assert compare(frame_of(rows), "m2", weight="n", level=0.8) == expected
+    frame = drawn(150, seed)
+    found = compare(frame, "a", level=0.9)
+    truth, n = frame["truth"].to_numpy() == 1, len(frame)
+    positives, negatives = truth.sum(), (~truth).sum()
+    for name in ("b", "c"):
+        for metric, sign in (("delta", -1), ("phi", 1)):
+            votes = {who: frame[who].to_numpy() for who in ("a", name)}
+            rate = {who: (v[truth].mean(), v[~truth].mean()) for who, v in votes.items()}
+            f = {who: np.where(truth, (v - rate[who][0]) * n / positives,
+                               sign * (v - rate[who][1]) * n / negatives)
+                 for who, v in votes.items()}  # fmt: skip
+            d = f[name] - f["a"]
+            steps = [(n + 2) / (size + 1) for size in (positives, negatives)]
+            flips = sum(step**2 for step, mine in zip(steps, (truth, ~truth), strict=True)
+                        if (votes["a"] != votes[name])[mine].any())  # fmt: skip
+            se = math.sqrt((d @ d + flips) * n / (n - 1)) / n
+            kurtosis = n * (d**4).sum() / (d @ d) ** 2
+            df = min(2 * n / (kurtosis - 1), min(positives, negatives) - 1)
+            change = sum((rate[name][k] - rate["a"][k]) * (1, sign)[k] for k in (0, 1))
+            reach = stats.t.ppf(0.95, df) * se
+            row = found[metric, name]
+            assert value(row, "difference") == pytest.approx(change, abs=1e-12)
+            assert row["se"] == pytest.approx(se, rel=1e-9)
+            assert bounds(row, "difference") == pytest.approx(
+                (change - reach, change + reach), rel=1e-9
+            )
+            assert row["p"] == pytest.approx(2 * stats.t.sf(abs(change) / se, df), rel=1e-7)
 
 
 @examples(25)
@@ -104,85 +84,110 @@ def test_the_door_gives_what_the_counts_give() -> None:
 def test_a_difference_is_that_of_the_two_rows_of_models(rows: list[Row]) -> None:
     result = clfeval.phidelta(frame_of(rows), weight="n", reference="m0", interval="none")
     placed = {row["model"]: dict(row) for row in result.tables["models"]}
-    for row in result.tables["comparisons"]:
-        for name in ("phi", "delta"):
-            mine, theirs = (value(placed[row[who]], name) for who in ("model", "reference"))
-            difference = value(dict(row), f"{name}_difference")
-            assert difference == pytest.approx((mine or 0) - (theirs or 0), abs=1e-12)
+    for (metric, model), row in rows_of(result).items():
+        mine, theirs = (value(placed[who], metric) for who in (model, row["reference"]))
+        assert value(row, "difference") == pytest.approx((mine or 0) - (theirs or 0), abs=1e-12)
+        assert [row[name] for name in ("p", "p_adjusted")] == [None] * 2
 
 
-@examples(60)
+@examples(40)
 @given(both_classes)
-def test_the_other_way_round_negates_and_swaps_the_ends(rows: list[Row]) -> None:
-    there = of_rows(rows, "m0", 0.95)["m1"]
-    back = of_rows(rows, "m1", 0.95)["m0"]
-    for name in ("phi_difference", "delta_difference"):
-        low, high = bounds(back, name)
-        assert bounds(there, name) == pytest.approx((-high, -low), abs=1e-12)
-        assert value(there, name) == pytest.approx(-(value(back, name) or 0), abs=1e-12)
-    assert there["differing_positives"] == back["differing_positives"]
-    assert there["differing_negatives"] == back["differing_negatives"]
+def test_the_other_way_round_negates_and_swaps_the_limits(rows: list[Row]) -> None:
+    frame = frame_of(rows)
+    there, back = (compare(frame, of, weight="n") for of in ("m0", "m1"))
+    for metric in ("delta", "phi"):
+        one, other = there[metric, "m1"], back[metric, "m0"]
+        assert value(one, "difference") == pytest.approx(-(value(other, "difference") or 0))
+        if one["difference"].low is not None:
+            low, high = bounds(other, "difference")
+            assert bounds(one, "difference") == pytest.approx((-high, -low), abs=1e-12)
+        assert one["p"] == pytest.approx(other["p"])
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_twin_differs_by_nothing_within_an_interval_around_nothing(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_twin_differs_by_nothing_within_the_limit_of_no_row_of_a_class(seed: int) -> None:
+    """None of n rows of a class changes: at most 1 - .025**(1/n) of them do, which move delta by 1.
+
+    Where both classes have as many rows, these are alike, and all move it by 2.
+    """
     dice = np.random.default_rng(seed)
     truth, says = dice.integers(0, 2, 30), dice.integers(0, 2, 30)
-    frame = pl.DataFrame({"truth": truth, "a": says, "twin": says})
-    row = compare(frame, "a")["twin"]
-    assert (row["differing_positives"], row["differing_negatives"]) == (0, 0)
-    for name in ("phi_difference", "delta_difference"):
-        low, high = bounds(row, name)
-        assert value(row, name) == 0
-        assert low < 0 < high
-        assert -low == pytest.approx(high)
+    found = compare(pl.DataFrame({"truth": truth, "a": says, "twin": says}), "a")
+    fewest, step = min(truth.sum(), 30 - truth.sum()), 1
+    if fewest == 15:
+        fewest, step = 30, 2
+    for row in found.values():
+        low, high = bounds(row, "difference")
+        assert (value(row, "difference"), row["p"], row["verdict"]) == (0, 1, "undecided")
+        assert high == pytest.approx(step * (1 - 0.025 ** (1 / fewest)))
+        assert low == -high
 
 
-def test_pairing_tells_more_than_two_separate_intervals() -> None:
-    """Two models that err on nearly the same rows: the paired interval is the narrower one."""
-    truth = np.repeat([1, 0], 100)
-    a = np.concatenate([np.repeat([1, 0], [80, 20]), np.repeat([1, 0], [30, 70])])
-    b = a.copy()
-    b[:6] = 0  # six hits fewer
-    frame = pl.DataFrame({"truth": truth, "a": a, "b": b})
-    row = compare(frame, "a")["b"]
-    assert value(row, "delta_difference") == pytest.approx(-6 / 100)
-    low, high = bounds(row, "delta_difference")
-    # apart: variances .74 .26, .8 .2, .3 .7, .3 .7 over 100 rows each
-    apart = norm.ppf(0.975) * math.sqrt((0.74 * 0.26 + 0.8 * 0.2 + 2 * 0.3 * 0.7) / 100)
-    assert high - low < apart
-    assert high < 0
-
-
-def test_each_slice_is_compared_on_its_own_rows() -> None:
-    rows = [Row(1, (1, 0), 3), Row(1, (1, 1), 5), Row(0, (1, 0), 2), Row(0, (0, 0), 4)]
-    other = [Row(1, (0, 1), 2), Row(1, (1, 1), 3), Row(0, (0, 1), 1), Row(0, (1, 1), 2)]
-    frame = pl.concat(
-        [
-            frame_of(rows).with_columns(site=pl.lit("A")),
-            frame_of(other).with_columns(site=pl.lit("B")),
-        ]
+def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_them() -> None:
+    """16 of 200 positives differ one way, 3 the other: significant alone, not among four."""
+    truth = np.repeat([1, 0], [200, 200])
+    ref = np.zeros(400, int)
+    ref[:180] = 1
+    columns: dict[str, Any] = {"truth": truth, "ref": ref}
+    for name, (more, less) in {"best": (20, 0), "more": (13, 3), "same": (6, 6),
+                               "less": (4, 12)}.items():  # fmt: skip
+        votes = ref.copy()
+        votes[180 : 180 + more] = 1
+        votes[:less] = 0
+        columns[name] = votes
+    frame = pl.DataFrame(columns)
+    result = clfeval.phidelta(frame, reference="ref", margin=0.07)
+    found = {name: row for (metric, name), row in rows_of(result).items() if metric == "delta"}
+    assert found["more"]["p"] < 0.05 < found["more"]["p_adjusted"]
+    assert found["same"]["p"] == found["same"]["p_adjusted"] == 1
+    for row in found.values():
+        assert row["p"] <= row["p_adjusted"] <= 4 * row["p"] + 1e-12
+        wide, own = (bounds(row, name) for name in ("difference_adjusted", "difference"))
+        assert wide[0] < own[0] < own[1] < wide[1]
+        assert (row["p_adjusted"] < 0.05) == (wide[0] > 0 or wide[1] < 0)
+        inside = wide[0] > -0.07 and wide[1] < 0.07
+        assert (row["verdict"] == "equivalent") == inside
+    verdicts = {name: row["verdict"] for name, row in found.items()}
+    assert verdicts == {
+        "best": "better", "more": "not worse", "same": "equivalent", "less": "undecided",
+    }  # fmt: skip
+    (said,) = (one.text for one in result.answer if one.code == "compared")
+    assert said == (
+        "Compared with ref by δ, best is significantly better; same is equivalent within 0.07; "
+        "more is not worse by 0.07; less is not significantly different."
     )
-    result = clfeval.phidelta(frame, weight="n", by="site", reference="m1")
-    found = {row["slice"]: dict(row) for row in result.tables["comparisons"]}
-    assert list(found) == [None, "site=A", "site=B"]
-    for label, part in (("site=A", rows), ("site=B", other)):
-        alone = compare(frame_of(part), "m1", weight="n")["m0"]
-        assert found[label] == alone | {"slice": label}
-    # positives: 3 against 2 of 13; negatives: 2 against 1 of 9
-    assert value(found[None], "delta_difference") == pytest.approx((3 - 2) / 13 - (2 - 1) / 9)
-    assert value(found[None], "phi_difference") == pytest.approx((3 - 2) / 13 + (2 - 1) / 9)
+    assert result.parameters["margin"] == 0.07
+    assert "|margin:0.07|" in result.signature
+    (alone,) = (row for (metric, _), row in compare(frame.select("truth", "ref", "more"), "ref")
+                .items() if metric == "delta")  # fmt: skip
+    assert alone["p"] == alone["p_adjusted"] == pytest.approx(found["more"]["p"])
+    assert alone["difference"] == alone["difference_adjusted"]
+
+
+def test_each_slice_that_is_large_enough_is_compared_on_its_own_rows() -> None:
+    """30 rows, 5 of each class; p by Benjamini and Hochberg over slices and models."""
+    frame = drawn(200).with_columns(site=pl.Series(["A"] * 90 + ["B"] * 90 + ["C"] * 20))
+    result = clfeval.phidelta(frame, by="site", reference="a")
+    assert not rows_of(result, "site=C")
+    parts = {site: rows_of(result, f"site={site}") for site in "AB"}
+    for site, found in parts.items():
+        alone = compare(frame.filter(pl.col("site") == site).drop("site"), "a")
+        assert {*found} == {*alone}
+        for key, row in found.items():
+            assert (row["difference"], row["p"]) == (alone[key]["difference"], alone[key]["p"])
+    p = [parts[site]["delta", name]["p"] for site in "AB" for name in "bc"]
+    q = [parts[site]["delta", name]["p_adjusted"] for site in "AB" for name in "bc"]
+    assert q == pytest.approx(stats.false_discovery_control(p))
 
 
 def test_without_intervals_fractional_weights_compare_too() -> None:
     frame = pl.DataFrame(
         {"truth": [1, 1, 0, 0], "a": [1, 0, 1, 0], "b": [1, 1, 0, 0], "n": [0.5, 1.5, 0.25, 0.75]}
     )
-    row = compare(frame, "b", weight="n", interval="none")["a"]
+    found = compare(frame, "b", weight="n", interval="none")
     # a misses 1.5 of 2 positives and says positive on .25 of 1 negatives; b errs nowhere
-    assert row["delta_difference"] == Estimate(pytest.approx(-1.5 / 2 - 0.25 / 1))
-    assert row["phi_difference"] == Estimate(pytest.approx(-1.5 / 2 + 0.25 / 1))
-    assert (row["differing_positives"], row["differing_negatives"]) == (1.5, 0.25)
+    assert found["delta", "a"]["difference"] == Estimate(pytest.approx(-1.5 / 2 - 0.25 / 1))
+    assert found["phi", "a"]["difference"] == Estimate(pytest.approx(-1.5 / 2 + 0.25 / 1))
 
 
 def test_counts_tables_do_not_say_which_rows_models_share() -> None:
@@ -192,3 +197,16 @@ def test_counts_tables_do_not_say_which_rows_models_share() -> None:
     assert "on the same rows" in str(caught.value)
     assert "predictions themselves" in str(caught.value.hint)
     assert "--run" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"margin": 0.1}, "add reference"),
+        ({"margin": 0, "reference": "a"}, "not a number"),
+        ({"margin": -1, "reference": "a"}, "not a number"),
+    ],
+)
+def test_a_margin_that_judges_nothing_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(clfeval.UsageError, match=words):
+        clfeval.phidelta(drawn(40), **options)

@@ -75,8 +75,8 @@ def test_withheld_without_a_value_or_an_interval() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "lean"),
     [
-        (0.11, 0.3, ", leans towards positive"),
-        (-0.3, -0.11, ", leans towards negative"),
+        (0.11, 0.3, ", biased towards positive"),
+        (-0.3, -0.11, ", biased towards negative"),
         (-0.09, 0.09, ", balanced"),
         (0.05, 0.2, ""),  # covers .1: nothing is said of the lean
         (-0.2, -0.05, ""),
@@ -112,8 +112,8 @@ def test_one_answer_only_is_said(phi: float, side: str) -> None:
         # 1000 of each class: limits lie within about .04 of the value
         (Cells(960, 30, 40, 970), "near oracle"),
         (Cells(800, 200, 200, 800), "informative, balanced"),
-        (Cells(900, 400, 100, 600), "informative, leans towards positive"),
-        (Cells(600, 100, 400, 900), "informative, leans towards negative"),
+        (Cells(900, 400, 100, 600), "informative, biased towards positive"),
+        (Cells(600, 100, 400, 900), "informative, biased towards negative"),
         (Cells(500, 500, 500, 500), "no better than chance"),
         (Cells(100, 800, 900, 200), "better inverted"),
         (Cells(1000, 1000, 0, 0), "no better than chance: always says positive"),
@@ -138,4 +138,4 @@ def test_few_rows_are_read_with_care() -> None:
 def test_a_level_nobody_needs_says_more() -> None:
     cells = Cells(30, 10, 20, 40)  # delta .4
     assert one(cells, level=0.95)["reading"] == "informative"
-    assert str(one(cells, level=0.5)["reading"]).startswith("informative, leans towards negative")
+    assert str(one(cells, level=0.5)["reading"]).startswith("informative, biased towards negative")

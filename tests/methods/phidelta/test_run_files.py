@@ -41,7 +41,7 @@ def renamed(result: Result) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("layout", ["wide", "long", "counts"])
-@pytest.mark.parametrize("options", [{}, {"train_fraction": 0.9, "reference": "b"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"reference": "b"}], ids=str)
 def test_run_files_equal_run_on_the_whole(
     layout: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -53,11 +53,25 @@ def test_run_files_equal_run_on_the_whole(
     assert apart.parameters["run_files"] is True
 
 
-def test_runs_are_called_by_their_files_in_the_order_given(folds: list[Path]) -> None:
+def test_runs_are_called_by_their_files_in_natural_order(folds: list[Path]) -> None:
     result = clfeval.phidelta(folds[::-1], run_files=True)
     names = [row["run"] for row in result.tables["runs"] if row["model"] == "a"]
-    assert names == ["fold10.csv", "fold2.csv", "fold1.csv"]
-    assert [item.name for item in result.inputs] == names
+    assert names == ["fold1.csv", "fold2.csv", "fold10.csv"]
+    assert [item.name for item in result.inputs] == names[::-1]
+
+
+def test_a_report_takes_files_as_runs_too(folds: list[Path]) -> None:
+    """Means, runs and comparisons are those of one table with a column of runs."""
+    apart = clfeval.report(folds, run_files=True, reference="b")
+    whole = clfeval.report(WIDE, run="fold", reference="b")
+    assert renamed(apart)["runs"] == renamed(whole)["runs"]
+    for name in ("run_spread", "comparisons"):
+        assert apart.tables[name] == whole.tables[name]
+    assert {row["slice"] for row in apart.tables["confusion"]} == {
+        f"file=fold{fold}.csv" for fold in FOLDS
+    }
+    assert apart.parameters["run_files"] is True
+    assert "|run:file|" in apart.signature
 
 
 def test_two_files_of_one_name_are_two_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Several runs of the same models: mean, spread, covariance, and the corrected resampled t test."""
+"""Several runs of the same models: mean, spread, covariance, and how bias and variance read."""
 
 from __future__ import annotations
 
@@ -25,24 +25,39 @@ RUNS = {
 }
 PHI = {"a": [0.0, -0.3, 0.3], "b": [-0.1, -0.2, -0.3]}
 DELTA = {"a": [0.6, 0.5, 0.5], "b": [0.5, 0.4, 0.3]}
+Tables = dict[tuple[str, str], Cells]
 
 
-def table(runs: dict[tuple[str, str], Cells]) -> pl.DataFrame:
+def counted(runs: Tables = RUNS, **options: Any) -> Result:
+    """Read the runs as a table of counts."""
     lines = [(m, r, c.tp, c.fp, c.fn, c.tn) for (m, r), c in runs.items()]
-    return pl.DataFrame(lines, schema=["model", "fold", "tp", "fp", "fn", "tn"], orient="row")
+    columns = ["model", "fold", "tp", "fp", "fn", "tn"]
+    return clfeval.phidelta(pl.DataFrame(lines, columns, orient="row"), run="fold", **options)
 
 
-def over_runs(runs: dict[tuple[str, str], Cells] = RUNS, **options: Any) -> Result:
-    return clfeval.phidelta(table(runs), run="fold", **options)
+def folds(runs: Tables = RUNS, **options: Any) -> Result:
+    """Read the runs as predictions of rows of their own."""
+    parts = []
+    for run in dict.fromkeys(run for _, run in runs):
+        cells = {model: c for (model, of), c in runs.items() if of == run}
+        (p, n), *_ = {(c.positives, c.negatives) for c in cells.values()}
+        said = {m: [1] * c.tp + [0] * c.fn + [1] * c.fp + [0] * c.tn for m, c in cells.items()}
+        parts.append(pl.DataFrame({"fold": run, "truth": [1] * p + [0] * n, **said}))
+    return clfeval.phidelta(pl.concat(parts).with_row_index("id"), run="fold", **options)
 
 
 def rows_of(result: Result, name: str) -> dict[str, Line]:
     return {str(row["model"]): dict(row) for row in result.tables[name]}
 
 
+def compared(result: Result) -> dict[tuple[str, str, str], Line]:
+    rows = [dict(row) for row in result.tables["comparisons"]]
+    assert {row["against"] for row in rows} == {"run"}
+    return {(row["metric"], row["model"], row["reference"]): row for row in rows}
+
+
 def test_each_run_is_a_point() -> None:
-    result = over_runs()
-    rows = [dict(row) for row in result.tables["runs"]]
+    rows = [dict(row) for row in counted().tables["runs"]]
     assert [(row["model"], row["run"]) for row in rows] == list(RUNS)
     for row in rows:
         model, run = str(row["model"]), int(str(row["run"])) - 1
@@ -53,8 +68,9 @@ def test_each_run_is_a_point() -> None:
         assert low < DELTA[model][run] < high
 
 
-def test_mean_spread_and_covariance_against_numpy() -> None:
-    for model, row in rows_of(over_runs(), "run_spread").items():
+@pytest.mark.parametrize("read", [counted, folds])
+def test_mean_spread_and_covariance_against_numpy(read: Any) -> None:
+    for model, row in rows_of(read(), "run_spread").items():
         phi, delta = PHI[model], DELTA[model]
         assert row["runs"] == 3
         assert value(row, "phi_mean") == pytest.approx(np.mean(phi), abs=1e-15)
@@ -67,61 +83,64 @@ def test_mean_spread_and_covariance_against_numpy() -> None:
 
 
 def test_the_reading_of_bias_and_variance() -> None:
-    rows = rows_of(over_runs(), "run_spread")
+    rows = rows_of(counted(), "run_spread")
     assert rows["a"]["bias"] == "low"  # mean phi 0
     assert rows["b"]["bias"] == "towards negative"  # mean phi -.2
     assert rows["a"]["variance"] == rows["b"]["variance"] == "high"  # spread above .1
     tight = {("m", str(i)): Cells(900 + i, 100, 100 - i, 900) for i in range(4)}
-    row = rows_of(over_runs(tight), "run_spread")["m"]
+    row = rows_of(counted(tight), "run_spread")["m"]
     assert (row["bias"], row["variance"]) == ("low", "low")
-    leaning = {("m", str(i)): Cells(900 + i, 300, 100 - i, 700) for i in range(4)}
-    assert rows_of(over_runs(leaning), "run_spread")["m"]["bias"] == "towards positive"
+    biased = {("m", str(i)): Cells(900 + i, 300, 100 - i, 700) for i in range(4)}
+    assert rows_of(counted(biased), "run_spread")["m"]["bias"] == "towards positive"
 
 
-def test_without_a_training_share_there_is_no_interval_and_no_test_and_that_is_said() -> None:
-    result = over_runs()
+def test_counts_have_means_without_limits_and_that_is_said() -> None:
+    result = counted()
     for row in rows_of(result, "run_spread").values():
         assert row["delta_mean"] == Estimate(value(row, "delta_mean"))
-    row = rows_of(result, "run_comparisons")["b"]
-    assert row["t"] is row["df"] is row["p_value"] is None
-    assert value(row, "delta_difference") == pytest.approx(
-        np.mean(DELTA["b"]) - np.mean(DELTA["a"])
-    )
-    assert "runs-dependent" in [warning.code for warning in result.warnings]
+        assert row["method"] == "none"
+    row = compared(result)["delta", "a", "b"]
+    assert row["p"] is row["p_adjusted"] is None
+    assert value(row, "difference") == pytest.approx(np.mean(DELTA["a"]) - np.mean(DELTA["b"]))
+    (note,) = [one.message for one in result.warnings if one.code == "runs-dependent"]
+    assert note == "counts do not say which rows runs share: means have no limits"
+    assert result.answer[1].text == "Nothing tells by δ whether models differ over other runs."
 
 
-def test_the_corrected_resampled_t_test_by_arithmetic() -> None:
-    """b - a: delta -.1 -.1 -.2, mean -2/15, s² = 1/300. Trained on .8: test over train is 1/4.
+def test_folds_have_the_corrected_resampled_t_test_by_arithmetic() -> None:
+    """b - a: delta -.1 -.1 -.2, mean -2/15, s² = 1/300; of 90 rows 30 are in a fold, 60 not.
 
-    The variance of the mean is (1/3 + 1/4) / 300 = 7/3600, t = -(2/15) sqrt(3600/7) with df 2, and
+    The variance of the mean is (1/3 + 1/2) / 300 = 1/360, t = -(2/15) sqrt(360) with df 2, and
     with two degrees of freedom P(|T| > t) = 1 - t / sqrt(2 + t²).
     """
-    result = over_runs(reference="a", train_fraction=0.8)
-    row = rows_of(result, "run_comparisons")["b"]
-    t = -(2 / 15) * math.sqrt(3600 / 7)
-    assert row["reference"] == "a"
-    assert (row["runs"], row["df"]) == (3, 2)
-    assert row["t"] == pytest.approx(t, rel=1e-12)
-    assert row["p_value"] == pytest.approx(1 - abs(t) / math.sqrt(2 + t * t), rel=1e-12)
-    assert value(row, "delta_difference") == pytest.approx(-2 / 15)
-    reach = stats.t.ppf(0.975, 2) * math.sqrt(7 / 3600)
-    low, high = bounds(row, "delta_difference")
-    assert (low, high) == pytest.approx((-2 / 15 - reach, -2 / 15 + reach), rel=1e-9)
+    result = folds(reference="a")
+    row = compared(result)["delta", "b", "a"]
+    t = (2 / 15) * math.sqrt(360)
+    assert row["rows"] == 3
+    assert row["p"] == pytest.approx(1 - t / math.sqrt(2 + t * t), rel=1e-9)
+    assert row["p_adjusted"] == row["p"]
+    assert value(row, "difference") == pytest.approx(-2 / 15)
+    reach = stats.t.ppf(0.975, 2) * math.sqrt(1 / 360)
+    expected = (-2 / 15 - reach, -2 / 15 + reach)
+    assert bounds(row, "difference") == pytest.approx(expected, rel=1e-9)
     # phi: -.1, .1, -.6; its mean is -.2 and its variance .13
-    reach = stats.t.ppf(0.975, 2) * math.sqrt((1 / 3 + 1 / 4) * 0.13)
-    found = bounds(row, "phi_difference")
+    reach = stats.t.ppf(0.975, 2) * math.sqrt((1 / 3 + 1 / 2) * 0.13)
+    found = bounds(compared(result)["phi", "b", "a"], "difference")
     assert found == pytest.approx((-0.2 - reach, -0.2 + reach), rel=1e-9)
     assert "runs-dependent" not in [warning.code for warning in result.warnings]
+    assert result.answer[1].text == (
+        "By mean δ over other runs no model is significantly different from a (1 test adjusted "
+        "together)."
+    )
 
 
-@pytest.mark.parametrize(("fraction", "level"), [(0.5, 0.95), (0.9, 0.9), (2 / 3, 0.5)])
-def test_means_have_the_corrected_interval(fraction: float, level: float) -> None:
-    rows = rows_of(over_runs(train_fraction=fraction, level=level), "run_spread")
-    for model, row in rows.items():
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_means_of_folds_have_the_corrected_interval_within_the_range(level: float) -> None:
+    for model, row in rows_of(folds(level=level), "run_spread").items():
         for name, values in (("phi", PHI[model]), ("delta", DELTA[model])):
-            error = np.std(values, ddof=1) * math.sqrt(1 / 3 + (1 - fraction) / fraction)
-            ends = stats.t.interval(level, 2, loc=np.mean(values), scale=error)
-            expected = max(ends[0], -1.0), min(ends[1], 1.0)  # cut to the range
+            error = np.std(values, ddof=1) * math.sqrt(1 / 3 + 1 / 2)
+            low, high = stats.t.interval(level, 2, loc=np.mean(values), scale=error)
+            expected = max(low, -1.0), min(high, 1.0)
             assert bounds(row, f"{name}_mean") == pytest.approx(expected, rel=1e-9)
         low, high = bounds(row, "delta_mean")
         half = (1 + low) / 2, (1 + high) / 2
@@ -130,32 +149,30 @@ def test_means_have_the_corrected_interval(fraction: float, level: float) -> Non
 
 def test_all_pairs_without_a_reference_and_all_against_one_with() -> None:
     runs = RUNS | {("c", run): Cells(5, 5, 5, 15) for run in "123"}
-    result = over_runs(runs)
-    pairs = [(row["model"], row["reference"]) for row in result.tables["run_comparisons"]]
-    assert pairs == [("b", "a"), ("c", "a"), ("c", "b")]
-    result = over_runs(runs, reference="b", train_fraction=0.8)
-    found = rows_of(result, "run_comparisons")
-    assert list(found) == ["a", "c"]
-    turned = rows_of(over_runs(runs, reference="a", train_fraction=0.8), "run_comparisons")["b"]
-    assert found["a"]["t"] == pytest.approx(-turned["t"])
-    assert found["a"]["p_value"] == pytest.approx(turned["p_value"])
-    low, high = bounds(turned, "delta_difference")
-    assert bounds(found["a"], "delta_difference") == pytest.approx((-high, -low))
+    result = folds(runs)
+    pairs = [key[1:] for key in compared(result) if key[0] == "delta"]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert " of 3 pairs of models differ significantly in mean δ" in result.answer[1].text
+    found = compared(folds(runs, reference="b"))
+    assert [key[1:] for key in found if key[0] == "delta"] == [("a", "b"), ("c", "b")]
+    turned = compared(folds(runs, reference="a"))["delta", "b", "a"]
+    low, high = bounds(turned, "difference")
+    assert bounds(found["delta", "a", "b"], "difference") == pytest.approx((-high, -low))
+    assert found["delta", "a", "b"]["p"] == pytest.approx(turned["p"])
 
 
-def test_equal_runs_and_equal_differences() -> None:
-    same = {(model, run): Cells(5, 5, 5, 15) for model in "ab" for run in "123"}
-    row = rows_of(over_runs(same, train_fraction=0.8), "run_comparisons")["b"]
-    assert (row["t"], row["p_value"], value(row, "delta_difference")) == (0, 1, 0)
-    # always better by exactly .25: what does not vary has no test
-    better = same | {("b", run): Cells(5, 0, 5, 20) for run in "123"}
-    row = rows_of(over_runs(better, train_fraction=0.8), "run_comparisons")["b"]
-    assert (row["t"], row["p_value"], value(row, "delta_difference")) == (None, None, 0.25)
-    assert rows_of(over_runs(same), "run_spread")["a"]["variance"] == "low"
+def test_identical_models_have_an_interval_around_0_by_the_rows_of_a_run() -> None:
+    """Of 40 rows a run, 20 a class, no row differs: 2 (1 - .025**(1/40)) at most."""
+    same = {(model, run): Cells(12, 5, 8, 15) for model in "ab" for run in "123"}
+    row = compared(folds(same, reference="a"))["delta", "b", "a"]
+    assert (value(row, "difference"), row["p"]) == (0, 1)
+    reach = 2 * (1 - 0.025 ** (1 / 40))
+    assert bounds(row, "difference") == pytest.approx((-reach, reach))
+    assert rows_of(folds(same), "run_spread")["a"]["variance"] == "low"
 
 
 def test_a_single_run_has_a_place_and_no_spread() -> None:
-    result = over_runs({key: cells for key, cells in RUNS.items() if key[1] == "2"})
+    result = counted({key: cells for key, cells in RUNS.items() if key[1] == "2"})
     row = rows_of(result, "run_spread")["a"]
     assert (row["runs"], value(row, "delta_mean")) == (1, 0.5)
     names = ("phi_sd", "delta_sd", "covariance", "accuracy_u_sd", "bias", "variance")
@@ -165,32 +182,39 @@ def test_a_single_run_has_a_place_and_no_spread() -> None:
 def test_runs_with_different_models_are_compared_over_those_they_share() -> None:
     runs = {key: cells for key, cells in RUNS.items() if key != ("b", "2")}
     runs |= {("c", "4"): Cells(5, 4, 5, 16)}
-    result = over_runs(runs, train_fraction=0.8)
+    result = counted(runs)
     assert [row["runs"] for row in result.tables["run_spread"]] == [3, 2, 1]
-    found = {
-        (row["model"], row["reference"]): dict(row) for row in result.tables["run_comparisons"]
-    }
-    assert found["b", "a"]["runs"] == 2
-    # runs 1 and 3: .5 - .6 and .3 - .5
-    assert value(found["b", "a"], "delta_difference") == pytest.approx((-0.1 - 0.2) / 2)
-    assert found["c", "a"]["runs"] == 0
-    assert found["c", "a"]["t"] is None
-    assert set(reasons(found["c", "a"])) == {"delta_difference", "phi_difference"}
+    found = compared(result)
+    # runs 1 and 3: .6 - .5 and .5 - .3
+    row = found["delta", "a", "b"]
+    assert (row["rows"], value(row, "difference")) == (2, pytest.approx(0.15))
+    none = found["delta", "a", "c"]
+    assert (none["rows"], none["p"], reasons(none)["difference"]) == (0, None, "too_few_rows")
     assert "different-totals" in [warning.code for warning in result.warnings]
     assert result.summary["rows"] is None
 
 
 def test_a_run_without_one_class_has_no_place_and_is_left_out_of_the_mean() -> None:
     runs = RUNS | {("a", "4"): Cells(5, 0, 5, 0), ("b", "4"): Cells(6, 0, 4, 0)}
-    result = over_runs(runs)
+    result = counted(runs)
     assert [row["runs"] for row in result.tables["run_spread"]] == [3, 3]
     lone = [dict(row) for row in result.tables["runs"] if row["run"] == "4"]
     assert {reasons(row)["delta"] for row in lone} == {"no_negative_truth"}
     assert value(rows_of(result, "run_spread")["a"], "delta_mean") == pytest.approx(1.6 / 3)
+    (note,) = [one.message for one in result.warnings if one.code == "runs-left-out"]
+    assert note == "not in the means of δ, which is undefined there: run 4"
 
 
-def test_a_run_left_out_of_the_mean_is_said() -> None:
-    """Four runs are in the table and the mean is over three: nobody would see that."""
-    runs = RUNS | {("a", "4"): Cells(5, 0, 5, 0), ("b", "4"): Cells(6, 0, 4, 0)}
-    plain, result = over_runs(), over_runs(runs)
-    assert {w.code for w in result.warnings} > {w.code for w in plain.warnings}
+def test_the_answer_names_the_largest_mean_and_who_is_biased() -> None:
+    biased = {("b", str(i)): Cells(18, 13 + i, 2, 7 - i) for i in range(3)}
+    runs = biased | {("a", str(i)): Cells(16 - i, 4, 4 + i, 16) for i in range(3)}
+    said = {one.code: one for one in folds(runs).answer}
+    assert said["best"].text.startswith("a has the largest mean δ over 3 runs: 0.550 (95% CI ")
+    assert said["best"].text.endswith("; SD 0.050.")
+    # phi of b is .9 + .65 + .05 i - 1: mean .6, its limits above a tenth
+    assert said["leans-positive"].models == ("b",)
+    tied = {(model, str(i)): Cells(9 - (i + j) % 2, 4, 1 + (i + j) % 2, 16)
+            for j, model in enumerate("ab") for i in range(2)}  # fmt: skip
+    assert counted(tied).answer[0].text.startswith("a and b have the largest mean δ over 2 runs")
+    alone = counted({("m", "1"): Cells(5, 0, 5, 0), ("m", "2"): Cells(6, 0, 4, 0)})
+    assert alone.answer[0].text == "δ is undefined in every run."

@@ -36,7 +36,7 @@ def numbers(result: clfeval.Result) -> Any:
 
 
 def test_row_order_changes_the_data_and_never_the_statistics(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"run": "fold", "train_fraction": 0.9, "curve": True, **MODELS}
+    options: dict[str, Any] = {"run": "fold", "reference": "a", "curve": True, **MODELS}
     FRAME.write_csv(tmp_path / "one.csv")
     FRAME.sample(fraction=1, shuffle=True, seed=3).write_csv(tmp_path / "two.csv")
     FRAME.write_parquet(tmp_path / "one.parquet")
@@ -66,7 +66,7 @@ def test_other_counts_are_other_statistics() -> None:
     [
         {},
         {"curve": True, "points": 7, "reference": "a", "odds": ["1:9"]},
-        {"run": "fold", "train_fraction": 0.9, "isometrics": {"mutual_information": [0.1]}},
+        {"run": "fold", "isometrics": {"mutual_information": [0.1]}},
         {"by": ["fold", "seed"], "weight": "n"},
     ],
     ids=lambda options: " ".join(options) or "plain",
@@ -86,11 +86,6 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "positive": ({"positive": 0}, {"positive": 1}),
     "weight": ({"weight": "n"}, {}),
     "models": ({"model": "a"}, {"model": "b"}),
-    "train fraction": (
-        {"run": "fold", "train_fraction": 0.8},
-        {"run": "fold", "train_fraction": 0.9},
-    ),
-    "no train fraction": ({"run": "fold", "train_fraction": 0.8}, {"run": "fold"}),
     "which runs": ({"run": "fold"}, {"run": "seed"}),
     "which slices": ({"by": "fold"}, {"by": "seed"}),
     "reference": ({"reference": "a"}, {"reference": "b"}),

@@ -12,6 +12,7 @@ from scipy import stats
 import clfeval
 from clfeval.arrays import Floats
 from clfeval.result import Estimate
+from tests.thoroughness import thinned
 
 T, ROWS, PATIENTS = 0.3, 240, 40
 ODDS = T / (1 - T)
@@ -46,7 +47,7 @@ def asked(interval: str, **options: Any) -> dict[str, tuple[Estimate, float, str
             for row in result.tables["metrics"]}  # fmt: skip
 
 
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("clustered", thinned([False, True], [True]))
 def test_limits_are_the_quantiles_of_what_is_drawn_again(clustered: bool) -> None:
     """Rows, or whole patients of six, with replacement; within four Monte Carlo errors."""
     rng, often = np.random.default_rng(1), 4000

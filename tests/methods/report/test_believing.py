@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.measures.logistic import chances
@@ -30,33 +31,75 @@ def test_what_ranks_the_wrong_way_round_is_not_called_too_extreme() -> None:
     assert text.startswith("m ranks the wrong way round: higher scores are positive less often")
 
 
-def test_what_is_surely_but_hardly_off_is_called_close() -> None:
+def test_what_is_significantly_but_hardly_off_is_called_slight() -> None:
     """400,100 rows tell a slope of .97 from 1, which changes no decision."""
     text = said(np.tile(chances(X, 0, 1), 100), drawn(0.97, times=100))
-    assert text.startswith("The probabilities of m are close to what came, if slightly too extreme")
-    assert "cannot be taken as they are: too extreme" in said(chances(X, 0, 1), drawn(0.6))
+    start = "The probabilities of m are slightly miscalibrated, which hardly matters: too extreme"
+    assert text.startswith(start)
+    assert "are miscalibrated: too extreme (slope 0." in said(chances(X, 0, 1), drawn(0.6))
+    # 1,000 times as many rows of two groups that are off by 5 points do matter
+    p = np.repeat(np.arange(0.05, 1, 0.1), 20_000)
+    came = p + 0.05 * (np.isclose(p, 0.45) * 1.0 - np.isclose(p, 0.55))
+    text = said(p, np.tile(np.arange(20_000) / 20_000, 10) < came)
+    assert "are miscalibrated: observed outcomes differ in 2 tenths of the rows, by up to" in text
+    assert "0.050 (--show calibration_tests)" in text
 
 
-def test_what_was_impossible_and_came_speaks_against_them() -> None:
+def test_a_class_of_probability_0_is_miscalibration_by_itself() -> None:
+    """Its rows are in no test, and in no slope."""
     p, truth = chances(X, 0, 1), drawn(1)
     p[:10], truth[:10] = 0, [True, True, *[False] * 8]
-    assert "cannot be taken as they are: 2 rows had probability 0 for what came true" in said(
-        p, truth
-    )
+    result = clfeval.report(pl.DataFrame({"truth": truth * 1, "m": p}))
+    alone = clfeval.report(pl.DataFrame({"truth": truth[10:] * 1, "m": p[10:]}))
+    (one,) = [one for one in result.answer if one.code == "probabilities"]
+    start = "The probabilities of m are miscalibrated: 2 rows had probability 0 for the observed"
+    assert one.text.startswith(start)
+    tests, others = (each.tables["calibration_tests"] for each in (result, alone))
+    assert [test["contradicted"] for test in tests] == [2, 2]
+    assert [test["contradicted"] for test in others] == [0, 0]
+    assert [test["statistic"] for test in tests] == [test["statistic"] for test in others]
+    slopes = [each.tables["models"][0]["calibration_slope"].value for each in (result, alone)]
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-12)
 
 
 def test_where_there_is_no_slope_the_answer_says_why() -> None:
     truth = np.tile([True, False], 30)
-    told = "No slope tells whether to believe the probabilities of m: they part the classes"
-    assert said(np.where(truth, 0.9, 0.1), truth) == f"{told}."
-    assert said(np.where(truth, 0.1, 0.9), truth) == f"{told}, the wrong way round."
-    ties = np.where(truth, 0.9, 0.1)
-    ties[:20] = 0.5
-    assert said(ties, truth) == f"{told}, ties aside, or hardly differ."
-    same = "m gives every row the same score: no slope tells whether to believe its probabilities"
-    assert said(np.full(60, 0.5), truth) == f"{same}."
+    unknown = "It is unknown whether the probabilities of m are well calibrated"
+    none = "(its calibration slope is undefined: {})."
+    wrong = "The probabilities of m are miscalibrated: "
+    parted = none.format("its scores separate the classes")
+    assert said(np.where(truth, 0.99, 0.01), truth) == f"{unknown} {parted}"
+    assert said(np.where(truth, 0.8, 0.2), truth) == f"{wrong}not extreme enough {parted}"
+    turned = none.format("its scores separate the classes, the wrong way round")
+    assert said(np.where(truth, 0.1, 0.9), truth).endswith(turned)
+    ties = np.where(truth, 0.99, 0.01)
+    ties[:4] = 0.5
+    why = none.format("its scores between 0 and 1 nearly separate the classes")
+    assert said(ties, truth) == f"{unknown} {why}"
+    whole = none.format("nearly all of its scores are 0 or 1")
+    assert said(truth * 1.0, truth) == f"{unknown} {whole}"
+    same = none.format("every row has the same score")
+    assert said(np.full(60, 0.5), truth) == f"{unknown} {same}"
     # half of 60 rows came where 2 % were expected
-    assert said(np.full(60, 0.02), truth) == f"{same}; they are too low on average."
+    assert said(np.full(60, 0.02), truth) == f"{wrong}too low on average {same}"
+
+
+def test_few_rows_say_less() -> None:
+    assert said(chances(X[::20], 0, 1), drawn(1)[::20]).startswith(
+        "The probabilities of m are well"
+    )
+    assert said(chances(X[::200], 0, 1), drawn(1)[::200]).startswith("The rows are too few to tell")
+
+
+def test_p_is_adjusted_for_both_tests_and_all_models() -> None:
+    truth = drawn(1)
+    p = {f"m{k}": chances(X, 0.02 * k, 1 + 0.03 * k) for k in range(6)}
+    table = clfeval.report(pl.DataFrame({"truth": truth * 1, **p})).tables["calibration_tests"]
+    assert [row["model"] for row in table] == [f"m{k}" for k in range(6) for _ in range(2)]
+    both = [min(1, 2 * min(a["p"], b["p"])) for a, b in zip(table[::2], table[1::2], strict=True)]
+    expected = multipletests(both, method="holm")[1]
+    for i in (0, 1):
+        np.testing.assert_allclose([row["p_adjusted"] for row in table[i::2]], expected)
 
 
 def of_three(sure: float, right: float, rows: int) -> Any:
@@ -73,12 +116,29 @@ def of_three(sure: float, right: float, rows: int) -> Any:
 
 def test_of_several_classes_being_sure_is_held_against_being_right() -> None:
     over = of_three(0.9, 0.8, 3000)
-    assert "cannot be taken as they are: it is too sure of its answers" in over.text
+    assert "miscalibrated: overconfident (overconfidence 0.100, 95% CI 0.0" in over.text
     assert over.value == pytest.approx(0.9 - 0.8, abs=1e-12)
     # the mean of rows that are all as sure: the error of a share, p (1 - p) / (n - 1)
     reach = 1.96 * (0.8 * 0.2 / 2999) ** 0.5
     assert (over.low, over.high) == pytest.approx((0.1 - reach, 0.1 + reach), abs=2e-4)
-    assert "not sure enough" in of_three(0.7, 0.8, 3000).text
-    assert of_three(0.81, 0.8, 300).text.startswith("Nothing here speaks against how sure")
-    assert "about as sure of its answers as it is right" in of_three(0.81, 0.8, 60_000).text
-    assert of_three(0.81, 0.8, 30).text.startswith("So few rows cannot tell whether")
+    assert "underconfident" in of_three(0.7, 0.8, 3000).text
+    assert of_three(0.81, 0.8, 300).text.startswith("The probabilities of prob are well calibrated")
+    assert "slightly miscalibrated, which hardly" in of_three(0.81, 0.8, 60_000).text
+    assert of_three(0.81, 0.8, 30).text.startswith("The rows are too few to tell whether")
+
+
+def test_too_sure_here_and_not_sure_enough_there_do_not_cancel() -> None:
+    """Half of the rows 90 % sure and 60 % right, half 60 % sure and 90 % right."""
+    rng, answer, rows = np.random.default_rng(1), np.arange(2000) % 3, np.arange(2000)
+    sure = np.where(rows < 1000, 0.9, 0.6)
+    truth = np.where(rng.random(2000) < 1.5 - sure, answer, (answer + 1) % 3)
+    shares = {f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)}
+    result = clfeval.report(pl.DataFrame({"truth": truth.astype(str), **shares}))
+    (text,) = [one.text for one in result.answer if one.code == "probabilities"]
+    assert "miscalibrated: observed outcomes differ in 2 tenths of the rows, by up to 0.3" in text
+    line, groups = result.tables["calibration_tests"]
+    right = truth == answer
+    z = [(right[rows // 1000 == k] - sure[rows // 1000 == k]).sum() ** 2 / (1000 * v)
+         for k, v in enumerate((0.09, 0.24))]  # fmt: skip
+    assert groups["statistic"] == pytest.approx(sum(z))  # of two scores both tests are one
+    assert line["statistic"] == pytest.approx(sum(z))

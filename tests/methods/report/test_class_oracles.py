@@ -22,6 +22,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 import clfeval
 from clfeval.result import Row
 from tests.methods.report.test_oracles import GUIDE
+from tests.thoroughness import thinned
 
 SIZES = range(3, 13)
 
@@ -164,7 +165,7 @@ def test_labels(c: int) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("c", SIZES)
+@pytest.mark.parametrize("c", thinned(SIZES, (3, 7)))
 def test_probabilities(c: int) -> None:
     rows = random_rows(c, scored=True)
     found = said(rows, measure=["all", "roc_auc_ovr", "rps", "top_k_accuracy:k=3"])

@@ -15,7 +15,7 @@ import clfeval
 from clfeval.counts.count import count
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measured.asked import Asked
-from clfeval.methods.report.together import by_probabilities
+from clfeval.methods.report.model_estimates import probability_estimates
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.methods.report.test_classes import row, value
@@ -49,8 +49,8 @@ def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
     with open_predictions(table, Input(several=True)) as opened:
         counted = count(opened)
         asked = Asked("roc_auc", CATALOG["roc_auc"], {})
-        found = by_probabilities(counted, counted.labels()[None], [asked], None)["roc_auc"]
-    values, covariance = found.values, found.shared.covariance
+        found = probability_estimates(counted, counted.labels()[None], [asked])["roc_auc"]
+    values, covariance = found.values, found.known.covariance
     assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)
     m = len(truth)
     left = np.array([
@@ -74,12 +74,12 @@ def test_models_with_probabilities_are_compared_by_their_areas(weights: bool) ->
     first = result.answer[0]
     assert first.measure == "roc_auc"
     assert first.models == (max(areas, key=lambda name: areas[name] or 0.0),)
-    may = [one["may_be_best"] for one in result.tables["models"]]
-    assert may[-1] is True
+    tied = [one["tied"] for one in result.tables["models"]]
+    assert tied[-1] is True
     if not weights:
         owned = each.with_columns(patient=pl.Series(range(len(each))).cast(pl.String))
         alone = clfeval.report(owned, cluster="patient")
-        assert [one["may_be_best"] for one in alone.tables["models"]] == may
+        assert [one["tied"] for one in alone.tables["models"]] == tied
         assert alone.answer[0].value == first.value
 
 

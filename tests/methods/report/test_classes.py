@@ -171,11 +171,11 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
     assert value(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
 
 
-def test_who_may_be_best_has_the_covariance_of_the_rows() -> None:
+def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     from clfeval.counts.count import count
     from clfeval.measures.catalog import CATALOG
     from clfeval.methods.measured.asked import Asked
-    from clfeval.methods.report.together import by_labels
+    from clfeval.methods.report.model_estimates import class_label_estimates
     from clfeval.tables.input import Input
     from clfeval.tables.prediction import open_predictions
 
@@ -183,9 +183,9 @@ def test_who_may_be_best_has_the_covariance_of_the_rows() -> None:
     with open_predictions(table, Input(several=True)) as opened:
         patterns = count(opened).labels()[None]
     measure = CATALOG["balanced_accuracy"]
-    found = by_labels(patterns, Asked(measure.id, measure, {}))
+    found = class_label_estimates(patterns, Asked(measure.id, measure, {}))
     assert found is not None
-    values, covariance = found.values, found.shared.covariance
+    values, covariance = found.values, found.known.covariance
     truth = table["truth"].to_numpy()
     each = []
     for i, model in enumerate(("m0", "m1", "m2")):

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
-from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.pages import page_of
@@ -67,8 +66,7 @@ def test_scores_without_a_threshold_are_compared_by_rank_alone() -> None:
     data = patients().select("truth", "wfns", twin=pl.col("wfns") + 1)
     found = clfeval.report(data, positive="1", reference="wfns")
     assert {row["metric"] for row in found.tables["comparisons"]} == {"roc_auc"}
-    (row,) = found.tables["comparisons"]
-    assert (row["newly_right"], row["newly_wrong"]) == (None, None)
+    assert "mcnemar" not in found.tables
 
 
 def test_the_error_of_areas_is_that_of_all_pairs_of_rows() -> None:
@@ -106,26 +104,30 @@ def test_means_of_rows_differ_as_a_paired_t_test_has_it() -> None:
     assert found["verdict"] == ("better" if high < 0 else "undecided")  # less is better
 
 
-def test_answers_that_change_are_those_of_a_join_and_mcnemar_tests_them() -> None:
+def changed(result: Result, model: str = "m1") -> Any:
+    (row,) = [row for row in result.tables["mcnemar"] if row["model"] == model]
+    return row
+
+
+def test_labels_that_change_are_those_of_a_join_and_mcnemar_tests_them() -> None:
+    """Differences of rates are of discordant rows: b less c of n; mcnemar has b, c and mid-p."""
     data = table(200)
     found = clfeval.report(data, positive="1", reference="m0")
     each = data.select("truth", **{
         name: (pl.col(name) >= 0.5).cast(pl.Int64) == pl.col("truth") for name in ("m0", "m1")
     })  # fmt: skip
     for metric, some in (
-        ("accuracy", each), ("sensitivity", each.filter(truth=1)),
-        ("specificity", each.filter(truth=0)),
+        ("sensitivity", each.filter(truth=1)), ("specificity", each.filter(truth=0)),
+        ("accuracy", each),
     ):  # fmt: skip
-        row = rows(found, metric)["m1"]
         b = some.filter(pl.col("m1") & ~pl.col("m0")).height
         c = some.filter(~pl.col("m1") & pl.col("m0")).height
-        assert apart(row).value == pytest.approx((b - c) / some.height)
-        exact = mcnemar([[0, b], [c, 0]], exact=True).pvalue
-        mid = exact - stats.binom.pmf(min(b, c), b + c, 0.5)  # half of each of its two tails
-        assert row["p"] == pytest.approx(min(mid, 1), rel=1e-9)
-    row = rows(found, "accuracy")["m1"]
-    assert row["newly_right"] == each.filter(pl.col("m1") & ~pl.col("m0")).height
-    assert row["newly_wrong"] == each.filter(~pl.col("m1") & pl.col("m0")).height
+        assert apart(rows(found, metric)["m1"]).value == pytest.approx((b - c) / some.height)
+    row = changed(found)
+    assert (row["newly_right"], row["newly_wrong"]) == (b, c)
+    exact = mcnemar([[0, b], [c, 0]], exact=True).pvalue
+    mid = exact - stats.binom.pmf(min(b, c), b + c, 0.5)  # half of each of its two tails
+    assert row["p"] == pytest.approx(min(mid, 1), rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", ["mcc", "f1", "precision", "net_benefit", "balanced_accuracy"])
@@ -165,7 +167,10 @@ def test_half_a_row_more_of_each_class_changes_sides_each_way() -> None:
 
 
 def test_a_row_that_changes_sides_moves_the_mcc_by_its_slope() -> None:
-    """Slopes as differences of the MCC of tables with a little more in a cell."""
+    """Slopes as differences of the MCC of tables with a little more in a cell.
+
+    Those of a row that changes sides are of tables with half a row more in each cell.
+    """
     data, step = table(200, 2), 1e-5
     row = rows(clfeval.report(data, positive="1", reference="m0"), "mcc")["m1"]
     y = data["truth"].to_numpy() == 1
@@ -180,9 +185,12 @@ def test_a_row_that_changes_sides_moves_the_mcc_by_its_slope() -> None:
         said = data[name].to_numpy() >= 0.5
         which = np.array([said & y, said & ~y, ~said & y, ~said & ~y])
         cells = which.sum(axis=1)
-        f = [200 * (mcc(cells + one) - mcc(cells - one)) / 2 / step for one in step * np.eye(4)]
+        f, g = (
+            [some.sum() * (mcc(some + one) - mcc(some - one)) / 2 / step
+             for one in step * np.eye(4)] for some in (cells, cells + 0.5)
+        )  # fmt: skip
         each.append(f @ which)
-        flips += (f[0] - f[2]) ** 2 + (f[1] - f[3]) ** 2
+        flips += (g[0] - g[2]) ** 2 + (g[1] - g[3]) ** 2
     d = each[0] - each[1]
     assert row["se"] == pytest.approx(np.sqrt(((d**2).sum() + flips / 2) / (200 * 199)), rel=1e-5)
 
@@ -201,8 +209,8 @@ def test_rare_positives_in_few_clusters_leave_few_degrees_of_freedom() -> None:
 
 
 def test_a_model_more_moves_no_other_models_own_numbers() -> None:
-    """Byte by byte; only who may be the best, the winner and what holds together may change."""
-    data, joint = table(150, 4), {"may_be_best", "p_adjusted", "difference_adjusted", "verdict"}
+    """Byte by byte; only who is tied, the winner and what holds together may change."""
+    data, joint = table(150, 4), {"tied", "p_adjusted", "difference_adjusted", "verdict"}
     few, more = (
         json.loads(clfeval.report(data.select("truth", *names), positive="1", reference="m0",
                                   measure=["ks", "log_loss"]).to_json())["tables"]
@@ -228,14 +236,22 @@ def test_a_model_more_moves_no_other_models_own_numbers() -> None:
     assert all(a <= b * (1 + 1e-9) for a, b in zip(*changed, strict=True))
 
 
-def test_p_values_hold_together_by_holm() -> None:
-    found = clfeval.report(table(150, 5), positive="1", reference="all-pairs")
-    for metric in ("roc_auc", "mcc", "accuracy"):
-        mine = [row for row in found.tables["comparisons"] if row["metric"] == metric]
-        pairs = [*combinations([f"m{i}" for i in range(5)], 2)]
-        assert [(row["model"], row["reference"]) for row in mine] == pairs
-        _, adjusted, *_ = multipletests([row["p"] for row in mine], method="holm")
-        assert [row["p_adjusted"] for row in mine] == pytest.approx(adjusted.tolist())
+def test_p_is_adjusted_over_the_pairs_of_a_measure_and_over_sensitivity_and_specificity() -> None:
+    """Of two models a measure is one pair, and its p the adjusted one; of the rates twice that."""
+    for models, pairs in ((2, 1), (5, 10)):
+        found = clfeval.report(table(150, models), positive="1", reference="all-pairs")
+        for metric in ("roc_auc", "mcc", "accuracy", "sensitivity", "specificity"):
+            mine = [row for row in found.tables["comparisons"] if row["metric"] == metric]
+            named = [(row["model"], row["reference"]) for row in mine]
+            assert named == [*combinations([f"m{i}" for i in range(models)], 2)]
+            shared = 2 if metric in ("sensitivity", "specificity") else 1
+            for row in mine:
+                p, adjusted = float(str(row["p"])), float(str(row["p_adjusted"]))
+                assert adjusted <= min(shared * pairs * p, 1) * (1 + 1e-9)
+                assert adjusted >= min(shared * p, 1)
+                ends = row["difference_adjusted"]
+                assert isinstance(ends, Estimate)
+                assert (adjusted < 0.05) == ((ends.low or 0) > 0 or (ends.high or 0) < 0)
 
 
 def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
@@ -255,7 +271,7 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
         assert (apart(row).value or 0) <= 0
 
 
-def test_a_model_more_moves_no_other_comparison_but_by_holm() -> None:
+def test_a_model_more_moves_no_other_comparison_but_what_is_adjusted() -> None:
     few, more = (
         rows(clfeval.report(table(150, 5).select("truth", *names), positive="1", reference="m0"),
              "brier")
@@ -271,24 +287,25 @@ def test_models_that_say_the_same_never_differ() -> None:
     found = clfeval.report(data, positive="1", reference="m0", margin={"accuracy": 0.07})
     row = rows(found, "accuracy")["twin"]
     most = 1 - 0.025 ** (1 / 60)
-    assert (row["p"], apart(row).low, apart(row).high) == (1, -most, most)
+    assert (row["p"], apart(row).low, apart(row).high) == pytest.approx((1, -most, most))
     assert row["verdict"] == "equivalent"
-    area = rows(found, "roc_auc")["twin"]
-    assert (area["p"], apart(area), area["verdict"]) == (1, Estimate(0.0), "undecided")
-    assert "cannot be told from m0: the same ROC AUC" in found.answer[0].text
+    area, y = rows(found, "roc_auc")["twin"], data["truth"].to_numpy()
+    most = 1 - 0.025 ** (1 / min(y.sum(), (1 - y).sum()))  # of the smaller class
+    assert (area["p"], apart(area)) == (1, Estimate(0.0, pytest.approx(-most), pytest.approx(most)))
+    assert area["verdict"] == "undecided"
+    assert found.answer[0].text.startswith("twin is not significantly different from m0: ROC AUC")
 
 
 def test_the_two_answers_are_one_turned_round() -> None:
     data = table(150, 2)
-    one, other = (
-        rows(clfeval.report(data, positive="1", reference=f"m{i}"), "mcc")[f"m{1 - i}"]
-        for i in (0, 1)
-    )
+    results = [clfeval.report(data, positive="1", reference=f"m{i}") for i in (0, 1)]
+    one, other = (rows(found, "mcc")[f"m{1 - i}"] for i, found in enumerate(results))
     a, b = apart(one), apart(other)
     assert (a.value, a.low, a.high) == pytest.approx(
         tuple(-(x or 0) for x in (b.value, b.high, b.low))
     )
     assert one["p"] == pytest.approx(other["p"])
+    one, other = (changed(found, f"m{1 - i}") for i, found in enumerate(results))
     assert (one["newly_right"], one["newly_wrong"]) == (other["newly_wrong"], other["newly_right"])
 
 
@@ -321,9 +338,7 @@ def test_where_cochrans_q_says_nothing_it_is_not_given() -> None:
     for options in ({"cluster": "patient"}, {"weight": "w"}):
         row = together(data.drop({"w", "patient"} - {*options.values()}), **options)
         assert (row["statistic"], row["p"]) == (None, None)
-        assert row["method"] == (
-            "none: Cochran's Q takes rows that are independent and count one each"
-        )
+        assert row["method"] == "none: the test takes rows that are independent and count one each"
     two = clfeval.report(table(60, 2), positive="1", reference="m0")
     assert "together" not in two.tables
     assert "together" not in clfeval.report(table(60), positive="1").tables
@@ -359,9 +374,3 @@ def test_measures_that_options_name_stand_behind_the_one_that_leads() -> None:
     order = list(dict.fromkeys(str(row["metric"]) for row in shown.rows or ()))
     assert order[:3] == ["roc_auc", "mcc", "ks"]
     assert sorted(order) == sorted(set(page["metric"]))
-
-
-def test_the_best_is_one_of_all_pairs() -> None:
-    """Of six models 6 x 5 / 2 pairs are tested, five of which are shown."""
-    found = clfeval.report(CANCER, positive="malignant", reference="best")
-    assert "p and verdict for all 15 pairs of models" in " ".join(str(found).split())

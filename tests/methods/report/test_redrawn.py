@@ -113,7 +113,7 @@ def test_models_of_the_same_scores_never_differ() -> None:
     for name in MEASURES:
         row = rows(clfeval.report(data, **OPTIONS), name)["twin"]
         assert (row["p"], apart(row), row["verdict"]) == (1, Estimate(0.0), "undecided")
-        assert (row["se"], row["method"]) == (None, "none")
+        assert (row["se"], row["method"]) == (None, "0-of-n limit: no row differs")
 
 
 def test_resamples_are_as_many_as_asked_for_or_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_intervals_stay_within_the_range() -> None:
 
 
 @pytest.mark.parametrize("kind", ["labels", "scores", "classes"])
-def test_models_that_differ_in_no_row_are_not_told_apart(kind: str) -> None:
+def test_models_that_differ_in_no_row_are_tied(kind: str) -> None:
     """No pair is discordant: that is no p of 0, and no division by it."""
     answers: dict[str, list[object]] = {
         "labels": [int(score >= 0.5) for score in SCORES], "scores": [*SCORES],
@@ -110,9 +110,9 @@ def test_models_that_differ_in_no_row_are_not_told_apart(kind: str) -> None:
     truth = TRUTH if kind != "classes" else [*"abcabbcaca"]
     frame = pl.DataFrame({"truth": truth, "m": answers[kind], "k": answers[kind]})
     result = clfeval.report(frame, kind="score" if kind == "scores" else "label")
-    assert [row["may_be_best"] for row in result.tables["models"]] == [True, True]
+    assert [row["tied"] for row in result.tables["models"]] == [True, True]
     assert result.answer[0].models == ("m", "k")
-    assert "No model has a larger" in result.answer[0].text
+    assert result.answer[0].text.startswith("All models have the same ")
 
 
 def test_accuracy_is_not_the_mean_recall() -> None:

@@ -19,9 +19,9 @@ LESS_IS_BETTER = ("brier", "ece")
 OF_SCORES = ("roc_auc", "brier", "ks", "ece")
 MARGINS = (*OF_SCORES, "mcc", "accuracy", "balanced_accuracy", "net_benefit")
 SAID = {  # what a sentence calls the models that it lists, and the verdict it claims
-    r"(?:is|are) better": "better", r"(?:is|are) worse": "worse",
-    r"(?:is|are) equivalent within \S+": "equivalent",
-    r"(?:is|are) not worse by \S+": "not worse", r"cannot be told from it": "undecided",
+    "significantly better": "better", "significantly worse": "worse",
+    "equivalent": "equivalent", "not worse": "not worse",
+    "not significantly different": "undecided",
 }  # fmt: skip
 
 
@@ -68,23 +68,23 @@ def test_no_verdict_is_stronger_than_its_interval(
         turn = -1 if row["metric"] in LESS_IS_BETTER else 1
         own, together = (ends(row[name], turn) for name in ("difference", "difference_adjusted"))
         most, p, found = margins.get(row["metric"]), row["p_adjusted"], row["verdict"]
-        if found in ("better", "worse"):
-            assert p is not None
-            assert float(str(p)) < 1 - LEVEL
-            assert own is not None
-            assert own[0] > 0 if found == "better" else own[1] < 0
-        elif found in ("equivalent", "not worse"):
-            assert own is not None
-            assert together is not None
-            assert most is not None
-            assert own[0] > -most
-            assert together[0] > -most
-            if found == "equivalent":
-                assert own[1] < most
-                assert together[1] < most
-        else:
+        if own is None or together is None:
             assert found == "undecided"
+            continue
+        significant = isinstance(p, float) and p < 1 - LEVEL
+        for interval, chance in ((own, row["p"]), (together, p)):
+            assert (interval[0] > 0 or interval[1] < 0) == (float(str(chance)) < 1 - LEVEL)
+        assert together[0] <= own[0] <= own[1] <= together[1]
+        expected = "undecided"
+        if most is not None and -most < together[0] and together[1] < most:
+            expected = "equivalent"
+        elif significant:
+            expected = "better" if together[0] > 0 else "worse"
+        elif most is not None and together[0] > -most:
+            expected = "not worse"
+        assert found == expected
     claims_no_more(result, options["reference"])
+    ties_agree(result, options["reference"])
 
 
 def ends(value: object, turn: int) -> tuple[float, float] | None:
@@ -96,6 +96,19 @@ def ends(value: object, turn: int) -> tuple[float, float] | None:
     return low, high
 
 
+def ties_agree(result: Result, reference: str) -> None:
+    """With every pair compared, a model is tied unless its pair with the best is significant."""
+    best = next((one for one in result.answer if one.code == "best"), None)
+    if reference == "m0" or best is None:
+        return
+    rows = [row for row in result.tables.get("comparisons", ()) if row["metric"] == best.measure]
+    of = {frozenset((row["model"], row["reference"])): row["p_adjusted"] for row in rows}
+    for row in result.tables["models"]:
+        p = of.get(frozenset((row["model"], best.models[0])))
+        if isinstance(p, float):
+            assert row["tied"] == (p >= 1 - LEVEL)
+
+
 def claims_no_more(result: Result, reference: str) -> None:
     """Read the sentences: each names its models with the verdict that the table has."""
     for one in result.answer:
@@ -103,34 +116,20 @@ def claims_no_more(result: Result, reference: str) -> None:
             continue
         rows = [row for row in result.tables["comparisons"] if row["metric"] == one.measure]
         found = {str(row["model"]): str(row["verdict"]) for row in rows}
-        if len(rows) == 1:
-            (model,) = found
-            assert one.text.startswith(f"{model} ")
-            assert read_one(one.text) == found[model]
-        elif reference == "all-pairs":
+        if len(rows) > 1 and reference == "all-pairs":
             told = sum(str(row["verdict"]) in ("better", "worse") for row in rows)
-            assert one.text.startswith(f"{told} of {len(rows)} pairs of models are told apart")
+            assert one.text.startswith(f"{told} of {len(rows)} pairs of models differ")
         else:
-            assert read_several(one.text, list(found)) == found
+            assert read(one.text, list(found)) == found
 
 
-def read_one(text: str) -> str:
-    """Return what a sentence on two models claims."""
-    claims = {"is better than": "better", "is worse than": "worse", "cannot be told": "undecided",
-              "is equivalent to": "equivalent", "is not worse than": "not worse"}  # fmt: skip
-    (found,) = [verdict for words, verdict in claims.items() if words in text]
-    return found
-
-
-def read_several(text: str, models: list[str]) -> dict[str, str]:
-    """Return what a sentence on several models claims of each."""
+def read(text: str, models: list[str]) -> dict[str, str]:
+    """Return what a sentence claims of each model."""
     claimed = dict[str, str]()
-    for part in text.partition(": ")[2].rstrip(".").split("; "):
-        if part == "no model can be told from it":
-            claimed |= dict.fromkeys(models, "undecided")
-            continue
-        (verdict,) = [found for words, found in SAID.items() if re.search(rf"{words}$", part)]
-        named = [model for model in models if re.search(rf"\b{model}\b", part)]
-        assert named, part
-        claimed |= dict.fromkeys(named, verdict)
+    for part in re.sub(r"Compared with .* by [^,]*, ", "", text).split("; "):
+        who, _, claim = re.sub(" are ", " is ", part).partition(" is ")
+        for words, verdict in SAID.items():
+            if claim.startswith(words):
+                named = models if who == "every other model" else re.findall(r"\bm\d\b", who)
+                claimed |= dict.fromkeys(named, verdict)
     return claimed

@@ -1,15 +1,14 @@
-"""Paired differences of TAR by hand: Wilson limits, square and add, with their correlation."""
+"""Differences of TAR by hand: what every row adds to them, and half a row more of each kind."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 from scipy.optimize import brentq
-from scipy.stats import chi2, norm
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import chi2, norm, t
 
 Pairs = tuple[int, int, int, int]  # both, only the first, only the second, neither says positive
 
@@ -49,49 +48,26 @@ def everywhere(level: float, pairs: int = 1) -> float:
     return float(norm.cdf(c) - norm.cdf(-c))
 
 
-def tar(counts: Sequence[int], r: float, level: float) -> tuple[float, float, float]:
-    """Return p TP/P + n TN/N and its limits."""
-    tp, fp, fn, tn = counts
-    p, n = r / (1 + r), 1 / (1 + r)
-    x, y = tp / (tp + fn), tn / (fp + tn)
-    l1, u1 = proportion_confint(tp, tp + fn, 1 - level, "wilson")
-    l2, u2 = proportion_confint(tn, fp + tn, 1 - level, "wilson")
-    value = p * x + n * y
-    down, up = math.hypot(p * (x - l1), n * (y - l2)), math.hypot(p * (u1 - x), n * (u2 - y))
-    return value, value - down, value + up
-
-
-def association(table: Pairs) -> float:
-    """Return the correlation of two answers, a positive one less n/2 (Newcombe 1998, method 10)."""
-    e, f, g, h = table
-    top = e * h - f * g
-    if top > 0:
-        top = max(top - sum(table) / 2, 0)
-    margins = (e + f) * (g + h) * (e + g) * (f + h)
-    return top / math.sqrt(margins) if margins else 0.0
-
-
-def correlation(two: Two, r: float) -> float:
-    """Return the correlation of the TARs: the classes are independent, each shares its rows."""
-    shared, own = 0.0, [0.0, 0.0]
-    for weight, table in ((r, two.positives), (1.0, two.negatives)):
-        n = sum(table)
-        says = (table[0] + table[1]) / n, (table[0] + table[2]) / n
-        spread = [weight**2 * q * (1 - q) / n for q in says]
-        shared += association(table) * math.sqrt(spread[0] * spread[1])
-        own = [one + more for one, more in zip(own, spread, strict=True)]
-    return shared / math.sqrt(own[0] * own[1]) if own[0] * own[1] else 0.0
-
-
 def difference(
     two: Two, r: float, *, paired: bool = True, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Return TAR of a less that of b at odds r, and its limits."""
-    both = two.counts()
-    (f1, l1, u1), (f2, l2, u2) = (tar(both[name], r, level) for name in "ab")
-    rho = correlation(two, r) if paired else 0.0
+    """Return TAR of a less that of b at odds r, d -+ t s, with fewest - 1 degrees of freedom.
 
-    def side(d: float, e: float) -> float:
-        return math.sqrt(max(d * d - 2 * rho * d * e + e * e, 0))
-
-    return f1 - f2, f1 - f2 - side(f1 - l1, u2 - f2), f1 - f2 + side(u1 - f1, f2 - l2)
+    A row right in a and wrong in b adds r / (1 + r) / P, or 1 / (1 + r) / N, to d; s² is the sum of
+    squares of what rows add beyond the mean of their class, and of what one more of each class
+    would add. Rows of their own add for one model only.
+    """
+    value, squares, more, total = 0.0, 0.0, 0.0, sum(two.positives) + sum(two.negatives)
+    for weight, sign, table in (
+        (r / (1 + r), 1, two.positives), (1 / (1 + r), -1, two.negatives),
+    ):  # fmt: skip
+        n = sum(table)
+        a, b = (np.repeat(x, table) for x in ([1, 1, 0, 0], [1, 0, 1, 0]))
+        value += sign * weight * float((a - b).mean())
+        each = [a - b] if paired else [a, b]
+        squares += sum(float(((x - x.mean()) ** 2).sum()) for x in each) * (weight / n) ** 2
+        more += (weight / (n + 1) * (total + 2) / total) ** 2
+    s = math.sqrt((squares + more) * total / (total - 1))
+    df = min(sum(two.positives), sum(two.negatives)) - 1
+    reach = float(t.isf((1 - level) / 2, df)) * s
+    return value, value - reach, value + reach

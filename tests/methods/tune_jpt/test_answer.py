@@ -49,24 +49,26 @@ def scored(positives: Sequence[float], negatives: Sequence[float], **more: Any) 
     return pl.DataFrame({"truth": truth, **columns, **{k: of(v) for k, v in more.items()}})
 
 
-def test_the_best_model_is_named_with_its_value_and_certain_where_it_is() -> None:
+def test_the_best_model_is_named_with_its_value_and_who_is_worse() -> None:
     found = said({"b": BAD, "a": GOOD}, prevalence=0.5)
     (best,) = found["best-at"]
     # (900 + 900) of 2000
     assert best.text.startswith("At prevalence 0.5 (1:1) a has the best TAR (accuracy), 0.900 [")
-    assert best.text.endswith("], and each difference to the others is certain.")
+    assert best.text.endswith("].")
     assert (best.models, best.measure, best.value) == (("a",), "tar", pytest.approx(0.9))
     assert best.low is not None
     assert best.high is not None
     assert best.low < 0.9 < best.high
+    assert text(found, "told-apart") == "b is significantly worse."
     assert not {"not-told-apart", "untested"} & {*found}
+    three = said({"b": BAD, "a": GOOD, "c": BAD}, prevalence=0.5)
+    assert text(three, "told-apart") == "Every other model is significantly worse."
 
 
 def test_intervals_that_overlap_leave_it_open() -> None:
     found = said({"a": FEW, "b": FEWER}, prevalence=0.5)
-    assert text(found, "not-told-apart") == "There it cannot be told from b."
+    assert text(found, "not-told-apart") == "b is not significantly different."
     assert found["not-told-apart"][0].models == ("b",)
-    assert "certain" not in text(found, "best-at")
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c")])
@@ -76,11 +78,11 @@ def test_models_that_tie_share_the_first_place(names: tuple[str, ...]) -> None:
     several = "a and b" if len(names) == 2 else "a, b and c"
     assert best.text.startswith(f"At prevalence 0.5 (1:1) {several} have the best TAR")
     assert best.models == names
-    assert "certain" not in best.text
+    assert text(found, "told-apart") == "worse is significantly worse."
     assert not {"not-told-apart", "untested"} & {*found}
 
 
-def test_without_intervals_nothing_is_certain() -> None:
+def test_without_intervals_nothing_is_significant() -> None:
     found = said({"a": GOOD, "b": BAD}, prevalence=0.5, interval="none")
     assert text(found, "best-at") == (
         "At prevalence 0.5 (1:1) a has the best TAR (accuracy), 0.900."
@@ -96,7 +98,7 @@ def test_what_is_undefined_has_no_leader() -> None:
     assert not {"best-at", "right"} & {*found}
 
 
-def test_the_only_defined_value_is_no_certain_lead() -> None:
+def test_the_only_defined_value_is_no_significant_lead() -> None:
     """PPV of b at 1:9: (10/50) / (10/50 + 9 x 5/50) = .2 / 1.1."""
     found = said({"a": (0, 0, 50, 50), "b": (10, 5, 40, 45)}, prevalence=0.1, measure="ppv")
     assert "no-leader" not in found
@@ -105,8 +107,8 @@ def test_the_only_defined_value_is_no_certain_lead() -> None:
     assert not {"not-told-apart", "untested"} & {*found}
     found = said({"a": (0, 0, 50, 50), "b": (10, 5, 40, 45)}, measure="ppv", sweep="1:1000..1000:1")
     assert text(found, "leads-everywhere") == (
-        "b has the best PPV at all 31 ratios looked at from 1:1000 to 1000:1, the only one that "
-        "is defined."
+        "b has the best PPV at all ratios looked at from 1:1000 to 1000:1, the only one that is "
+        "defined."
     )
 
 
@@ -244,33 +246,39 @@ def test_where_the_lead_changes_is_said() -> None:
     assert one.text.startswith(
         "From 1:1000 to 1000:1 the best TAR is first that of ccp, from prevalence 0.8333 that of rf"
     )
-    assert one.text.endswith(", but nowhere for certain.")
+    worse = "; every other model is significantly worse at"
+    assert one.text.endswith(f"{worse} none of the 31 ratios.")
     assert one.models == ("ccp", "rf")
     more = {"ccp": tuple(2 * n for n in CCP), "rf": tuple(2 * n for n in RF)}
     found = said(more, sweep="1:1000..1000:1", odds="1:100")
-    assert text(found, "lead-changes").endswith(", but not everywhere for certain.")
+    rows = found["lead-changes"][0].text.split(worse)[1].split()
+    assert 0 < int(rows[0]) < 31
+    assert rows[1:] == ["of", "the", "31", "ratios."]
     assert "leads-everywhere" not in found
 
 
-def test_a_lead_that_nobody_is_sure_of_is_nowhere_certain() -> None:
+def test_a_lead_within_chance_is_significant_nowhere() -> None:
     found = said({"a": FEW, "b": FEWER}, sweep="1:10..10:1", points=3)
     assert text(found, "leads-everywhere") == (
-        "a has the best TAR at all 3 ratios looked at from 1:10 to 10:1, but nowhere for certain."
+        "a has the best TAR at all ratios looked at from 1:10 to 10:1; every other model is "
+        "significantly worse at none of the 3 ratios."
     )
     assert "lead-changes" not in found
 
 
-def test_a_lead_everywhere_is_certain_where_it_is() -> None:
+def test_a_lead_everywhere_is_significant_where_it_is() -> None:
     found = said({"a": GOOD, "b": BAD}, sweep="1:10..10:1", points=3)
-    assert text(found, "leads-everywhere").endswith("10:1, everywhere for certain.")
+    assert text(found, "leads-everywhere").endswith("significantly worse at all of the 3 ratios.")
     bare = said({"a": GOOD, "b": BAD}, sweep="1:10..10:1", points=3, interval="none")
     assert text(bare, "leads-everywhere").endswith("from 1:10 to 10:1.")
 
 
 def test_models_that_tie_everywhere_lead_together() -> None:
     found = said({"a": GOOD, "b": GOOD, "c": BAD}, sweep="1:10..10:1", points=3)
-    assert text(found, "leads-everywhere").startswith("a and b have the best TAR at all 3 ratios")
-    assert "certain" not in text(found, "leads-everywhere").removesuffix("nowhere for certain.")
+    assert text(found, "leads-everywhere").startswith("a and b have the best TAR at all ratios")
+    assert text(found, "leads-everywhere").endswith("significantly worse at all of the 3 ratios.")
+    alone = said({"a": GOOD, "b": GOOD}, sweep="1:10..10:1", points=3)
+    assert text(alone, "leads-everywhere").endswith("looked at from 1:10 to 10:1.")
 
 
 def test_without_a_sweep_or_with_one_model_no_change_is_looked_for() -> None:
@@ -285,7 +293,7 @@ def test_every_target_has_its_best_model() -> None:
     assert "ccp has the best TAR (accuracy), 0.947 [" in first.text
     # rf at 100:1: 69 of 69 + .15 positive answers are right
     assert "rf has the best TAR, 0.692 [" in second.text
-    assert "not for sure over ccp" in second.text
+    assert "; ccp is not significantly different; calling" in second.text
     assert "of its 100 positive answers 99.78 are right (" in second.text
     assert "right" not in found
 
@@ -307,7 +315,7 @@ def test_models_of_other_rows_are_compared_at_equal_classes() -> None:
     found = said({"a": CCP, "b": (25, 100, 25, 100)})
     assert text(found, "best-at").startswith("At prevalence 0.5 (1:1) a has the best TAR")
     assert "(accuracy), 0.810 [" in text(found, "best-at")
-    assert "certain" not in text(found, "best-at")  # nothing compares them there
+    assert not {"told-apart", "not-told-apart"} & {*found}  # nothing compares them there
 
 
 def test_weights_that_are_fractions_are_no_rows_to_test() -> None:
@@ -347,7 +355,7 @@ def test_a_hundred_thousand_models_are_told_at_once() -> None:
 def test_two_that_tie_may_be_no_better_than_a_third() -> None:
     found = said({"a": FEW, "b": FEW, "c": FEWER}, prevalence=0.5)
     assert text(found, "best-at").startswith("At prevalence 0.5 (1:1) a and b have the best TAR")
-    assert text(found, "not-told-apart") == "There they cannot be told from c."
+    assert text(found, "not-told-apart") == "c is not significantly different."
 
 
 def test_a_measure_that_has_no_best_decides_nothing() -> None:

@@ -89,7 +89,7 @@ def test_where_the_ratio_confounds_models_are_compared_by_j() -> None:
     counts = {"ccp": (670, 50, 330, 950), "rf": (690, 150, 310, 850)}
     result = clfeval.tune_jpt(counts=counts, ratio="confounds", sweep=None, prevalence=0.1)
     assert result.tables["crossovers"][0]["verdict"].endswith(
-        "ccp leads from 1:1000 to 1000:1, for certain"
+        "ccp leads from 1:1000 to 1000:1; its lead is significant everywhere"
     )
     assert {row["winner"] for row in result.tables["winners"]} == {"ccp"}
 

@@ -1,0 +1,23 @@
+"""Files that are runs of the same models, and what they are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clfeval.errors import bad_option
+from clfeval.tables.scan import TableFile
+
+
+def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
+    """Return files with their names as runs, numbered where they are alike; UsageError for one."""
+    if len(files) < 2:
+        what = "--run-files takes every file as a run, and there is one"
+        raise bad_option(what, "name several files, or --run COLUMN")
+    often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
+    for file in files:
+        numbers[file.shown] += 1
+        number = f" ({numbers[file.shown]})" if often[file.shown] > 1 else ""
+        found.append(replace(file, run=f"{file.shown}{number}"))
+    return tuple(found)
