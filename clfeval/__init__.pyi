@@ -217,6 +217,8 @@ def report(
     sampling_weights: bool = ...,
     by: str | Sequence[str] = ...,
     cluster: str | None = ...,
+    prevalence: float | Sequence[float] = ...,
+    odds: str | Sequence[str] = ...,
     run: str | None = ...,
     run_files: bool = ...,
     measure: str | Sequence[str] = ...,
