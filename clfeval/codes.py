@@ -279,6 +279,7 @@ ANSWERS: Mapping[str, str] = {
     "probabilities": "Whether the best model's probabilities are calibrated.",
     "readable": "The table can be read without a doubt.",
     "resolution": "Which differences are too small to be seen in so few rows.",
+    "right": "How many of 100 positive answers are right at a prevalence.",
     "runs": "Which rows the runs have, and so what the limits of their means cover.",
     "same-answers": "These models give the same answers in every row.",
     "selected": "How many features are selected.",
