@@ -56,8 +56,9 @@ class RateCovariance:
         )  # fmt: skip
         along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
         total, parts = (p + n)[: len(row)], self.parts[models]
-        grown = over(total + 2 * row, total) * np.sqrt(over(parts, parts - 1))
-        jumps = smooth * over(row, np.stack([p, n])[:, len(row) :]) * grown
+        with np.errstate(invalid="ignore"):  # a class without rows has no error
+            grown = over(total + 2 * row, total) * np.sqrt(over(parts, parts - 1))
+            jumps = smooth * over(row, np.stack([p, n])[:, len(row) :]) * grown
         values = np.where(np.isfinite(values), values, np.nan)
         return RateEstimates(self, measure, models, values, along, np.abs(smooth), np.abs(jumps))
 
