@@ -28,7 +28,7 @@ SHARED: Mapping[str, str] = {
     "measure": "the measure or score that the row of this table is about",
     "interval": "range that covers the true value, with the confidence that --level says",
     "comparisons.against": "what the model is compared with: a reference on the same rows, the "
-    "other rows (slice), means over runs, a baseline, the accepted label of a history",
+    "other rows (slice), runs, a baseline, a label of a history",
     "comparisons.metric": "the measure that is compared",
     "comparisons.reference": "the other side: a model, the rest of the rows, a baseline or a label",
     "old": "the value on the other side",
@@ -36,11 +36,11 @@ SHARED: Mapping[str, str] = {
     "difference": "new - old with its own confidence interval",
     "p": "two-sided p-value of no difference; it inverts the interval",
     "p_adjusted": "p adjusted for the family: joint maximum for pairs of models, Benjamini and "
-    "Hochberg for slices, and for changes of the measures of the first screen; else none",
+    "Hochberg for slices and changes",
     "difference_adjusted": "the difference with an interval of a level at which all of the family "
     "hold",
-    "verdict": "better or worse: significant in the family; equivalent, not worse: by the margin; "
-    "changed: significant, without a direction; else undecided",
+    "verdict": "better, worse: significant in the family, changed: the same without a direction; "
+    "equivalent, not worse: by the margin",
     "paired": "whether both sides are of the same rows",
     "comparisons.rows": "rows compared; of runs, how many runs",
     "se": "standard error of the difference",

@@ -108,7 +108,8 @@ def explained(page: Page, asked: str) -> list[Term]:
     strict = {term.name for term in loose if _fits(page, term, name, str)}
     found = [term for term in loose if not strict or term.name in strict]
     if found := found + _coded(name if strict else name.casefold()):
-        return found
+        measure = None if any(term.measure for term in found) else CATALOG.get(name)
+        return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
     for spelling in (name, _BETA.sub("F", name)):
         here = [term for term in every if term.measure is not None]
         mine = one_of(spelling, list(dict.fromkeys(term.name for term in here)))

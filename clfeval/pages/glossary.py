@@ -274,8 +274,8 @@ MLCPS: Mapping[str, str] = {
 
 MARS_HEADINGS: Mapping[str, str] = {"cross-fitted": "honest", "yield cross-fitted": "honest_yield"}
 PHIDELTA_HEADINGS: Mapping[str, str] = {
-    "P:N": "odds", "from .. to": "interval", "p, Holm": "p_adjusted",
-    "cross- fitted δ": "honest_delta",
+    "less": "comparisons.reference", "P:N": "odds", "from .. to": "interval",
+    "p, Holm": "p_adjusted", "cross- fitted δ": "honest_delta",
 }  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. there": "thresholds.sensitivity",

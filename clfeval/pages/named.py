@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 _EACH = "one row a model: its 2 x 2 table and its measures; with --by one for each slice too"
 _ASKED = "the measures that --measure asked for, one row each, with the method of their intervals"
+_THERE = "PPV, NPV and alarms at a prevalence, at the threshold chosen"
 _SLICES = "how the models do in each slice of --by"
 EVERYWHERE: Mapping[str, str] = {
+    "comparisons": "each model against a reference, the other rows, a baseline or a label",
     "baseline": "how measures changed since the baseline, the worst first",
     "baseline_changes": "rows that a model had right in the baseline, and has wrong now",
     "intervals": "not a table: every interval beside its value, in all tables that are shown",
@@ -50,8 +52,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "break-even": "where the curves over the class ratio are largest, and where they do not "
         "lean to either class",
         "spread": "how far the runs of a model lie apart",
-        "models": _EACH, "comparisons": "each model against the one that --reference names",
-        "run_spread": "one row a model: mean and spread of its runs",
+        "models": _EACH, "run_spread": "one row a model: mean and spread of its runs",
         "runs": "the points of single runs",
         "curves": "one row a curve of --curve: its area, its largest value and where it is",
         "curve": "the points of the curves of --curve",
@@ -68,6 +69,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "moving": "measures that move with the class ratio",
         "odds": "measures as odds", "cost": "what the errors cost",
         "unmoved": "measures that the class ratio does not move", "models": _EACH,
+        "at_prevalence": _THERE,
         "expected": "rows of a population that each model is expected to call right and wrong",
         "sweep": "the measures at every odds of --sweep",
         "crossovers": "the odds at which one model passes another",
@@ -104,17 +106,16 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "confusions": "which class is taken for which other, the most frequent first",
         "matrix": "answers by true class, a row a true class, a column an answer",
         "slices": "each slice of --by less all other rows: by each measure, with q over all slices",
-        "slice_comparisons": "each model against the reference within each slice of --by",
         "gaps": "the same of the best model by every measure; the words of fairness",
         "extremes": "by each measure the slice with the largest value less that with the smallest",
         "spread": "how the scores of each class spread: rows in bins from the least to the largest",
         "cutoffs": "the threshold that each rule chooses, and what it is worth on other rows",
         "abstentions": "answers outside of a zone in which no row has one",
         "risk": "share of errors over the share of rows answered; a picture of it too",
-        "comparisons": "each model against the one that --reference names, by each measure",
-        "changed": "how many rows each model has right and the reference wrong, and the other way",
+        "at_prevalence": _THERE,
+        "mcnemar": "how many rows each model has right and the reference wrong, and the other way",
         "best": "by each measure who may be the best, and the limits of each model's place",
-        "winner": "by each measure the best of three or more, less the luck of having been that",
+        "winner": "by each measure the best of three or more, corrected for its selection",
         "run_spread": "by each measure one row a model: the mean of its runs, and how far they lie",
         "runs": "every measure of each run by itself",
         "together": "whether all models are right in as many rows: Cochran's Q",

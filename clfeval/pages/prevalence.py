@@ -25,6 +25,7 @@ MEANINGS: Mapping[str, str] = {
     "ppv": "share of the positive answers that are right",
     "population": "the sample as counted, equal classes (1:1), a target, or one of the sweep",
 }
+HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 FULL: Mapping[str, Source] = {
     "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ 1,000": "alarms",

@@ -127,6 +127,6 @@ def test_a_wrong_name_is_refused_before_the_table_is_read(command: str) -> None:
 def test_runs_and_features_are_refused_with_the_reason() -> None:
     with pytest.raises(UsageError, match="measure takes rows as a sample") as caught:
         clfeval.phidelta(table(), measure="mcc", run="site", **ALL)
-    assert "by" in str(caught.value.hint)
+    assert "means over runs" in str(caught.value.hint)
     with pytest.raises(UsageError, match="measure is for classifiers, not with features"):
         clfeval.phidelta(table(), measure="mcc", features=True)

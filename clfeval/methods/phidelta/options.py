@@ -124,7 +124,7 @@ class ClassifierOptions(RunOptions):
         self.check_runs()
         if self.measure and self.runs:
             what = "--measure takes rows as a sample, and those of several runs may be the same"
-            raise bad_option(what, "clfeval report --run COLUMN --measure has means over runs")
+            raise bad_option(what, "means over runs: clfeval report --run COLUMN --measure MEASURE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

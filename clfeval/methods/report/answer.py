@@ -1,4 +1,4 @@
-"""What the report answers: who may be best, how lucky that is, whether to believe and to act."""
+"""What the report answers: who is tied with the best, whether to believe and to act."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
-FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
+FEW, SEEN = 3, 0.0005  # models, and how much optimism, from which on it is said
 
 
 def report_answer(

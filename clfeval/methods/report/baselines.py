@@ -9,6 +9,7 @@ from math import isnan, nan
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.compare.families import ON_SCREEN
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
@@ -26,6 +27,11 @@ EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
 _SAME = 1e-12  # of a value: as good but for rounding
+
+
+def against_dummies(asked: Sequence[Asked]) -> list[Asked]:
+    """Return the measures held against dummies: those of the first screen, and those named."""
+    return [one for one in asked if one.by == "name" or one.name in ON_SCREEN]
 
 
 def hard_baselines(

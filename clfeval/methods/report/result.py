@@ -36,6 +36,7 @@ from clfeval.methods.measured.metrics import (
 )
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
+    against_dummies,
     dummy_baselines,
     hard_baselines,
 )
@@ -104,7 +105,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
-        tables["baselines"] = _baselines(sample, sliced(asked), of, scored.baselines)
+        tables["baselines"] = _baselines(sample, against_dummies(asked), of, scored.baselines)
     uncut = {} if counted is None else counted.uncut
     by, instead = lead, None
     if options.reference in counts.models and options.reference not in getattr(

@@ -20,7 +20,7 @@ from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import score_rows, takes_scores
-from clfeval.methods.report.baselines import score_baselines
+from clfeval.methods.report.baselines import against_dummies, score_baselines
 from clfeval.methods.report.calibration import (
     adjusted_for_all,
     calibration_rows,
@@ -237,7 +237,8 @@ def _of_model(
             moved[one.name] = found
     if options.dummies:
         known = observed_values(measures)
-        baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
+        baselines += score_baselines(model, whole, against_dummies(asked), known, cut, options.seed,
+                                     alike=every.alike)  # fmt: skip
     tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         tests = calibration_test_rows(model, whole, options.level, options.seed)

@@ -27,7 +27,7 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
-from clfeval.methods.report.baselines import class_baselines
+from clfeval.methods.report.baselines import against_dummies, class_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
@@ -172,9 +172,10 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             )]  # fmt: skip
         tables["comparisons"] = compared_rows
     if options.dummies:
+        held_up = against_dummies(asked)
         tables["baselines"] = sorted(
-            class_baselines(whole, by, observed_values(rows), options.seed),
-            key=lambda row: [one.name for one in by].index(str(row["metric"])),
+            class_baselines(whole, held_up, observed_values(rows), options.seed),
+            key=lambda row: [one.name for one in held_up].index(str(row["metric"])),
         )
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),

@@ -89,9 +89,8 @@ def beyond(result: Result) -> str:
 
 PAGE = Page(
     "report", TABLES, headline, shown, charts, beyond=beyond,
-    parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
-           "changed"),
+    parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     glossary={**prevalence.MEANINGS, **REPORT, **compared.MEANINGS, **cutting.MEANINGS},
-    headings={**REPORT_HEADINGS, **cutting.HEADINGS},
+    headings={**REPORT_HEADINGS, **prevalence.HEADINGS, **cutting.HEADINGS},
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Who may be the best by each measure, the winner less its luck, and differences of models."""
+"""Who is tied with the best by each measure, the corrected winner, differences of models."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _marked(row: Row, *, name: str) -> str:
 
 
 def shown_best(result: Result) -> Iterator[Shown]:
-    """Yield who may be the best by each measure, and the winners less their luck."""
+    """Yield who is tied with the best by each measure, and the corrected winners."""
     for name, title, columns in (
         ("best", "Models tied with the best, and their ranks",
          "metric model tied p_first rank_low rank_high"),

@@ -54,9 +54,8 @@ MEANINGS: Mapping[str, str] = {
     "misses cost, else sensitivity",
     "cutoffs.value": "its value at the threshold on the rows that chose it, which flatters where "
     "it is to be best",
-    "honest": "the same on other rows: less the luck of the choice, which drawing the rows again "
-    "tells",
-    "limited": "the measure of the limit on other rows, by the same road",
+    "honest": "the same on other rows: less the optimism of the choice, by the bootstrap",
+    "limited": "the measure of the limit on other rows, by the same method",
     **{f"cutoffs.{name}": f"{words}, on other rows" for name, words in (
         ("sensitivity", "share of the positives that are called positive"),
         ("specificity", "share of the negatives that are called negative"),

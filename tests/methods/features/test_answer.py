@@ -50,7 +50,10 @@ def test_the_cut_of_a_numeric_feature_stands_beside_its_name() -> None:
 def test_what_may_be_chance_is_said_to_be() -> None:
     said = answered(table(weak=(6, 5)))
     assert said["strongest-feature"].text.endswith("class is likelier; that may be chance.")
-    assert said["useless-features"].text == "1 of 1 feature cannot be told from chance (δ 0)."
+    assert (
+        said["useless-features"].text
+        == "1 of 1 feature is not significantly different from chance (δ 0)."
+    )
     certain = answered(table(strong=(10, 0)))
     assert "chance" not in certain["strongest-feature"].text
     assert "useless-features" not in certain

@@ -44,7 +44,7 @@ def test_sets_hold_their_families() -> None:
     every = {name: {one.name for one in asked_of(("default", name))} - {*DEFAULT} for name in SETS}
     assert {"mcc_u", "jaccard", "markedness", "detection_prevalence"} <= every["hard"]
     assert {"gini", "ks", "average_precision", "pr_auc", "auprg"} == every["ranking"]
-    assert {"brier_sum", "oe_ratio", "spiegelhalter_z", "aurc"} <= every["probability"]
+    assert {"brier_sum", "spiegelhalter_z", "aurc"} <= every["probability"]
     assert every["ordinal"] == {
         "kappa_linear", "kappa_quadratic", "ordinal_mae", "ordinal_mse", "rps",
     }  # fmt: skip

@@ -247,9 +247,9 @@ def test_other_rows_are_never_better_and_the_answer_says_so(
     assert said.value == honest.value
     if honest.value is not None and value.value is not None:
         assert honest.value <= value.value + 1e-12
-        assert "to expect on other rows" in said.text
+        assert "On new data expect" in said.text
     else:
-        assert "to expect" not in said.text
+        assert "expect" not in said.text
 
 
 def test_repeated_rows_and_weights_are_the_same() -> None:
@@ -444,5 +444,7 @@ def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> 
     said = [one.text for one in found.answer if one.code == "best-cut"]
     row = found.tables["cutoffs"][0]
     low, high = (exact(cast(float, row[f"threshold_{end}"])) for end in ("low", "high"))
-    assert f"choose {low} to {high}" in said[0]
+    assert said[0].startswith(
+        f"Threshold {exact(cast(float, row['threshold']))} (bootstrap {low} to {high})"
+    )
     assert said[1].endswith("; by 2 more rules see below.")

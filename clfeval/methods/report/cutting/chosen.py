@@ -79,7 +79,7 @@ def cutoff_rows(
     value: of what is best, on the rows that chose the threshold, which flatters it. honest, and the
     rates, are to be expected of others: those of the table at the threshold less the optimism of
     its two rates. Limits are those of a threshold that is given, made from these rates; they reach
-    to the value here, for a choice at the end of a curve may owe nothing to luck. threshold_low,
+    to the value here, for a choice at the end of a curve may owe nothing to chance. threshold_low,
     threshold_high: percentiles of the bootstrap thresholds.
 
     Undefined without a row of a class, where no threshold keeps to the limit, where fewer than half

@@ -73,10 +73,11 @@ def _cut(row: Row, level: float) -> Answer:
         if value.reason != UNMET:
             text = f"No threshold of {name} has {rule}: it is undefined at each."
         return Answer(code, text, (model,), measure)
-    what = f"Threshold {_at(row['threshold'])}{_wanders(row)} of {name} has {rule}"
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
         what = f"Only predicting every row {answer}, without {name}, has {rule}"
+    else:
+        what = f"Threshold {_at(row['threshold'])}{_wanders(row)} of {name} has {rule}"
     if honest.value is None:
         why = f"{title} is {_with(value, level)} on these rows and unknown on new data"
         return Answer(code, f"{what}. {why}.", (model,), measure)
@@ -88,8 +89,7 @@ def _cut(row: Row, level: float) -> Answer:
         said = f"{asked} {_with(limited, level)} and {said}"
     text = f"{what}. On new data expect {said}."
     if limited.value is not None and (limited.value < at if up else limited.value > at):
-        text += f" Expected {asked} on new data is {number(limited.value)}, "
-        text += f"{'below' if up else 'above'} the limit {at:g}"
+        text += f" So {asked} is {'below' if up else 'above'} the limit {at:g}"
         name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
         if name in SAFE:
             safe = f"{name}{'.low>=' if up else '.high<='}{end}"
