@@ -277,5 +277,6 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary={**prevalence.MEANINGS, **TUNE_JPT}, headings={**TUNE_JPT_HEADINGS, **prevalence.HEADINGS},
+    glossary={**prevalence.MEANINGS, **TUNE_JPT},
+    headings={**TUNE_JPT_HEADINGS, **prevalence.HEADINGS},
 )  # fmt: skip

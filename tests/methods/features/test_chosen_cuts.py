@@ -128,8 +128,8 @@ def test_roles_are_given_to_many_features_together() -> None:
     text = {one.code: one.text for one in features(frame).answer}["useless-features"]
     # 5 % of 63 features
     assert text == (
-        f"{63 - told.sum()} of 63 features are not significantly different from chance (δ 0); one by "
-        "one 3 could by chance alone."
+        f"{63 - told.sum()} of 63 features are not significantly different from chance (δ 0); "
+        "one by one 3 could by chance alone."
     )
 
 
