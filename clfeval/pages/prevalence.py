@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.pages.columns import MODEL
 from clfeval.pages.write import exact
-from clfeval.result import Row, size_of
+from clfeval.result import Row
 from clfeval.schema import Column, Rank, Shown, Source, Table, of
 from clfeval.words import close
 
@@ -32,13 +32,6 @@ FULL: Mapping[str, Source] = {
     "alarms\n/ case": "alarms_per_case", "sens. ↑": "sensitivity", "spec. ↑": "specificity",
     "net\nbenefit ↑": "net_benefit",
 }  # fmt: skip
-
-
-def worth(row: Row) -> float:
-    """Return what sorts models at a prevalence, less is better: net benefit by costs, else J."""
-    if row["chosen_by"] == "expected_cost":
-        return -(size_of(row["net_benefit"]) or 0.0)
-    return -sum(size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity"))
 
 
 def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:

@@ -207,16 +207,13 @@ class Told:
     def usable(self, here: Sequence[Row], name: str | None = None) -> Iterator[Answer]:
         """Say what predictions of a model mean at its best usable threshold.
 
-        Without a name those of the model with the highest net benefit, or else J.
+        Without a name those of the first model of the table.
         """
-        rows = [
-            row for row in self.tables.get("at_prevalence", ())
-            if (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
-            and name in (None, row["model"])
-        ]  # fmt: skip
-        rows.sort(key=_worth, reverse=True)
-        for row in rows[:1]:
-            yield prevalence_answer(row, self.parameters["level"])
+        for row in self.tables.get("at_prevalence", ()):
+            there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
+            if there and name in (None, row["model"]):
+                yield prevalence_answer(row, self.parameters["level"])
+                return
 
     def changes(self) -> Iterator[Answer]:
         """Say who leads from where on over the sweep."""
@@ -283,13 +280,6 @@ class Told:
             if here and at is not None and start <= at <= end:
                 return exact(at)
         return exact(end)
-
-
-def _worth(row: Row) -> float:
-    """Return what sorts models at their best usable thresholds, larger is better."""
-    benefit = size_of(row["net_benefit"])
-    rates = [size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
-    return sum(rates) if benefit is None else benefit
 
 
 def _inside(text: str) -> str:

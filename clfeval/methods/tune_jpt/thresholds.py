@@ -21,7 +21,7 @@ from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule, value_of
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, Place, Tuner, formulas, places_of
-from clfeval.result import Estimate, Row, Rows
+from clfeval.result import Estimate, Row, Rows, size_of
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
 
@@ -100,7 +100,8 @@ def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
     """Return what to expect of each model at its best usable threshold, as `prevalence_rows` does.
 
     That is the threshold given, else that of the lowest expected cost, else that of the largest J;
-    of labels, and where nothing is known of other rows, the table as it is.
+    of labels, and where nothing is known of other rows, the table as it is. Of each population the
+    model of the highest net benefit, or else J, is first.
     """
     counts, rule = given.slices[None], _usable_rule(options)
     best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
@@ -114,8 +115,15 @@ def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
                 r = [each.name for each in one.rules].index(rule) + j
                 if one.chosen.unknown[r] is None:
                     used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
-        rows += prevalence_rows(given, options, [place], used)
+        rows += sorted(prevalence_rows(given, options, [place], used), key=_net_benefit_or_j)
     return rows
+
+
+def _net_benefit_or_j(row: Row) -> float:
+    """Return the net benefit, or else J + 1, with the sign that sorts the largest first."""
+    benefit = size_of(row["net_benefit"])
+    rates = [size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
+    return -sum(rates) if benefit is None else -benefit
 
 
 def _usable_rule(options: TuneOptions) -> str:

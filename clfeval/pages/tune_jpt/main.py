@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.prevalence import NAME, shown_prevalence, worth
+from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
 from clfeval.pages.tune_jpt.sections import (
     details,
@@ -32,13 +33,13 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     look = Look(result)
     main, groups = _main(look)
-    rows = sorted(look.result.whole(NAME), key=worth)
+    rows = look.result.whole(NAME)
     beaten = look.lead == ACCURACY and all(map(_beaten, groups))
     yield from expected(look, [str(row["model"]) for row in main.rows or ()])
     yield from ranges(look, [name for name in (main.lead, "ppv") if name])
     yield from _slices(look, main)
-    chosen = any(row["chosen_by"] is not None for row in rows)
-    values = [shown_prevalence(rows, "main" if beaten or chosen else "detail")] if rows else []
+    alone = len({row["model"] for row in rows}) == 1 and rows[0]["chosen_by"] is not None
+    values = [shown_prevalence(rows, "main" if beaten or alone else "detail")] if rows else []
     yield from ([*values, replace(main, rank="detail")] if beaten else [main, *values])
     yield from details(look, digits)
 
@@ -68,6 +69,7 @@ def _main(look: Look) -> tuple[Shown, list[list[Row]]]:
     alone = without_model([row["prevalence"] for row in rows])
     words["tar"] = "; ".join(filter(None, ["share of right answers (accuracy)", alone]))
     columns |= _measures(look, list(dict.fromkeys([lead, *MAIN])))
+    columns |= {"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}
     columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])
     cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
@@ -90,6 +92,12 @@ def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
 
 def _head(look: Look, measure: str) -> str:
     return HEADS.get(measure, f"{look.title(measure)} {CATALOG[measure].arrow}")
+
+
+def _alarms_per_case(row: Row) -> float | None:
+    """Return how many rows are predicted positive for each true positive."""
+    ppv = size_of(row["ppv"])
+    return ppv if ppv is None else 1 / ppv if ppv else inf
 
 
 def _place(row: Row, lead: str) -> tuple[bool, float]:

@@ -22,7 +22,9 @@ CHANCES = [binom.pmf(TP, ROWS, x) * binom.pmf(FP, ROWS, y) for x, y in TRUE_RATE
 def all_limits(name: str, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     tables = np.column_stack([TP, FP, ROWS - TP, ROWS - FP]).tolist()
     counts = ConfusionCounts.of_cells([f"m{i}" for i in range(TP.size)], tables)
-    return limits(name, Tables.at_odds(counts, np.arange(TP.size), np.full(TP.size, ratio)), level=0.95)
+    return limits(
+        name, Tables.at_odds(counts, np.arange(TP.size), np.full(TP.size, ratio)), level=0.95
+    )
 
 
 def truth(name: str, x: float, y: float, ratio: float) -> float:
