@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.pages.columns import MODEL
 from clfeval.pages.write import exact
-from clfeval.result import Row
+from clfeval.result import Row, size_of
 from clfeval.schema import Column, Rank, Shown, Source, Table, of
 from clfeval.words import close
 
