@@ -9,12 +9,7 @@ from math import inf
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
-from clfeval.pages.tune_jpt.sections import (
-    details,
-    expected,
-    ranges,
-    stakes,
-)
+from clfeval.pages.tune_jpt.sections import details, expected, ranges, stakes
 from clfeval.pages.write import exact, without_model
 from clfeval.result import Result, Row, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
@@ -26,32 +21,24 @@ HEADS = {
     "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
 }  # fmt: skip
 EXPLAINED = ("tar", "ppv", "npv", "sensitivity", "specificity", "ic", "net_benefit")
-ACCURACY, NEAR = "tar", 1e-9
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
-    """Yield the tables in reading order."""
-    look = Look(result)
-    main, groups = _main(look)
-    rows = look.result.whole(NAME)
-    beaten = look.lead == ACCURACY and all(map(_beaten, groups))
+    """Yield the tables in reading order; the one of the first sentence is the main one."""
+    look, rows = Look(result), result.whole(NAME)
+    main = _main(look)
+    predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
     yield from expected(look, [str(row["model"]) for row in main.rows or ()])
     yield from ranges(look, [name for name in (main.lead, "ppv") if name])
     yield from _slices(look, main)
-    alone = len({row["model"] for row in rows}) == 1 and rows[0]["chosen_by"] is not None
-    values = [shown_prevalence(rows, "main" if beaten or alone else "detail")] if rows else []
-    yield from ([*values, replace(main, rank="detail")] if beaten else [main, *values])
+    if rows:
+        yield shown_prevalence(rows, "main" if predictive else "detail")
+    yield main if look.asked or not predictive else replace(main, rank="detail")
     yield from details(look, digits)
 
 
-def _beaten(group: Sequence[Row]) -> bool:
-    """Tell whether one prediction for all rows has a higher accuracy than every model."""
-    p = float(str(group[0]["prevalence"] or 0))
-    return max(p, 1 - p) > max(size_of(row.get(ACCURACY)) or 0.0 for row in group) + NEAR
-
-
-def _main(look: Look) -> tuple[Shown, list[list[Row]]]:
-    """Show one line a model and target, the best first; also the lines of each target."""
+def _main(look: Look) -> Shown:
+    """Show one line a model and target, the best first."""
     rows = side_by_side(look.result.tables["models"])
     lead = look.lead
     groups = [
@@ -76,12 +63,11 @@ def _main(look: Look) -> tuple[Shown, list[list[Row]]]:
     only = len({row["model"] for row in rows}) == 1
     title = f"Models {at}{cut}, best {look.title(lead)} first" if lead else f"Models {at}{cut}"
     title = f"The model {at}{cut}" if only else title
-    made = look.table(
+    return look.table(
         "models", title, columns, listed, most=None, total=len(rows), more="--format csv",
         rank="main", lead=lead, legend=EXPLAINED, words=words,
         places=[_standing(look, row, groups) for row in listed] if several else None,
     )  # fmt: skip
-    return made, groups
 
 
 def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
