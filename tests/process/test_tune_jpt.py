@@ -170,8 +170,8 @@ EVERYTHING = [
     "--resamples", "200", "--measure", "ppv", "--measure", "mcc", "--measure", "expected_cost",
 ]  # fmt: skip
 TABLES = {
-    "models", "expected", "crossovers", "winners", "thresholds", "cutoffs", "ranges", "simulated",
-    "sweep",
+    "models", "expected", "crossovers", "winners", "at_prevalence", "thresholds", "cutoffs",
+    "ranges", "simulated", "sweep",
 }  # fmt: skip
 
 

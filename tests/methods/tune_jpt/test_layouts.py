@@ -133,7 +133,9 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
     assert set(sliced) == set(whole)
     assert {"crossovers", "winners", "sweep", "ranges"} < set(sliced)
     for name, rows in sliced.items():
-        assert [row for row in rows if row["slice"] is None] == whole[name], name
+        assert [row for row in rows if row.get("slice") is None] == whole[name], name
+        if name == "at_prevalence":  # of the whole table only
+            continue
         for label, part in (("site=N", north), ("site=S", south)):
             alone = every_row(tune(frame_of(part), measure=FEW, **options))[name]
             found = [row for row in rows if row["slice"] == label]
