@@ -77,7 +77,7 @@ def test_no_line_is_wider_than_the_screen_and_a_pipe_is_no_wider_than_needed() -
 
 
 def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than() -> None:
-    result = six(prevalence=0.01)
+    result = six(prevalence=0.3)
     (main,) = [one for one in fold(result).opened if one.rank == "main"]
     part = section(main, result, wide=False)
     assert part.signs[0] == "*"
@@ -98,13 +98,17 @@ def test_of_a_cost_the_least_is_first() -> None:
 
 
 def test_each_target_has_its_own_best() -> None:
-    """ccp leads by TAR where positives are rare, rf where they are frequent (above 5/6)."""
-    counts = {"ccp": (67, 5, 33, 95), "rf": (69, 15, 31, 85)}
-    result = clfeval.tune_jpt(counts=counts, odds=("1:100", "100:1"), sweep=None)
+    """TAR at 1:3: (.8 + 3 x .95) / 4 = .9125 of specific, (.95 + 3 x .8) / 4 = .8375 of sensitive.
+
+    At 3:1 the other way; one prediction for all rows has .75 at both. Each has 1,000 rows a class:
+    the standard error of .075 is .011.
+    """
+    counts = {"specific": (800, 50, 200, 950), "sensitive": (950, 200, 50, 800)}
+    result = clfeval.tune_jpt(counts=counts, odds=("1:3", "3:1"), sweep=None)
     (main,) = [one for one in fold(result).opened if one.rank == "main"]
     part = section(main, result, wide=False)
-    assert [row[0] for row in part.rows] == ["ccp", "rf", "rf", "ccp"]
-    assert part.signs == ("*", "", "*", "≈")
+    assert [row[0] for row in part.rows] == ["specific", "sensitive", "sensitive", "specific"]
+    assert part.signs == ("*", "", "*", "")
 
 
 def test_where_one_prediction_is_more_accurate_than_all_models_predictive_values_lead() -> None:
@@ -117,7 +121,37 @@ def test_where_one_prediction_is_more_accurate_than_all_models_predictive_values
     assert main[0].rows is not None
     assert main[0].rows[0] == best
     main = [one for one in fold(six(prevalence=0.3)).opened if one.rank == "main"]
-    assert [one.table for one in main] == ["models", "at_prevalence"]
+    assert [one.table for one in main] == ["models"]
+
+
+def test_a_single_model_has_the_table_of_its_predictive_values() -> None:
+    opened = fold(six(model="svm")).opened
+    assert [one.table for one in opened if one.rank == "main"] == ["at_prevalence"]
+    opened = fold(six(model="svm", measure="mcc")).opened
+    assert [one.table for one in opened if one.rank == "main"] == ["at_prevalence", "models"]
+
+
+def test_costs_sort_labels_at_a_prevalence_by_net_benefit() -> None:
+    """Expected cost at 1:1, FP 1, FN 10: of a (.4 + 10 x 0) / 2 = .2, of b (0 + 10 x .2) / 2 = 1.
+
+    J of b, .8, is larger than that of a, .6.
+    """
+    counts = {"b": (80, 0, 20, 100), "a": (100, 40, 0, 60)}
+    result = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None)
+    by_cost = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None, cost=(1, 10))
+    for one, names in ((result, ["b", "a"]), (by_cost, ["a", "b"])):
+        rows = [row for row in one.tables["at_prevalence"] if row["population"] == "target"]
+        assert [row["model"] for row in rows] == names
+
+
+def test_alarms_per_case_are_one_by_ppv() -> None:
+    """At 1:1: of a (.9 + .1) / .9; b predicts no true positive; c no positive."""
+    counts = {"a": (90, 10, 10, 90), "b": (0, 30, 100, 70), "c": (0, 0, 100, 100)}
+    result = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None)
+    (main,) = [one for one in fold(result).opened if one.rank == "main"]
+    part = section(main, result, wide=False)
+    i = part.headings.index("alarms\n/ case")
+    assert {row[0]: row[i] for row in part.rows} == {"a": "1.111", "b": "∞", "c": "–"}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +166,8 @@ def test_what_an_option_asks_for_stands_under_the_answer(
     options: dict[str, Any], title: str
 ) -> None:
     text = as_text(six("labels", **options), width=140)
-    assert text.index(title) < text.index("Models at")
+    main = "Predictive values at" if "population" in options else "Models at"
+    assert text.index(title) < text.index(main)
     assert text.count(title) == 1
     assert len(text.splitlines()) <= 50
 

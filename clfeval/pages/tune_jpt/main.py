@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
 from clfeval.pages.tune_jpt.sections import details, expected, ranges, stakes
 from clfeval.pages.write import exact, without_model
-from clfeval.result import Result, Row, side_by_side, size_of
+from clfeval.result import Estimate, Result, Row, estimate, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
 from clfeval.words import many
 
@@ -80,10 +79,10 @@ def _head(look: Look, measure: str) -> str:
     return HEADS.get(measure, f"{look.title(measure)} {CATALOG[measure].arrow}")
 
 
-def _alarms_per_case(row: Row) -> float | None:
+def _alarms_per_case(row: Row) -> Estimate:
     """Return how many rows are predicted positive for each true positive."""
-    ppv = size_of(row["ppv"])
-    return ppv if ppv is None else 1 / ppv if ppv else inf
+    ppv = estimate(row["ppv"])
+    return Estimate(1 / ppv.value) if ppv.value else Estimate(None, reason=ppv.reason or "infinite")
 
 
 def _place(row: Row, lead: str) -> tuple[bool, float]:
