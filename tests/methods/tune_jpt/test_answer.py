@@ -95,7 +95,7 @@ def test_what_is_undefined_has_no_leader() -> None:
     silent = (0, 0, 50, 50)
     found = said({"a": silent, "b": silent}, prevalence=0.1, measure="ppv")
     assert text(found, "no-leader") == "At prevalence 0.1 (1:9) PPV is undefined for every model."
-    assert not {"best-at", "right"} & {*found}
+    assert "best-at" not in found
 
 
 def test_the_only_defined_value_is_no_significant_lead() -> None:
@@ -120,123 +120,136 @@ def test_models_that_lack_one_class_each_have_no_ratio_to_be_compared_at() -> No
     )
 
 
-def test_positive_answers_that_are_right_are_counted_per_hundred() -> None:
-    """ccp at 1:100: .67 / (.67 + 100 x .05) = 11.8 %."""
-    (right,) = said({"ccp": CCP, "rf": RF}, odds="1:100")["right"]
-    assert right.text.startswith("Of 100 positive answers of ccp 11.8 are right (")
-    assert right.value == pytest.approx(0.67 / 5.67)
-    bare = said({"ccp": CCP, "rf": RF}, odds="1:100", interval="none")["right"]
-    assert bare[0].text == "Of 100 positive answers of ccp 11.8 are right."
+def test_where_no_model_is_as_accurate_as_a_constant_predictive_values_lead() -> None:
+    """At 1:100 ccp flags .67 + 100 x .05 = 5.67 of 101, .67 of them positive; 95 of 95.33 others.
+
+    No positive prediction at all has accuracy 100/101, ccp (.67 + 95) / 101.
+    """
+    pair = {"ccp": CCP, "rf": RF}
+    found = said(pair, odds="1:100")
+    assert [*found] == ["at-prevalence", "constant-better"]
+    (there,) = found["at-prevalence"]
+    assert there.text.startswith("At prevalence 0.009901 (1:100), ccp has PPV 0.118 (95% CI 0.")
+    assert " and NPV 0.9965 (95% CI 0.99" in there.text  # 95 / 95.33
+    # 1,000 x 5.67 / 101 and 5.67 / .67
+    assert there.text.endswith("It raises 56.1 alarms per 1,000 rows, 8.5 per case detected.")
+    assert (there.models, there.measure) == (("ccp",), "ppv")
+    assert there.value == pytest.approx(0.67 / 5.67)
+    assert text(found, "constant-better") == (
+        "No model has a higher accuracy than predicting every row negative (0.9901)."
+    )
+    bare = said(pair, odds="1:100", interval="none")
+    assert text(bare, "at-prevalence") == (
+        "At prevalence 0.009901 (1:100), ccp has PPV 0.118 and NPV 0.9965. "
+        "It raises 56.1 alarms per 1,000 rows, 8.5 per case detected."
+    )
 
 
-def test_nothing_is_right_where_nothing_is_called_positive() -> None:
+def test_the_constant_is_the_larger_class() -> None:
+    pair = {"ccp": CCP, "rf": RF}
+    assert "constant-better" not in said(pair, odds="1:1")
+    words = "No model has a higher accuracy than predicting every row positive (0.9901)."
+    assert text(said(pair, odds="100:1"), "constant-better") == words
+
+
+def test_ppv_is_undefined_without_positive_predictions() -> None:
     found = said({"a": (0, 0, 50, 50), "b": (0, 9, 50, 41)}, prevalence=0.1, measure=("tar", "ppv"))
     assert "a has the best TAR" in text(found, "best-at")
-    assert "right" not in found
+    words = "At prevalence 0.1 (1:9), {} predicts no positives: PPV is undefined."
+    assert text(found, "at-prevalence") == words.format("a")
     alone = said((0, 0, 50, 50), prevalence=0.1, measure="ppv")
-    assert "right" not in alone
-    alone = said((0, 0, 50, 50), prevalence=0.1, measure=("ppv", "npv"), interval="none")
-    assert text(alone, "right") == "A negative answer is right in 90 %."  # 9 of 10 are negative
+    assert text(alone, "at-prevalence") == words.format("the model")
+    assert alone["at-prevalence"][0].value is None
 
 
-def test_one_answer_for_all_rows_that_does_better_is_named() -> None:
-    """At 1:100 to call nothing positive is right 100 of 101 times, ccp 95.67 of 101."""
-    pair = {"ccp": CCP, "rf": RF}
-    words = "calling every row negative would give 0.9901"
-    assert words in text(said(pair, odds="1:100"), "best-at")
-    assert "calling every row" not in text(said(pair, odds="1:1"), "best-at")
-    words = "calling every row positive would give 0.9901"
-    assert words in text(said(pair, odds="100:1"), "best-at")
-
-
-def test_a_cost_is_best_where_it_is_least() -> None:
+def test_another_measure_leads_and_the_better_constant_is_named() -> None:
     """At 1:1, FP 1, FN 10: a .5 (.1 + 10 x .1) = .55, b .5 (.4 + 4) = 2.2; all positive: .5."""
     found = said({"b": BAD, "a": GOOD}, prevalence=0.5, cost=(1, 10))
     assert "a has the best expected cost, 0.550 [" in text(found, "best-at")
-    assert "; calling every row positive would give 0.500." in text(found, "best-at")
+    assert text(found, "best-at").endswith("; better is predicting every row positive (0.500).")
+    assert "constant-better" not in found
 
 
-def test_one_model_is_told_in_rows() -> None:
-    """At 2 %, of 1000: 20 x .67 = 13.4 found, 980 x .05 = 49 alarms; 13.4 of 62.4 are right."""
-    found = said(CCP, prevalence=0.02, interval="none")
-    assert [*found] == ["per-rows", "right"]
-    assert text(found, "per-rows") == (
-        "At prevalence 0.02 (1:49) of 1,000 rows 20 are positive: 13.4 of them are found and 6.6 "
-        "missed; 49 of 980 negatives are called positive too."
-    )
-    # 931 of 937.6 negative answers
-    assert (
-        text(found, "right") == "A positive answer is right in 21.5 %, a negative one in 99.30 %."
-    )
-    assert found["per-rows"][0].models == ()
+def test_of_one_model_predictive_values_are_all_there_is_to_say() -> None:
+    """At 2 %, of 1,000: 20 x .67 = 13.4 positives detected, 980 x .05 = 49 false alarms.
 
-
-def test_one_model_without_target_is_told_as_counted() -> None:
-    found = said(CCP)
-    assert text(found, "per-rows").startswith(
-        "At the prevalence of these rows (0.5) of 200 rows 100 are positive: 67 of them are found"
-    )
-
-
-def test_several_models_are_not_told_in_rows() -> None:
-    assert "per-rows" not in said({"ccp": CCP, "rf": RF}, prevalence=0.02)
-
-
-@pytest.mark.parametrize(("cost", "begins", "ends"), [
-    (None, "TAR 1.000 [", "0.500"), ((1, 10), "expected cost 0.000 [0.000, ", "5.000"),
-])  # fmt: skip
-def test_a_threshold_that_does_better_elsewhere_is_to_be_used(
-    cost: Any, begins: str, ends: str
-) -> None:
-    """All scores are below .5; from .4 up all are positives, in every bootstrap table.
-
-    Nobody is called positive at .5: half of the rows are wrong, or cost 10 each.
+    PPV 13.4 / 62.4; NPV 931 / 937.6, for 6.6 positives are missed.
     """
-    found = said(table=scored([0.4], [0.1]), truth="truth", prevalence=0.5, cost=cost)
-    assert text(found, "threshold").startswith(f"Use threshold 0.4 for a: {begins}")
-    end = f"on other rows instead of {ends} with threshold 0.5."
-    assert text(found, "threshold").endswith(end)
-    assert found["threshold"][0].value == 0.4
-    assert "keep-threshold" not in found
-
-
-def test_a_threshold_that_cannot_be_bettered_is_kept() -> None:
-    found = said(table=scored([0.9], [0.1]), truth="truth", prevalence=0.5)
-    assert text(found, "keep-threshold") == (
-        "Keep threshold 0.5 for a: one chosen on these rows does no better on others (TAR 1.000, "
-        "and 1.000 as it is)."
+    found = said(CCP, prevalence=0.02, interval="none")
+    assert [*found] == ["at-prevalence"]
+    assert text(found, "at-prevalence") == (
+        "At prevalence 0.02 (1:49), the model has PPV 0.215 and NPV 0.9930. "
+        "It raises 62.4 alarms per 1,000 rows, 4.7 per case detected."
     )
-    assert "threshold" not in found
 
 
-def test_where_positives_are_rare_a_model_that_knows_nothing_is_not_used() -> None:
-    """Half of each class is above .5: TAR .5; never to say positive is right 99 times of 100."""
-    table = scored([0.6, 0.4], [0.6, 0.4])
-    found = said(table=table, truth="truth", prevalence=0.01)
-    assert text(found, "threshold") == (
-        "Call no row positive for a: TAR 0.990 on other rows instead of 0.500 with threshold 0.5."
+def test_without_target_one_model_is_evaluated_at_the_prevalence_of_its_rows() -> None:
+    """67 of 72 positive predictions are true, and 95 of 128 negative ones."""
+    found = said(CCP, interval="none")
+    assert text(found, "at-prevalence") == (
+        "At the prevalence of these rows (0.5), the model has PPV 0.931 and NPV 0.742. "
+        "It raises 360 alarms per 1,000 rows, 1.07 per case detected."  # 72 of 200; 72 / 67
     )
-    assert found["threshold"][0].value is None
 
 
-def test_another_model_may_be_better_with_a_threshold_of_its_own() -> None:
-    """a is right in 3 of 4 of both classes wherever it is cut between .1 and .9; b in all at .4."""
+@pytest.mark.parametrize(("cost", "rule"), [
+    (None, "largest J"), ((1, 10), "lowest expected cost"),
+])  # fmt: skip
+@pytest.mark.parametrize("score", [0.4, 0.9])
+def test_the_best_usable_threshold_is_named_with_its_rule(
+    cost: Any, rule: str, score: float
+) -> None:
+    """All positives have one score, and all negatives .1: half of 1,000 rows are flagged."""
+    found = said(table=scored([score], [0.1]), truth="truth", prevalence=0.5, cost=cost)
+    words = f"At prevalence 0.5 (1:1) and threshold {score} ({rule}), a has PPV 1.000 (95% CI 0."
+    assert text(found, "at-prevalence").startswith(words)
+    end = "It raises 500 alarms per 1,000 rows, 1.0 per case detected."
+    assert text(found, "at-prevalence").endswith(end)
+
+
+def test_where_positives_are_rare_costs_choose_another_threshold_than_j() -> None:
+    """Above .6 are 40 of 80 positives and no negative; above .4 all of them and 20 of 80.
+
+    J is .5 and .75. At 1 %, FP 1, FN 1: cost .01 x .5 and .99 x .25.
+    """
+    table = scored([0.6, 0.6, 0.4, 0.4], [0.4, 0.1, 0.1, 0.1])
+    for cost, cut in ((None, "0.4 (largest J)"), ((1, 1), "0.6 (lowest expected cost)")):
+        found = said(table=table, truth="truth", prevalence=0.01, cost=cost)
+        words = f"At prevalence 0.01 (1:99) and threshold {cut}, a has PPV "
+        assert text(found, "at-prevalence").startswith(words)
+
+
+def test_a_threshold_in_use_is_kept() -> None:
+    """Of scores .4 and .1 none is above .5."""
+    table = scored([0.4], [0.1])
+    found = said(table=table, truth="truth", prevalence=0.5, threshold=0.5)
+    assert text(found, "at-prevalence") == (
+        "At prevalence 0.5 (1:1) and threshold 0.5, a predicts no positives: PPV is undefined."
+    )
+
+
+def test_the_leader_has_its_own_best_threshold() -> None:
+    """At .5 a is right in 3 of 4 of both classes, and b predicts no positives."""
     parts = [0.9, 0.9, 0.9, 0.1], [0.1, 0.1, 0.1, 0.9]
-    table = scored(*parts, b=[0.4] * 4 + [0.3] * 4)
-    found = said(table=table, truth="truth", prevalence=0.5)
-    assert text(found, "best-threshold") == (
-        "With a threshold of its own each, b has the best TAR on other rows: 1.000 with threshold "
-        "0.4; a has 0.750 with threshold 0.5. Whether that is chance is not tested."
+    found = said(
+        table=scored(*parts, b=[0.4] * 4 + [0.3] * 4),
+        truth="truth",
+        prevalence=0.5,
+        interval="none",
     )
-    assert found["best-threshold"][0].models == ("b", "a")
-    assert not {"threshold", "keep-threshold"} & {*found}
-    alone = said(table=table.drop("b"), truth="truth", prevalence=0.5)
-    assert "best-threshold" not in alone
+    assert text(found, "at-prevalence") == (
+        "At prevalence 0.5 (1:1) and threshold 0.9 (largest J), a has PPV 0.750 and NPV 0.750. "
+        "It raises 500 alarms per 1,000 rows, 1.3 per case detected."
+    )
 
 
 def test_labels_have_no_threshold() -> None:
+    """a: PPV 1 / 1, NPV 2 / 3; b: PPV 2 / 3, NPV 1 / 1."""
     table = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
-    assert not {"threshold", "keep-threshold"} & {*said(table=table, truth="truth")}
+    found = said(table=table, truth="truth", interval="none")
+    assert text(found, "at-prevalence").startswith(
+        "At the prevalence of these rows (0.5), a has PPV 1.000 and NPV 0.667."
+    )
 
 
 def test_where_the_lead_changes_is_said() -> None:
@@ -287,15 +300,24 @@ def test_without_a_sweep_or_with_one_model_no_change_is_looked_for() -> None:
 
 
 def test_every_target_has_its_best_model() -> None:
-    """At 100:1 rf leads: (69 + .85) / 101 = .692, ccp (67 + .95) / 101 = .673."""
-    found = said({"ccp": CCP, "rf": RF}, odds=("1:100", "100:1"))
+    """TAR at 1:3: of b (.8 + 3 x .95) / 4 = .9125, of a (.95 + 3 x .8) / 4; at 3:1 of a .9125."""
+    pair = {"a": (19, 4, 1, 16), "b": (16, 1, 4, 19)}
+    found = said(pair, odds=("1:3", "3:1"))
     first, second = found["best-at"]
-    assert "ccp has the best TAR (accuracy), 0.947 [" in first.text
-    # rf at 100:1: 69 of 69 + .15 positive answers are right
-    assert "rf has the best TAR, 0.692 [" in second.text
-    assert "; ccp is not significantly different; calling" in second.text
-    assert "of its 100 positive answers 99.78 are right (" in second.text
-    assert "right" not in found
+    assert "b has the best TAR (accuracy), 0.912 [" in first.text
+    assert "a has the best TAR, 0.912 [" in second.text
+    assert second.text.endswith("; b is not significantly different.")
+    # PPV of b at 1:3: .8 / (.8 + 3 x .05)
+    (there,) = found["at-prevalence"]
+    assert (there.models, there.value) == (("b",), pytest.approx(0.8 / 0.95))
+
+
+def test_every_target_where_a_constant_is_better_has_predictive_values() -> None:
+    """PPV of ccp at 1:100 .67 / 5.67, at 100:1 67 / 67.05."""
+    found = said({"ccp": CCP, "rf": RF}, odds=("1:100", "100:1"))
+    values = [one.value for one in found["at-prevalence"]]
+    assert values == [pytest.approx(0.67 / 5.67), pytest.approx(67 / 67.05)]
+    assert len(found["constant-better"]) == 1
 
 
 def test_many_targets_are_told_in_five_sentences() -> None:
