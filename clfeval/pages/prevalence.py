@@ -28,8 +28,8 @@ MEANINGS: Mapping[str, str] = {
 HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 FULL: Mapping[str, Source] = {
-    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ 1,000": "alarms",
-    "alarms\n/ case": "alarms_per_case", "sens. ↑": "sensitivity", "spec. ↑": "specificity",
+    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
+    "alarms\n/ 1,000": "alarms", "sens. ↑": "sensitivity", "spec. ↑": "specificity",
     "net\nbenefit ↑": "net_benefit",
 }  # fmt: skip
 
