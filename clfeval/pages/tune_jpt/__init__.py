@@ -277,6 +277,7 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary={**prevalence.MEANINGS, **TUNE_JPT},
+    glossary={**prevalence.MEANINGS, **TUNE_JPT,
+              "models.alarms_per_case": prevalence.MEANINGS["alarms_per_case"]},
     headings={**TUNE_JPT_HEADINGS, **prevalence.HEADINGS},
 )  # fmt: skip
