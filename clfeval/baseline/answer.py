@@ -11,7 +11,7 @@ from clfeval.words import chance, listed, many, named, number, quoted
 
 CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
-SPELT_OUT = 3  # measures with their values
+SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
 MODELS = 2  # with a sentence of their own
 
 
@@ -57,21 +57,24 @@ def change_answers(
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
     """Say by which measures a model changed: the largest standardised changes with their values."""
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
-    (first, spelt), *others = ((kind, some) for kind, some in kinds.items() if some)
-    parts = []
-    for row in spelt[:SPELT_OUT]:
-        old, new = (number(estimate(row[side]).value or 0.0) for side in ("old", "new"))
-        p = chance(float(str(row["p_adjusted"])))
-        parts.append(f"{title_of(str(row['metric']))} {new} (was {old}, {p})")
-    if len(spelt) > SPELT_OUT:
-        parts.append(many(len(spelt) - SPELT_OUT, "more measure"))
-    said = [f"{start} is significantly {first}: {listed(parts)}"]
-    said += [f"{many(len(some), 'measure')} {'is' if len(some) == 1 else 'are'} {kind}"
-             for kind, some in others]  # fmt: skip
+    said, most = list[str](), SPELT_OUT
+    for kind, some in kinds.items():
+        parts = []
+        for row in some[:most]:
+            old, new = (number(estimate(row[side]).value or 0.0) for side in ("old", "new"))
+            p = chance(float(str(row["p_adjusted"])))
+            parts.append(f"{title_of(str(row['metric']))} {new} (was {old}, {p})")
+        if len(some) > most:
+            parts.append(many(len(some) - most, "more measure"))
+        if some:
+            said.append(f"{'changed in' if kind == CHANGED else f'{kind} by'} {listed(parts)}")
+            most = SPELT_OUT_TOO
+    said[0] = f"{start} is significantly {said[0]}"
     said += [f"{title_of(str(row['metric']))} is not significantly changed" for row in rows
              if row["metric"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
-    d = estimate(spelt[0]["difference"])
-    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(spelt[0]["metric"]),
+    first = next(some[0] for some in kinds.values() if some)
+    d = estimate(first["difference"])
+    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first["metric"]),
                   d.value, d.low, d.high)  # fmt: skip
 
 

@@ -22,7 +22,7 @@ FEW_SLICES = 4  # slices by name
 class OperatingPoint:
     """Where models are compared, and how many rows each class has; None where they differ."""
 
-    where: str = "At the thresholds in force"
+    where: str = "By their predicted classes"
     positives: float | None = None
     negatives: float | None = None
 
@@ -190,7 +190,8 @@ def _way(row: Row) -> str:
 def _size(row: Row, level: float) -> str:
     """Write a difference as all of its family hold, with the p that inverts that interval."""
     d, p = estimate(row["difference_adjusted"]), row["p_adjusted"]
-    text = signed(d.value or 0.0, d.low, d.high, level).replace(" (", ", ").rstrip(")")
+    adjusted = "" if d == estimate(row["difference"]) else "adjusted "
+    text = signed(d.value or 0.0, d.low, d.high, level).replace(" (", f", {adjusted}").rstrip(")")
     return f"{text}, {chance(p)}" if isinstance(p, float) else text
 
 

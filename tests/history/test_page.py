@@ -17,9 +17,9 @@ from tests.test_schema import wrong_with
 
 WEEKS = "weeks.jsonl"
 FIRST = (
-    "Compared with 2026-W02 (accepted), rf is significantly worse: ROC AUC 0.735 (was 0.885, p "
+    "Compared with 2026-W02 (accepted), rf is significantly worse by ROC AUC 0.735 (was 0.885, p "
     "<0.001), Brier 0.181 (was 0.124, p <0.001), balanced accuracy 0.642 (was 0.764, p <0.001) "
-    "and 7 more measures; 1 measure is changed."
+    "and 7 more measures; changed in calibration slope 0.678 (was 1.419, p <0.001)."
 )
 
 
@@ -93,7 +93,7 @@ def test_other_formats_and_pictures() -> None:
     assert (done.code, done.err.splitlines()) == (0, [f"wrote {name}" for name in names])
     assert "roc_auc over labels" in done.out
     assert "What changed when" in done.out
-    assert "rf is significantly worse: ROC AUC 0.735" in Path("r.md").read_text(encoding="utf-8")
+    assert "rf is significantly worse by ROC AUC 0.735" in Path("r.md").read_text(encoding="utf-8")
     page = Path("r.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "roc_auc over labels" in page  # drawn as those of other pages are

@@ -199,7 +199,7 @@ def test_fifty_weeks_tell_a_change_of_rows_from_one_of_the_model() -> None:
         {"label": "W35", "model": "rf", "changed": "model"},
     ]
     assert texts(found.answer) == [
-        "Compared with W10 (accepted), rf is significantly worse: ROC AUC 0.780 (was 0.850, p "
+        "Compared with W10 (accepted), rf is significantly worse by ROC AUC 0.780 (was 0.850, p "
         "<0.001).",
         "svm did not change significantly by any measure.",
         "ROC AUC of rf changed at W35, where the model changed and the rows did not.",

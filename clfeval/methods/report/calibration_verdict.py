@@ -40,7 +40,7 @@ def calibration_answer(
     ]  # fmt: skip
     if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += f"; those of {named(others)} are {how}"
+        text += f"; those of {named(others)}, tied with it, are {how}"
     one = estimate(ranked[0][measure])
     return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), measure,
                    one.value, one.low, one.high)]  # fmt: skip
@@ -80,7 +80,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         gap, off = (value_of(test[key]) or 0.0 for key in ("largest_gap", "groups_off"))
         verdict = SLIGHTLY if close and gap <= HARDLY and not lost else MISCALIBRATED
         if lost:
-            fault = f"{many(lost, 'row')} had probability 0 for the observed outcome"
+            what = "0 for the observed outcome" if over.value is None else "1 for another class"
+            fault = f"{many(lost, 'row')} had probability {what}"
         elif not fault and off:
             fault = f"observed outcomes differ in {many(off, 'tenth')} of the rows, by up to "
             fault += f"{number(gap)} (--show calibration_tests)"

@@ -116,6 +116,12 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     tested = found.best.get(lead)
     compared_rows = found.tables.get("comparisons", ())
     firsts, told = _model_rows(sample, judged, [None], tested), list[Answer]()
+    if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
+        one = estimates[NET_BENEFIT]
+        of_labels = dict(zip(one.models, one.values.tolist(), strict=True))
+        firsts = [row if estimate(row[NET_BENEFIT]).value is not None else
+                  {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
+                  for row in firsts]  # fmt: skip
     if len(sample.slices) > 1:
         of_slices, others = sliced(asked), outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, of_slices, options.certainty))

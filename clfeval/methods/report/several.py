@@ -222,11 +222,14 @@ def _lead(patterns: ClassPatterns, counted: Counted) -> str:
     """Return by what models are compared.
 
     By Hand and Till's area where every model has probabilities and every class rows; else by the
-    balanced accuracy of labels, or the accuracy where a class has no row.
+    labels: quadratic kappa of classes in a declared order, balanced accuracy, or the accuracy where
+    a class has no row.
     """
     scored = all(model.kind == "classes" for model in counted.models)
     absent = bool(_absent(patterns).any())
-    return "accuracy" if absent else AREA if scored else "balanced_accuracy"
+    if absent or scored:
+        return "accuracy" if absent else AREA
+    return "kappa_quadratic" if counted.ordered else "balanced_accuracy"
 
 
 def _estimates(

@@ -29,7 +29,8 @@ OF_PROBABILITIES: Mapping[str, Source] = {
 OF_ORDER: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
 }  # fmt: skip
-LED = {"roc_auc": "AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy"}
+LED = {"roc_auc": "AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
+       "kappa_quadratic": "quadratic kappa"}  # fmt: skip
 WORDS = {
     "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",
     BALANCED: "mean of the classes' sensitivity, each class alike",

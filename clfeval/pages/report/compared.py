@@ -141,7 +141,8 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         if len(pairs) == 1:
             title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)} on the same rows"
             columns.pop("model")
-            note = "p and verdict: not adjusted across measures"
+            note = "intervals: each by itself; p and verdict: sensitivity and specificity adjusted "
+            note += "for both, other measures not"
         for row in result.tables.get("together", ()):
             if row["p"] is not None:
                 note += f"; Cochran's Q, all {row['models']} models equally accurate: p "
@@ -182,9 +183,11 @@ def shown_runs(result: Result) -> Iterator[Shown]:
         if len(references) == 1:
             title, less = f"Differences from {quoted(*references)} of means over runs", {}
         columns: dict[str, Source] = {"measure": "metric", "model": "model", **less, **SHORT}
-        note = ""
+        note = "intervals: each by itself; p and verdict: adjusted for all comparisons by a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
-            note = "runs of the same rows have intervals by the leading measure, and by --measure"
+            note += (
+                "; runs of the same rows have intervals by the leading measure, and by --measure"
+            )
         yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
                     rank="asked", lead="difference", whole=True, name="runs_compared")  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
     (said,) = [one for one in clfeval.report(table).answer if one.code == "probabilities"]
     assert said.models == ("steep",)
     assert "too extreme" in said.text
-    assert said.text.endswith("those of good are well calibrated.")
+    assert said.text.endswith("those of good, tied with it, are well calibrated.")
 
 
 def test_ranking_backwards_and_the_impossible_are_noted() -> None:

@@ -81,20 +81,20 @@ def _cut(row: Row, level: float) -> Answer:
     if honest.value is None:
         why = f"{title} is {_with(value, level)} on these rows and unknown on new data"
         return Answer(code, f"{what}. {why}.", (model,), measure)
-    said = f"{title} {_with(honest, level)}"
+    said, more = f"{title} {_with(honest, level)}", ""
     asked, up, at = _limit(row)
     if limited.value is None:
         said += f", compared with {_with(value, level)} on these rows"
     else:
-        said = f"{asked} {_with(limited, level)} and {said}"
-    text = f"{what}. On new data expect {said}."
-    if limited.value is not None and (limited.value < at if up else limited.value > at):
-        text += f" So {asked} is {'below' if up else 'above'} the limit {at:g}"
-        name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
-        if name in SAFE:
-            safe = f"{name}{'.low>=' if up else '.high<='}{end}"
-            text += f"; '{safe}' keeps it with {_confidence(level)} confidence"
-        text += "."
+        beyond = ""
+        if limited.value < at if up else limited.value > at:
+            beyond = f", {'below' if up else 'above'} the limit,"
+            name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
+            if name in SAFE:
+                safe = f"{name}{'.low>=' if up else '.high<='}{end}"
+                more = f" '{safe}' keeps the limit with {_confidence(level)} confidence."
+        said = f"{asked} {_with(limited, level)}{beyond} and {said}"
+    text = f"{what}. On new data expect {said}.{more}"
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
 
 
