@@ -21,7 +21,7 @@ MEANT = (
     "of two samples", "two independent samples", "two samples", "|samples|", "{cases}</testsuite>",
     "Of 100 patients it finds 67", "case $code in", "independent samples",
     # alarms for each positive row found
-    "per case detected", "alarms / case", "alarms\n/ case", "/ case ", "/ case\x1b",
+    "per case detected", "alarms / case", "alarms\n/ case", "/ case ", "/ case\n", "/ case\x1b",
     # what clusters are called
     "a patient, a document", "share a patient or a document", "patients or documents",
     "images of one patient are not ten patients", "`--cluster patient`", "belong to a patient",
