@@ -136,10 +136,12 @@ class Baseline:
     def _described(self, result: Result, leader: str, old: Row, new: Row) -> dict[str, Change]:
         """Return how the share of positives, and the mean score of a model, changed."""
         then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
+        mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
+        if mean.paired and mean.rows != result.summary.get("rows"):  # other rows are described too
+            mean = independent(old.get("mean_score"), new.get("mean_score"), level=self.level)
         return {
             "prevalence": independent(then, now, level=self.level),
-            f"mean score of {quoted(leader)}":
-                self._change((leader, "mean_score", None), old, new.get("mean_score")),
+            f"mean score of {quoted(leader)}": mean,
         }  # fmt: skip
 
 

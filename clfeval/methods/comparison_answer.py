@@ -22,7 +22,7 @@ FEW_SLICES = 4  # slices by name
 class OperatingPoint:
     """Where models are compared, and how many rows each class has; None where they differ."""
 
-    where: str = "By their predicted classes"
+    where: str
     positives: float | None = None
     negatives: float | None = None
 
@@ -30,7 +30,7 @@ class OperatingPoint:
 def comparison_answers(
     rows: Sequence[Row], lead: str, options: ReportOptions,
     called: Callable[[str], Iterable[str]], instead: str | None = None,
-    at: OperatingPoint = OperatingPoint(),
+    at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
     """Say what was asked of a reference: of all rows, then of slices."""
     if options.reference is None:
@@ -52,20 +52,18 @@ def why_untested(options: ReportOptions, *, same_rows: bool) -> str:
 
 def comparison_answer(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
-    instead: str | None = None, at: OperatingPoint = OperatingPoint(),
+    instead: str | None = None, at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
     """Say how models compare with the reference by the leading measure, then at the threshold.
 
-    instead: what the leading measure stands for where the reference has labels only.
+    instead: what the leading measure stands for where the reference has labels only. at: where, of
+    two classes.
     """
     mine = [row for row in rows if row["metric"] == lead and row["slice"] is None]
     if not mine:
         return
     title = CATALOG[lead].title
     to = reference_of(str(mine[0]["reference"]), reference)
-    if instead is not None:
-        text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
-        yield Answer("compared-by-labels", f"{text}{CATALOG[instead].title}.", (), lead)
     if reference == ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         text = f"{told:,} of {many(len(mine), 'pair')} of models differ significantly in {title} "
@@ -74,10 +72,12 @@ def comparison_answer(
         yield _one_model(mine[0], to, title, margin, level)
     else:
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
-    if reference != ALL_PAIRS or len(mine) == 1:
+    if at is not None and (reference != ALL_PAIRS or len(mine) == 1):
         yield from _operating_point(rows, to, level, at)
     if instead is not None:
         yield from _others(rows, "net_benefit", to, level)
+        text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
+        yield Answer("compared-by-labels", f"{text}{CATALOG[instead].title}.", (), lead)
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
@@ -138,6 +138,8 @@ def _operating_point(
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
+    first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
+    changed.sort(key=lambda row: first[str(row["model"])] is not row)
     if len(models) == 1:
         parts = [_detects(row, level, at) for row in changed]
         text = f"{at.where} {quoted(models[0])} {' and '.join(parts)} than {to}"

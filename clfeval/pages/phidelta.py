@@ -182,12 +182,12 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
             {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
         )
         apart |= {"measure": "metric", "model": "model"} | ({} if reference else {
-            "less": "reference"}) | {"difference": "difference"}  # fmt: skip
+            "less": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
         note, few = "", reference is not None or len(rows) <= PAIRED
         if any(row["p"] is not None for row in rows):
             apart |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
-            note = "intervals: each by itself; p and verdict: adjusted for all models by a measure"
-        yield part("comparisons", title, apart, rows, lead="difference", note=note,
+            note = "intervals, p and verdict: adjusted for all models by a measure"
+        yield part("comparisons", title, apart, rows, lead="difference_adjusted", note=note,
                    rank="asked" if few else "detail")  # fmt: skip
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"

@@ -11,6 +11,7 @@ from clfeval.arrays import Counts, Floats, Influence, remembered
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
+from clfeval.inference.special import tail_of
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
 from clfeval.methods.estimates import estimate
@@ -20,7 +21,7 @@ from clfeval.methods.options import Certainty
 from clfeval.methods.roc import area_of
 from clfeval.result import Estimate
 
-PROBABILITIES = "not_probabilities"
+PROBABILITIES, ONE_CLASS = "not_probabilities", "exact limits of 0 of n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str
     parts = (counts.scores, counts.positives, counts.negatives)
     value = float(measure.function(*parts))
     if isnan(value):
-        return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
+        classes = Confusion(parts[1].sum().item(), parts[2].sum().item(), 0, 0)
+        return Known(Estimate(None, reason=why(measure.undefined, classes)), nan, NONE)
     if measure.interval == "delong":
         return _area(measure, counts, value, wanted, name)
     error, found = nan, None
@@ -56,6 +58,8 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str
         error = float(found.errors[0])
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
+    if measure.id == "oe_ratio" and found is not None and 0 in (parts[1].sum(), parts[2].sum()):
+        return _of_one_class(measure, counts, value, tail_of(wanted.level) ** (1 / found.size))
     if wanted.how != "bootstrap" and found is not None:
         return by_influence(measure, value, found, wanted.level)
     (low, high), method = _resampled(measure, counts, wanted, name)
@@ -76,10 +80,15 @@ def by_influence(measure: Measure, value: float, found: Uncertainty, level: floa
     return Known(estimate(value, low, high), error, method)
 
 
-def _why(measure: Measure, counts: ScoreCounts) -> str:
-    """Return why a measure is undefined: of the reasons it has, the one that holds."""
-    p, n = counts.positives.sum().item(), counts.negatives.sum().item()
-    return why(measure.undefined, Confusion(p, n, 0, 0))
+def _of_one_class(measure: Measure, counts: ScoreCounts, value: float, share: float) -> Known:
+    """Return O:E of rows of one class, with the exact limits of n of n, or 0 of n, positives.
+
+    share: tail**(1 / n), the least share of positives among whose n rows all are positive.
+    """
+    n = counts.positives + counts.negatives
+    all_ = float(measure.function(counts.scores, n, np.zeros_like(n)))
+    low, high = (share * all_, value) if value else (value, (1 - share) * all_)
+    return Known(estimate(value, low, high), nan, ONE_CLASS)
 
 
 def _uncertainty(each: Influence, counts: ScoreCounts) -> Uncertainty:

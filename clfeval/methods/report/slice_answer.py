@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.compare.change import WORSE
+from clfeval.compare.change import BETTER, VERDICTS, WORSE
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import OF_A_CLASS, ROWS
 from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, listed, many, named, number, quoted
 
 SPELT_OUT, LISTED = 2, 4  # slices with their values, slices by name
-OE = "oe_ratio"
+OE, UNCHANGED = "oe_ratio", [one for one in VERDICTS if one not in (WORSE, BETTER)]
 
 
 def slice_answer(
@@ -67,11 +67,12 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
     parts = []
     for label in labels[:SPELT_OUT]:
         said = [_value(row, sizes[label]) for row in worse if row["slice"] == label]
-        left = [row for row in tested if row["slice"] == label and row["verdict"] != WORSE]
-        same = [CATALOG[str(row["metric"]).partition(":")[0]].title for row in left]
         text = f"In {label} {quoted(model)} is significantly worse: {listed(said)}"
-        if same:
-            text += f". Not significantly worse there: {listed(same, most=4)}"
+        for kinds, words in (((BETTER,), "Significantly better"), (UNCHANGED, "Not significantly "
+                             "different")):  # fmt: skip
+            some = [CATALOG[str(row["metric"]).partition(":")[0]].title for row in tested
+                    if row["slice"] == label and row["verdict"] in kinds]  # fmt: skip
+            text += f". {words} there: {listed(some, most=4)}" if some else ""
         parts.append(f"{text}.")
     if left_ := labels[SPELT_OUT:]:
         verb = "is" if len(left_) == 1 else "are"

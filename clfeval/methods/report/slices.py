@@ -257,7 +257,7 @@ class Slices:
         share = one.measure.share is not None
         return np.array([
             inf if share and self.sizes[label][0].alike
-            else max(1.0, min(size.least for size in self.sizes[label]) - 1)
+            else max(1.0, min(size.least or sum(size.classes) for size in self.sizes[label]) - 1)
             for label in labels
         ])  # fmt: skip
 

@@ -118,7 +118,7 @@ SLICE_HEADS = {
     "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
 }  # fmt: skip
 SHORT: Mapping[str, Source] = {
-    "difference": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+    "difference": "difference_adjusted", "p, adjusted": "p_adjusted", "verdict": "verdict",
 }  # fmt: skip
 
 
@@ -132,8 +132,10 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
         title, note = "Differences between models on the same rows", ""
         if len(pairs) > 1:
-            note = "intervals: each by itself; p and verdict: adjusted for all comparisons by a "
-            note += "measure, not across measures"
+            note = (
+                "intervals, p and verdict: adjusted for all comparisons by a measure, not across "
+            )
+            note += "measures"
         if len(references) == 1 or given.endswith(NAMESAKES):
             title = f"Differences from {reference_of(min(references), given)} on the same rows"
         else:
@@ -141,14 +143,14 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         if len(pairs) == 1:
             title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)} on the same rows"
             columns.pop("model")
-            note = "intervals: each by itself; p and verdict: sensitivity and specificity adjusted "
-            note += "for both, other measures not"
+            note = "intervals, p and verdict: sensitivity and specificity adjusted for both, other "
+            note += "measures not"
         for row in result.tables.get("together", ()):
             if row["p"] is not None:
                 note += f"; Cochran's Q, all {row['models']} models equally accurate: p "
                 note += exact(float(str(row["p"])))
         yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
-                    note, rank="asked", lead="difference", whole=True)  # fmt: skip
+                    note, rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
     if "mcnemar" in result.tables:
         yield Shown("mcnemar", "Rows that one of two models alone has right",
                     "model reference newly_right newly_wrong p?", rank="asked")  # fmt: skip
@@ -183,13 +185,14 @@ def shown_runs(result: Result) -> Iterator[Shown]:
         if len(references) == 1:
             title, less = f"Differences from {quoted(*references)} of means over runs", {}
         columns: dict[str, Source] = {"measure": "metric", "model": "model", **less, **SHORT}
-        note = "intervals: each by itself; p and verdict: adjusted for all comparisons by a measure"
+        note = "intervals, p and verdict: adjusted for all comparisons by a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += (
                 "; runs of the same rows have intervals by the leading measure, and by --measure"
             )
         yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
-                    rank="asked", lead="difference", whole=True, name="runs_compared")  # fmt: skip
+                    rank="asked", lead="difference_adjusted", whole=True,
+                    name="runs_compared")  # fmt: skip
 
 
 def _asked(result: Result) -> Iterator[Shown]:
@@ -241,7 +244,7 @@ def shown_slices(result: Result) -> Iterator[Shown]:
         yield Shown("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
                     "intervals: each by itself; p: adjusted by Benjamini and Hochberg",
-                    rank="asked", lead="difference", whole=True, name="within")  # fmt: skip
+                    rank="asked", lead="difference_adjusted", whole=True, name="within")  # fmt: skip
     gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
     yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
                 {"measure": "metric", "slice": "slice", "there": "new", "elsewhere": "old",

@@ -109,6 +109,9 @@ def cutoff_rows(
                     judged_by(every, found.expected.at([i]), wanted), values, strict=True
                 )
             ]
+        if rule.safe and rule.within is not None:  # the rule promises one of the limits
+            judged = [_promised(value, rule) if one.name == rule.within.name else value
+                      for one, value in zip(every, judged, strict=True)]  # fmt: skip
         best, *limited, sens, spec, ppv, npv, called = judged
         rows.append(
             {
@@ -122,6 +125,15 @@ def cutoff_rows(
             }
         )  # fmt: skip
     return rows
+
+
+def _promised(one: Estimate, rule: CutRule) -> Estimate:
+    """Return an estimate with the confidence limit that a safe rule keeps to."""
+    if one.value is None or one.low is None or one.high is None:
+        return one
+    if rule.sign > 0:
+        return replace(one, low=min(one.value, max(one.low, rule.at)))
+    return replace(one, high=max(one.value, min(one.high, rule.at)))
 
 
 def judged_by(every: Sequence[Asked], table: ConfusionCounts, wanted: Certainty) -> list[Estimate]:
