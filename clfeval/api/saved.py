@@ -133,18 +133,13 @@ def _summary(results: Sequence[Result], models: Rows, *, alone: bool) -> dict[st
 
 def _signature(results: Sequence[Result]) -> str:
     """Return the settings of the first, with the data and the counts of all."""
-    parts = [dict(_part(part) for part in one.signature.split("|")) for one in results]
+    parts = [dict(part.partition(":")[::2] for part in one.signature.split("|")) for one in results]
     data = "+".join(dict.fromkeys(one.get("data", "-") for one in parts))
     stats = list(dict.fromkeys(one.get("stats", "") for one in parts))
     if len(stats) > 1:
         stats = [sha256("+".join(stats).encode()).hexdigest()[:8]]
     made = {**parts[0], "data": data, "stats": stats[0]}
     return "|".join(f"{key}:{value}" for key, value in made.items())
-
-
-def _part(text: str) -> tuple[str, str]:
-    key, _, value = text.partition(":")
-    return key, value
 
 
 def _answer(joined: Result, results: Mapping[str, Result]) -> Answer:

@@ -16,7 +16,7 @@ from clfeval.counts.patterns import PatternCounts, by_name, same_unit
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import Settled
 from clfeval.counts.slices import slices_by
-from clfeval.counts.units import shown, squares_of
+from clfeval.counts.units import Weighed, shown, squares_of
 from clfeval.counts.weights import Owned, Owners, entries, gathered, joined, picked
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural
@@ -25,7 +25,7 @@ from clfeval.tables.scan import Frame, collect, together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassPatterns:
+class ClassPatterns(Weighed):
     """The sufficient statistic of labels of C classes: m distinct rows of k models.
 
     classes (C,): in order; truth (m,) and votes (m, k) are places in it. n (m,): how many rows are
@@ -75,11 +75,6 @@ class ClassPatterns:
         return ClassPatterns.of(self.models, self.classes, truth, votes, n, unit, owners=owners)
 
     @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
-
-    @property
     def tables(self) -> Counts:
         """The table of each model, (k, C, C) in units: rows the truth, columns the predictions."""
         c = len(self.classes)
@@ -101,7 +96,7 @@ class ClassPatterns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassScores:
+class ClassScores(Weighed):
     """The sufficient statistic of one model's probabilities of C classes: m distinct rows.
 
     classes (C,): in order; truth (m,): places in it, p (m, C): the probability of each, n (m,): how
@@ -131,11 +126,6 @@ class ClassScores:
             raise ValueError(f"different classes: {self.classes} and {other.classes}")
         (truth, p), n, owners = joined(self, other, "truth", "p")
         return ClassScores.of(self.classes, truth, p, n, same_unit(self, other), owners=owners)
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities, and how many rows have it of their class, or not."""

@@ -14,7 +14,7 @@ from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, largest, says_positive, score_column, score_columns
 from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
 from clfeval.counts.settle import Settled
-from clfeval.counts.units import in_units, shown
+from clfeval.counts.units import Weighed, in_units, shown
 from clfeval.errors import DataError
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
@@ -160,7 +160,7 @@ def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointCounts:
+class JointCounts(Weighed):
     """The sufficient statistic of several models measured together: m distinct rows of a table.
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
@@ -196,11 +196,6 @@ class JointCounts:
         merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
         scores = None if scores is None else scores[first]
         return cls(models, truth[first], votes[first], scores, merged, unit)
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     def __add__(self, other: JointCounts) -> JointCounts:
         """Add the counts of other rows of the same models."""

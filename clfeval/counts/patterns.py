@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.units import shown
+from clfeval.counts.units import Weighed, shown
 from clfeval.counts.weights import Owned, Owners, gathered, joined, picked
 from clfeval.tables.layouts.counts import CountsRow
 
@@ -37,7 +37,7 @@ def same_unit(one: Any, other: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PatternCounts:
+class PatternCounts(Weighed):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
@@ -84,11 +84,6 @@ class PatternCounts:
             same_unit(self, other), joined(self, other, "truth", "votes")
         )  # fmt: skip
         return PatternCounts.of(self.models, truth, votes, n, unit, owners=owners)
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     @property
     def rows(self) -> int | float:
@@ -178,7 +173,7 @@ def any_of(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TargetCounts:
+class TargetCounts(Weighed):
     """Pattern counts seen from the target class.
 
     hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
@@ -194,17 +189,12 @@ class TargetCounts:
     unit: float = 1
     clusters: Owned | None = None
 
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
-
 
 CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfusionCounts:
+class ConfusionCounts(Weighed):
     """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
 
     Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, or weights, of the
@@ -220,11 +210,6 @@ class ConfusionCounts:
     negatives: Counts  # FP + TN
     unit: float = 1
     sums: Floats | None = None
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     def shown(self, name: str) -> Counts:
         """Return cells or totals, (k,), as people read them."""

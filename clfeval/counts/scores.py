@@ -14,7 +14,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, remembered
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.slices import slices_in
-from clfeval.counts.units import shown, squares_of
+from clfeval.counts.units import Weighed, shown, squares_of
 from clfeval.counts.weights import Owned, Owners, gathered, less, picked
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
@@ -144,7 +144,7 @@ _MOST_SORTED = 2**25  # rows put in order in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreCounts:
+class ScoreCounts(Weighed):
     """The sufficient statistic of a ranking, and of a numeric feature: how often each score occurs.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
@@ -157,11 +157,6 @@ class ScoreCounts:
     negatives: Counts
     unit: float = 1
     clusters: Owned | None = None
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     @property
     def running(self) -> Counts:

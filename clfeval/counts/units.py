@@ -20,6 +20,18 @@ _SURE = 2.0**50  # a weight of fewer units of 10**-d is such a decimal, or is se
 _FINEST = 1000  # bits after the point
 
 
+class Weighed:
+    """Counts of rows, or of weights in units."""
+
+    __slots__ = ()
+    unit: float
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
+
+
 def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
     """Return how many units make a weight of 1, for weights that are finite and not negative.
 

@@ -73,11 +73,9 @@ def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
             _stands(lead, name, may.get(name))
             for name in named_models(rows, model if few else text, "still-best")
         ]
-        yield from [_any(found)] if few and which == "any" else found
-
-
-def _any(found: Sequence[Gate]) -> Gate:
-    return replace(max(found, key=lambda gate: gate.passed), among=len(found))
+        if few and which == "any":
+            found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
+        yield from found
 
 
 def _stands(lead: str, model: str, may: Cell) -> Gate:

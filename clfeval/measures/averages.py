@@ -51,7 +51,9 @@ def average(measure: Measure, n: Counts, by: Average) -> Floats:
     The sums are over the classes where S is defined, n_defined of them: see `defined`.
     """
     if by == "micro":
-        return measure.function(_pooled(n))
+        each = against_rest(n)
+        cells = (cell.sum(axis=-1) for cell in (each.tp, each.fp, each.fn, each.tn))
+        return measure.function(Confusion(*cells))
     values, weights = _weighted(measure, n, by)
     return over(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
 
@@ -71,7 +73,7 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
         (top, bottom), cells = _parts(measure), _cells(c)
         whole = _bottom(measure, n).sum(axis=-1, keepdims=True)
         mine, theirs = top[cells].sum(axis=0), bottom[cells].sum(axis=0)
-        return _divided(mine - value * theirs, whole)
+        return np.asarray((mine - value * theirs) / np.where(whole > 0, whole, np.nan))
     values, weights = _weighted(measure, n, by)
     summed = _summed(measure, n, values, weights)
     if by == "weighted":  # the weights are shares of rows too
@@ -104,11 +106,6 @@ def _weighted(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]
     return values, np.where(np.isnan(values), 0.0, share)
 
 
-def _pooled(n: Counts) -> Confusion:
-    each = against_rest(n)
-    return Confusion(*(cell.sum(axis=-1) for cell in (each.tp, each.fp, each.fn, each.tn)))
-
-
 def _parts(measure: Measure) -> tuple[Floats, Floats]:
     """Return how much of TP, FP, FN and TN is in the two sums whose quotient the measure is."""
     if measure.classes is None or measure.classes.parts is None:
@@ -123,10 +120,6 @@ def _bottom(measure: Measure, n: Counts) -> Floats:
     each = against_rest(n)
     cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
     return over(cells @ _parts(measure)[1], cells.sum(axis=-1))
-
-
-def _divided(part: Floats, whole: Floats) -> Floats:
-    return np.asarray(part / np.where(whole > 0, whole, np.nan))
 
 
 def _cells(c: int) -> Ints:

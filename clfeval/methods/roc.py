@@ -223,7 +223,8 @@ def curve_row(label: str | None, model: str, curve: Curve | None, level: float |
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
     if curve is not None:
         (auc, gini), points, best = _areas(curve, level), curve.points.thresholds, curve.best
-        there = _finite(points[best].item()), curve.phi[best].item(), curve.delta[best].item()
+        cut = points[best].item() if isfinite(points[best]) else None
+        there = cut, curve.phi[best].item(), curve.delta[best].item()
         values = [gini, auc, *there, *curve.break_even(), len(points)]
     return {"slice": label, "model": model, **dict(zip(_SAID, values, strict=True))}
 
@@ -269,8 +270,3 @@ def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
         return Estimate(auc), Estimate(gini)
     low, high = found.low, found.high
     return Estimate(auc, low, high), Estimate(gini, 2 * low - 1, 2 * high - 1)
-
-
-def _finite(threshold: float) -> float | None:
-    """Return None for the infinite threshold, at which nothing is positive."""
-    return threshold if np.isfinite(threshold) else None

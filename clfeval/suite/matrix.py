@@ -49,10 +49,13 @@ def combinations(
         raise too_many(matrix.place)
     left_out = _excluded(given.get("exclude"), axes, keys, wrong)
     every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
-    kept = [one for one in every if not any(_fits(one, rule) for rule in left_out)]
+    kept = [one for one in every if not any(
+        all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
+    )]  # fmt: skip
     if axes and not kept:
         wrong.say(given["exclude"], "exclude: leaves nothing of the matrix")
-    return [(_label(one), one) for one in kept]
+    return [(",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
+            for one in kept]  # fmt: skip
 
 
 def _excluded(
@@ -82,14 +85,6 @@ def _excluded(
             rule[name] = value
         rules.append(rule)
     return rules
-
-
-def _fits(chosen: Mapping[str, Node], rule: Mapping[str, Node]) -> bool:
-    return all(k in chosen and chosen[k].value == v.value for k, v in rule.items())
-
-
-def _label(chosen: Mapping[str, Node]) -> str:
-    return ",".join(f"{name.replace('_', '-')}={_text(one)}" for name, one in chosen.items())
 
 
 def _text(given: Node) -> str:

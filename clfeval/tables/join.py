@@ -60,7 +60,8 @@ class Joined:
 def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
     """Join files on the column of their ids; names: what the user calls each of them."""
     _refuse(files, roles)
-    whole = _name([file.shown for _, file in files])
+    whole = " + ".join(file.shown for _, file in files[:SHOWN])
+    whole += f" + {len(files) - SHOWN} more" if len(files) > SHOWN else ""
     peeks = [peek(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
              for _, file in files]  # fmt: skip
     called = [name or stem(file.shown) for name, file in files]
@@ -134,11 +135,6 @@ def stem(name: str) -> str:
         name = name.removesuffix(ending)
     first, dot, _ = name.rpartition(".")
     return first if dot and first else name.strip("<>")
-
-
-def _name(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return " + ".join(names[:SHOWN]) + (f" + {more} more" if more > 0 else "")
 
 
 def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:

@@ -52,7 +52,10 @@ class Peek:
             known = (_COMMA, _PERCENT)
 
             def plain(text: str) -> str:
-                return _plain(text) if any(one.fullmatch(text) for one in known) else text
+                if not any(one.fullmatch(text) for one in known):
+                    return text
+                bare = text.rstrip("% ").replace(",", ".")
+                return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
 
             texts = frozenset(map(plain, texts))
             first = tuple(text and plain(text) for text in first)
@@ -93,12 +96,6 @@ def outweigh(texts: Collection[str]) -> bool:
 
 def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:
     return sum(written.fullmatch(text) is not None for text in texts) * 2 > len(texts)
-
-
-def _plain(text: str) -> str:
-    """Write a number with a decimal point, and a percentage as the share it is."""
-    bare = text.rstrip("% ").replace(",", ".")
-    return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
 
 
 def peek(

@@ -129,15 +129,15 @@ def paths_of(table: Any) -> list[str]:
     return [os.fspath(path) for path in table]
 
 
-def _is_table(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike)) or hasattr(type(given), "columns")
-
-
 def refuse_names(table: Any) -> None:
     """Raise for tables that have a name each, which only a join makes one of."""
     given = [named(path)[0] for path in paths_of(table)]
     if isinstance(table, Mapping):
-        given = [name for name, one in table.items() if _is_table(one)]
+        given = [
+            name
+            for name, one in table.items()
+            if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
+        ]
     if names := [str(name) for name in given if name is not None]:
         what = f"{listing(names, 3)}: files with a name are joined by the ids of their rows"
         raise UsageError.of(what, "bad-option", hint="name the column of ids: --join COLUMN")
@@ -230,7 +230,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             magic = stream.read(FIRST)
             if not magic:
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
-            if _is_device(stream):
+            mode = os.fstat(stream.fileno()).st_mode
+            if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
                 what = "is a device, which may never end"
                 raise DataError.of(what, "not-readable", name, hint="pipe from it what is a table")
             # polars opens files by UTF-8 names only
@@ -253,12 +254,6 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         hint = f"add --input-format {binary}, or rename it"
         raise DataError.of(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
-
-
-def _is_device(stream: IO[bytes]) -> bool:
-    """Tell whether a stream is a device other than a terminal."""
-    mode = os.fstat(stream.fileno()).st_mode
-    return (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty()
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:

@@ -67,7 +67,7 @@ def _nothing(
 
 def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Say at which labels rows changed, and at which others models did."""
-    rows = _labels(events, ROWS)
+    rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
         text = "The rows change at every label, so nobody can tell whether a model changed too."
         yield Answer("events", text)
@@ -80,10 +80,6 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
         parts.append(f"{quoted(model)} itself {'' if parts else 'changed '}at {named(at)}")
     if parts:
         yield Answer("events", f"{listed(parts)}.", tuple(models))
-
-
-def _labels(events: Sequence[Row], what: str) -> list[str]:
-    return list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == what))
 
 
 def _absent(series: Mapping[str, Sequence[PastLine]], labels: Sequence[str]) -> Iterator[Answer]:

@@ -115,18 +115,15 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
             yield f"::{one.level} title=clfeval::{left:,} more {one.level}s; the log lists them"
         elif said[one.level] <= SHOWN:
             where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
-            given = (f"{key}={_property(str(v))}" for key, v in where.items() if v is not None)
-            yield f"::{one.level} {','.join(given)}::{_data(one.text)}"
+            given = {key: _data(plain(str(v))) for key, v in where.items() if v is not None}
+            held = (f"{k}={v.replace(':', '%3A').replace(',', '%2C')}" for k, v in given.items())
+            yield f"::{one.level} {','.join(held)}::{_data(one.text)}"
 
 
 def _data(text: str) -> str:
     """Escape a message, in which line ends may stand."""
     lines = (plain(line).replace("%", "%25") for line in text.split("\n"))
     return "%0A".join(lines)
-
-
-def _property(text: str) -> str:
-    return _data(plain(text)).replace(":", "%3A").replace(",", "%2C")
 
 
 def gitlab_report(findings: Sequence[Finding]) -> str:

@@ -41,7 +41,8 @@ def as_junit(result: Result) -> str:
     first suite. It holds no times: equal results give equal bytes.
     """
     suites = _runs(result)
-    moved = _moves(result)
+    moved = {(str(row["model"]), str(row["metric"])): _moved(row)
+             for row in comparisons(result, BASELINE)}  # fmt: skip
     for gate in result.gates:
         suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
@@ -125,12 +126,6 @@ def _written(case: _Case, run: str) -> str:
 def _output(lines: Sequence[str]) -> str:
     text = "\n".join(escape(plain(line)) for line in lines)
     return f"<system-out>{text}</system-out>\n" if lines else ""
-
-
-def _moves(result: Result) -> dict[tuple[str, str], str]:
-    """Say of each model and measure what was, what is, how far it changed, and p."""
-    rows = comparisons(result, BASELINE)
-    return {(str(row["model"]), str(row["metric"])): _moved(row) for row in rows}
 
 
 def _moved(row: Row) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clfeval.baseline.models import labelled
-from clfeval.result import Cell, Result, dumps, value_of
+from clfeval.result import Result, dumps, value_of
 
 
 def as_metrics(result: Result) -> str:
@@ -13,12 +13,9 @@ def as_metrics(result: Result) -> str:
     left out, as `dvc metrics` takes nothing but numbers. Equal results give equal bytes.
     """
     models = {
-        label: {name: value for name, cell in row.items() if (value := _number(cell)) is not None}
+        label: {name: value for name, cell in row.items()
+                if not isinstance(cell, bool) and (value := value_of(cell)) is not None}
         for label, row in labelled(result).items()
-    }
+    }  # fmt: skip
     lines = [f"{dumps(label)}: {dumps(measures)}" for label, measures in models.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n" if lines else "{}\n"
-
-
-def _number(cell: Cell) -> float | None:
-    return None if isinstance(cell, bool) else value_of(cell)

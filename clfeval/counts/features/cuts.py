@@ -18,7 +18,7 @@ from clfeval.counts.patterns import same_unit
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
 from clfeval.counts.twins import refuse_twins
-from clfeval.counts.units import shown, unit_of
+from clfeval.counts.units import Weighed, shown, unit_of
 from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text, counted_texts, distinct_texts, is_absent, natural
@@ -28,7 +28,7 @@ from clfeval.tables.scan import TableFile, collect
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCounts:
+class ClassCounts(Weighed):
     """Rows by class; `values` are, per frame, truth's raw values that mean the positive class.
 
     missing: rows without a class; bad_weights: rows whose weight is no weight. Positives and
@@ -44,11 +44,6 @@ class ClassCounts:
     missing: tuple[int, ...]
     bad_weights: int
     unit: float = 1
-
-    @property
-    def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
-        return self.unit != 1
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
         """Put the counts of further files behind these; the same class is positive."""

@@ -327,7 +327,9 @@ def _each_class(
     if patterns.clusters is not None:
         many = patterns.clusters.size
         again = [_redrawn(patterns, i, k) for k in range(size)]
-        sums = np.array([_products(one) for one in again if one is not None])
+        cells = (one.cells for one in again if one is not None)
+        sums = np.array([patterns.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
+                         for tp, fp, fn, tn in cells])  # fmt: skip
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
@@ -352,12 +354,6 @@ def _redrawn(patterns: ClassPatterns, i: int, k: int) -> Redrawn | None:
     mine, says = patterns.truth == k, patterns.votes[:, i] == k
     which = [mine & says, ~mine & says, mine & ~says, ~mine & ~says]
     return Redrawn(patterns.clusters, np.array(which, np.float64))
-
-
-def _products(table: Redrawn) -> Floats:
-    """Return the sums over clusters, or weights, of products of TP, FP, P and N of a table."""
-    tp, fp, fn, tn = table.cells
-    return table.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
 
 
 def _row(

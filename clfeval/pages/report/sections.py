@@ -15,7 +15,6 @@ from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
-FEW = 10  # thresholds of a table shown unasked
 OTHER = " (at another: --threshold T)"
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LEGEND = ("net_benefit", "mcc", "precision", "npv")
@@ -158,12 +157,9 @@ def _details(result: Result) -> Iterator[Shown]:
         ("distribution", "Scores by class", "model class from to rows share", 2 * LISTED),
     ):  # fmt: skip
         if name in tables:
-            rows = _some(result.whole(name)) if name == "decision" else result.whole(name)
+            rows = result.whole(name)
+            if name == "decision":  # every fifth hundredth
+                kept = evenly(sorted({float(str(row["threshold"])) for row in rows}), 21)
+                rows = [row for row in rows if row["threshold"] in kept]
             yield Shown(name, title, columns, rows, most, total=len(result.whole(name)),
                         name="spread" if name == "distribution" else name)  # fmt: skip
-
-
-def _some(rows: Sequence[Row]) -> list[Row]:
-    """Keep every fifth hundredth of a decision curve."""
-    kept = evenly(sorted({float(str(row["threshold"])) for row in rows}), 21)
-    return [row for row in rows if row["threshold"] in kept]

@@ -71,12 +71,8 @@ def _main(look: Look) -> Shown:
 
 def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
     """Return the columns of measures that are at hand."""
-    known = [name for name in names if name in look.known]
-    return {_head(look, name): name for name in known}
-
-
-def _head(look: Look, measure: str) -> str:
-    return HEADS.get(measure, f"{look.title(measure)} {CATALOG[measure].arrow}")
+    return {HEADS.get(name, f"{look.title(name)} {CATALOG[name].arrow}"): name
+            for name in names if name in look.known}  # fmt: skip
 
 
 def _alarms_per_case(row: Row) -> Estimate:

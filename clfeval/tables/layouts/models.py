@@ -57,9 +57,10 @@ def found_models(
         model = f"{called}_2" if called in known else called
         sets[model] = pairs
         of |= {column: model for column, _ in pairs}
-    for model, pairs in sets.items():
-        if _of_others(pairs, classes, roles) and not of.keys() & dict(pairs).keys():
-            of |= {column: model for column, _ in pairs}
+    if roles.several and roles.positive is None and len(classes) > 2:  # classes named otherwise
+        for model, pairs in sets.items():
+            if len(pairs) == len(classes) and not of.keys() & dict(pairs).keys():
+                of |= {column: model for column, _ in pairs}
     models: list[ModelColumns] = []
     for name in free:
         if name not in of:
@@ -74,11 +75,6 @@ def found_models(
             names, labels = zip(*pairs, strict=True)
             models.append(ModelColumns(model, "classes", names, labels, shares=roles.renormalize))
     return models if roles.kind else with_both(models, roles)
-
-
-def _of_others(pairs: Collection[tuple[str, str]], classes: Collection[str], roles: Input) -> bool:
-    """Tell whether columns are as many as the classes, though named otherwise; see `several`."""
-    return roles.several and roles.positive is None and len(pairs) == len(classes) > 2
 
 
 def _folded(label: str, roles: Input) -> str:
