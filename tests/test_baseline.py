@@ -111,9 +111,9 @@ def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
     # .0283 = 2.8, p .0047, the sixth of 17 tests (9 of n, none smaller): 17 / 6 p = .0133
     assert said[0].text == (
         "Compared with old.csv, m is significantly worse by specificity 0.621 (was 0.875, p "
-        "<0.001), calibration slope 1.300 (was 0.900, p <0.001), Brier 0.228 (was 0.100, p <0.001) and 1 "
-        "more measure; better by NPV 0.880 (was 0.800, p 0.013); changed in O:E ratio 0.900 (was "
-        "1.200, p <0.001); ROC AUC is not significantly changed."
+        "<0.001), calibration slope 1.300 (was 0.900, p <0.001), Brier 0.228 (was 0.100, p <0.001) "
+        "and 1 more measure; better by NPV 0.880 (was 0.800, p 0.013); changed in O:E ratio "
+        "0.900 (was 1.200, p <0.001); ROC AUC is not significantly changed."
     )
     assert (said[0].models, said[0].measure) == (("m",), "specificity")
     assert (said[0].value, said[0].low) == (

@@ -135,6 +135,16 @@ def test_rows_of_one_of_the_tables_are_left_out_of_paired_changes_and_counted() 
     assert "on the same 95 rows" in sentence(found)
 
 
+def test_the_line_on_the_rows_describes_all_rows_of_both_tables() -> None:
+    """Means of 0 to .99 and of the same with five rows of 1 in place of .95 to .99."""
+    scores = [i / 100 for i in range(100)]
+    table("then.csv", {"m": scores})
+    table("now.csv", {"m": [*scores[:95], *[1.0] * 5]}, ids=[*range(95), *range(200, 205)])
+    found = document(clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv"))
+    now = (sum(scores[:95]) + 5) / 100  # .4965, as against .495
+    assert f"mean score of m 0.495 then, {now:.3f} now (" in sentence(found, "baseline-rows")
+
+
 def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last_digit() -> None:
     rng = np.random.default_rng(3)
     truth = [1] * 50 + [0] * 50

@@ -244,7 +244,8 @@ def shown_slices(result: Result) -> Iterator[Shown]:
         yield Shown("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
                     "intervals: each by itself; p: adjusted by Benjamini and Hochberg",
-                    rank="asked", lead="difference_adjusted", whole=True, name="within")  # fmt: skip
+                    rank="asked", lead="difference_adjusted", whole=True,
+                    name="within")  # fmt: skip
     gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
     yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
                 {"measure": "metric", "slice": "slice", "there": "new", "elsewhere": "old",

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn import metrics as sk
 
 import clfeval
@@ -250,6 +251,21 @@ def test_other_rows_are_never_better_and_the_answer_says_so(
         assert "On new data expect" in said.text
     else:
         assert "expect" not in said.text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_safe_limit_is_kept_by_the_limits_that_are_told(seed: int) -> None:
+    """Clopper and Pearson's limit of the rows is at least .8, and so is that of new data."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(200) < 0.4
+    x = np.round(1 / (1 + np.exp(-rng.normal(truth * 1.5 - 0.5, 1))), 3)
+    rows = [(float(s), int(y), 1.0) for s, y in zip(x, truth, strict=True)]
+    (row,) = report(rows, "sens.low>=.8").tables["cutoffs"]
+    tp, fn = cast(float, row["tp"]), cast(float, row["fn"])
+    assert stats.beta.ppf(0.025, tp, fn + 1) >= 0.8
+    for name in ("limited", "sensitivity"):
+        told = cast(Estimate, row[name])
+        assert 0.8 <= cast(float, told.low) <= cast(float, told.value)
 
 
 def test_repeated_rows_and_weights_are_the_same() -> None:

@@ -245,6 +245,20 @@ def test_slices_need_rows_by_measure() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("truth", [0, 1])
+def test_o_e_of_a_slice_of_one_class_has_exact_limits(truth: int) -> None:
+    """None, or all, of 100 rows are positive: 0 of n is .025, so the share is 1 - .025**(1/n)."""
+    alone = pl.DataFrame({"truth": [truth] * 100, "site": ["e"] * 100, "m": [0.3] * 100})
+    frame = pl.concat([sites(500, 3, shift={}, flip={}), alone])
+    found = clfeval.report(frame, positive="1", by=["site"])
+    row = next(one for one in found.tables["slices"] if one["slice"] == "site=e")
+    least = 0.025 ** (1 / 100)
+    ends = (least / 0.3, 1 / 0.3) if truth else (0, (1 - least) / 0.3)
+    ratio = estimate(row["oe_ratio"])
+    assert (ratio.low, ratio.high) == pytest.approx(ends)
+    assert "oe_ratio" in row["worse"]  # type: ignore[operator]
+
+
 def test_one_slice_has_no_other_rows() -> None:
     found = clfeval.report(table(100, 1), positive="1", by=["site"])
     (row,) = changes(found, "roc_auc", "m1").values()
