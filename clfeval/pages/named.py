@@ -24,7 +24,7 @@ WORDS: Mapping[str, str] = {  # of sentences and screens, which are no tables
     "weights: so many times fewer rows would tell as much",
     "cross-fitted": "chosen on some of the rows and measured on the others, in turn: what a choice "
     "is worth on rows that it was not made on",
-    "in short": "the first sentence of the answer again, where the top has left the screen",
+    "summary": "the first sentence of the answer again, where the top has left the screen",
     "≈": "cannot be told from the best: with these rows it may be the best too",
 }
 NAMED: Mapping[str, Mapping[str, str]] = {

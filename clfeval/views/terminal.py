@@ -98,7 +98,9 @@ def as_text(
         )  # fmt: skip
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        console.print(_text(f"in short: {result.answer[0].text}", style="bold"))
+        said = [one.text for i, one in enumerate(result.answer[:2])
+                if not i or (one.code == "operating-point" and one.models)]  # fmt: skip
+        console.print(_text(f"summary: {' '.join(said)}", style="bold"))
     return _trimmed(out)
 
 

@@ -119,7 +119,7 @@ def test_the_width_of_a_terminal_is_kept() -> None:
 
 def test_where_the_answer_scrolls_away_its_first_sentence_is_the_last_line_again() -> None:
     words = ("mars", "t.csv", "-q", "--no-plot", "--color", "never")
-    first = "in short: "
+    first = "summary: "
     whole = on_terminal(*words, LINES="60").out
     assert first not in whole
     lines = whole.count("\n")
