@@ -148,8 +148,7 @@ def _measured(
 ) -> Given:
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        counted = count(predictions, any_range=only_ranks(wanted))
-        return of_predictions(counted, wanted, options)
+        return of_predictions(count(predictions, any_range=only_ranks(wanted)), wanted, options)
 
 
 def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:

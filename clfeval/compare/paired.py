@@ -213,8 +213,7 @@ def errors_of_kinds(
     if clusters is None:
         return _errors(list(f), n.astype(np.float64), total, total, fewest, flips)
     if isinstance(clusters, ClusterCounts):
-        totals = clusters.totals(f)
-        return _errors(list(totals), None, total, clusters.size, fewest, flips)
+        return _errors(list(clusters.totals(f)), None, total, clusters.size, fewest, flips)
     return _errors(list(f), clusters.squares, total, clusters.size, fewest, flips)
 
 

@@ -91,8 +91,7 @@ class ClassPatterns(Weighed):
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
         places = by_name(self.models)
         names = repr([*self.classes, *(self.models[i] for i in places)])
-        columns = [self.truth, *(self.votes[:, i] for i in places)]
-        return _digest(names, columns, self)
+        return _digest(names, [self.truth, *(self.votes[:, i] for i in places)], self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +158,7 @@ def _merged(
         return keep[order[new]], total, None
     place = np.empty(len(order), np.int64)
     place[order] = np.cumsum(new) - 1
-    clusters = gathered(picked(owners, keep), place, n[keep], len(starts))
-    return keep[order[new]], total, clusters
+    return keep[order[new]], total, gathered(picked(owners, keep), place, n[keep], len(starts))
 
 
 def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:

@@ -181,8 +181,7 @@ class ClusterCounts:
     @property
     def _entry(self) -> Ints:
         """The number of the cluster of each entry, (r,)."""
-        sizes = np.diff(self.starts, append=len(self.place))
-        return np.repeat(np.arange(len(self)), sizes)
+        return np.repeat(np.arange(len(self)), np.diff(self.starts, append=len(self.place)))
 
     def digest(self) -> str:
         """Return the sha256 of what is in the clusters, whatever they are called."""

@@ -255,8 +255,7 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
     for gate in gates:
         known = worst.get(gate.model)
         worst[gate.model] = gate if known is None else min(known, gate, key=slack)
-    best = max(worst.values(), key=slack)
-    return replace(best, among=len(worst))
+    return replace(max(worst.values(), key=slack), among=len(worst))
 
 
 def _check_cell(limit: Limit, metric: str, cell: Cell) -> None:

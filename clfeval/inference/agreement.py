@@ -73,8 +73,7 @@ def _places(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
 def _twice_ranks(places: Ints) -> Ints:
     """Return first plus last rank of those that tie: twice their mean."""
     counts = np.bincount(places)
-    last = np.cumsum(counts)
-    return np.asarray((2 * last - counts + 1)[places])
+    return np.asarray((2 * np.cumsum(counts) - counts + 1)[places])
 
 
 def _tied(places: Ints) -> int:

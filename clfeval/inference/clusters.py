@@ -176,8 +176,7 @@ def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, leve
     a = np.asarray(slopes, np.float64)
     wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a)]
     parts = np.eye(4)[: len(a)]
-    found = parts_of(sums, totals, parts[:, None], wholes[:, None])
-    return found.divisors(a, level=level)
+    return parts_of(sums, totals, parts[:, None], wholes[:, None]).divisors(a, level=level)
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:

@@ -202,5 +202,4 @@ class RiskSums:
         fourth = y[0] - 4 * r * y[1] + 6 * r**2 * y[2] - 4 * r**3 * y[3] + r**4 * n[4]
         squares = np.array([max(second, 0.0) * unit**2])
         df = degrees(rows, over(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
-        covariance = corrected(squares[:, None], rows, rows)
-        return r, Uncertainty(covariance, df, np.ones(1), rows)
+        return r, Uncertainty(corrected(squares[:, None], rows, rows), df, np.ones(1), rows)

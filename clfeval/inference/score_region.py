@@ -68,8 +68,7 @@ def range_over_region(
         on = valued(measure, *(p[place] for p in points))
         inside = np.where(crossed[place], on, np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
-    low = np.fmin(observed, low)
-    return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
+    return np.fmin(observed, low).reshape(counts[0].shape), high.reshape(counts[0].shape)
 
 
 def at_kink(

@@ -246,8 +246,7 @@ def _placed(x: Floats, own: Bools) -> tuple[Ints, int]:
     """
     values = np.unique(_checked(x)[own])
     low = np.searchsorted(values, x)
-    same = np.append(values, np.nan)[low] == x
-    return 2 * low + same, len(values)
+    return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
 
 
 def _standing(place: Ints, known: int, side: Ints, sides: int, n: Counts) -> tuple[Floats, Floats]:

@@ -192,8 +192,7 @@ def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
     number[first, second] = number[second, first] = np.arange(len(first))
     pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
     by_pair = np.argsort(pairs, kind="stable")
-    ends = np.cumsum(np.bincount(pairs, minlength=len(first)))
-    return np.split(by_pair // n, ends[:-1])
+    return np.split(by_pair // n, np.cumsum(np.bincount(pairs, minlength=len(first)))[:-1])
 
 
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"

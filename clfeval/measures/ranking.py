@@ -256,8 +256,7 @@ def _precisions(
         found += weight * up_to
         found[0] += weight * here
     found[0] -= value
-    at = places(scores)
-    return Influence.of(*((p + n) / p * found[:, at]))
+    return Influence.of(*((p + n) / p * found[:, places(scores)]))
 
 
 RANKING = (

@@ -195,8 +195,7 @@ class Curve:
         p, n = tp[-1], fp[-1]
         gain = tp * n - fp * p  # whole numbers, so that equal means equal
         ties = np.flatnonzero(gain == gain.max())
-        bias = np.abs(tp[ties] * n + fp[ties] * p - p * n)
-        return int(ties[bias.argmin()])
+        return int(ties[np.abs(tp[ties] * n + fp[ties] * p - p * n).argmin()])
 
     def break_even(self) -> tuple[float | None, float]:
         """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.

@@ -117,8 +117,7 @@ def located(given: Node, text: str) -> str:
     """Return where a path of a batch lies; a pattern is one beside its file, whatever its name."""
     path = beside(given, text)
     if has_magic(text) and not os.path.exists(path):
-        folder = os.path.dirname(given.file.name)
-        return os.path.join(escape(folder), text)
+        return os.path.join(escape(os.path.dirname(given.file.name)), text)
     return path
 
 

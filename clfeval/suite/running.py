@@ -186,8 +186,7 @@ def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
 
 
 def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
-    given = {k: v for k, v in run.options.items() if not names or k in names}
-    return taken(group, given)
+    return taken(group, {k: v for k, v in run.options.items() if not names or k in names})
 
 
 def _computed(

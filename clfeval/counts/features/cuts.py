@@ -238,8 +238,7 @@ def _median(values: Floats, weights: Counts) -> float:
     below = weights.cumsum()
     half = below[-1] / 2
     lower = values[np.searchsorted(below, half, side="left")]
-    upper = values[np.searchsorted(below, half, side="right")]
-    return _between(lower, upper)
+    return _between(lower, values[np.searchsorted(below, half, side="right")])
 
 
 def _between(lower: float, upper: float) -> float:

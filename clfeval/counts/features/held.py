@@ -47,5 +47,4 @@ def best_place(positives: Counts, negatives: Counts) -> int:
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]
     gain = np.abs(tp * n - fp * p)
     most = np.flatnonzero(gain == gain.max())
-    bias = np.abs(tp * n + fp * p - p * n)[most]
-    return int(most[bias.argmin()])
+    return int(most[np.abs(tp * n + fp * p - p * n)[most].argmin()])

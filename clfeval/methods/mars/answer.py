@@ -47,8 +47,7 @@ def answer(
         )
         calls, it = ("call", "they are") if len(spared) > 1 else ("calls", "it is")
         text = f"{named(spared)} {calls} every row {target}: {it} left out of what is said here."
-        left_out = Answer("calls-everything", text, spared)
-        return (*answer(others, tables, options), left_out)
+        return (*answer(others, tables, options), Answer("calls-everything", text, spared))
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()

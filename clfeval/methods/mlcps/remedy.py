@@ -109,8 +109,7 @@ def remedy(
         return {"ignore": (metric,)} if spared >= RAYS else {}
     if code == "outside-scale" and span is not None:
         low, high = around(values)
-        ends = min(span[0], low), max(span[1], high)
-        return {"rescale": {metric: ends}}
+        return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
     found = None if span is not None else _span(code, metric, given)
     fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
     if code == "unknown-direction":

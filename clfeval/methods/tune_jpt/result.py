@@ -148,8 +148,7 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
         "beta_prior draws resamples seed missing by"
     )
-    weighed = given.slices[None].fractional
-    return parameters(order, found, options, given.roles, weighed=weighed)
+    return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)
 
 
 def _exact(one: Population) -> str:

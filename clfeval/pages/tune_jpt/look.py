@@ -66,8 +66,7 @@ class Look:
     @property
     def judged(self) -> bool:
         """Whether differences of models have intervals."""
-        parameters = self.result.parameters
-        return counted(self.result) and parameters.get("interval") != "none"
+        return counted(self.result) and self.result.parameters.get("interval") != "none"
 
     @property
     def sliced(self) -> bool:

@@ -100,8 +100,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         rows = [row for row in rows if records[row - above - 1]]
     body = [records[row - above - 1] for row in rows]
     cells = tuple(list(map(itemgetter(i), body)) for i in range(width))
-    delimiter = source.delimiter
-    return Grid(source.name, head.columns, cells, rows, delimiter=delimiter, other=other)
+    return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
 
 
 def _plain(data: bytes) -> bool:
@@ -143,8 +142,7 @@ def _of_frame(table: Any) -> Grid:
         name = "" if index.name is None else str(index.name)
         if name not in columns:
             columns, cells = [name, *columns], [list(index), *cells]
-    rows = range(1, len(frame) + 1)
-    return Grid(FRAME, tuple(columns), tuple(cells), rows)
+    return Grid(FRAME, tuple(columns), tuple(cells), range(1, len(frame) + 1))
 
 
 def _cells(series: Any) -> GridCells:

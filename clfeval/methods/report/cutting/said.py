@@ -146,8 +146,7 @@ def _zone(row: Row, level: float) -> Answer:
         return Answer(code, f"{name} has an answer for every row: {why}.", (model,))
     costs = str(row["chosen_by"]).startswith("cost")
     if accuracy.value is None:
-        text = f"No row of {name} would have an answer."
-        return Answer(code, text, (model,))
+        return Answer(code, f"No row of {name} would have an answer.", (model,))
     if coverage == 1:
         text = f"{name} would answer every row here: no score is nearer than these ask for."
         if costs:
