@@ -273,8 +273,7 @@ def read_yaml(
             where = error.context_mark
         line, column = (where.line + 1, where.column + 1) if where else (1, 1)
     except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        complaint, line, column = error.reason, *_line_and_column(before)
+        complaint, line, column = error.reason, *_line_and_column(text[: error.position])
     what, hint = complaint, None
     for start, words, remedy in _COMPLAINTS:
         if re.match(start, complaint):

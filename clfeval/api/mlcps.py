@@ -77,8 +77,7 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> It
                 raise
             hint = "name the metrics that both tables have, each with --metric"
             raise DataError(error.problems, hint=hint) from error
-    over = options.over(given.metrics)
-    scales, _ = scales_of(given, over)
+    scales, _ = scales_of(given, options.over(given.metrics))
     if other is not None:
         scaled_alike(other, scales)
     facts = {"models": len(given.models), "metrics": len(given.metrics)}

@@ -93,8 +93,7 @@ def _side_by_side(results: Mapping[str, Result]) -> Result:
 
 def _tables(results: Mapping[str, Result]) -> tuple[dict[str, Rows], list[str]]:
     """Return the tables of models that all results have, and the names of others."""
-    one = next(iter(results.values()))
-    page, tables = page_of(one.command), dict[str, Rows]()
+    page, tables = page_of(next(iter(results.values())).command), dict[str, Rows]()
     every = dict.fromkeys(name for each in results.values() for name in each.tables)
     times = Counter(
         name for each in results.values()

@@ -43,8 +43,7 @@ def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
     found: dict[str, dict[str, Cell]] = {}
     for row in tidy:
         if "model" in row:  # other tables of that name are about measures alone
-            name = str(row["metric"])
-            found.setdefault(str(row["model"]), {}).setdefault(name, row["value"])
+            found.setdefault(str(row["model"]), {}).setdefault(str(row["metric"]), row["value"])
     return found
 
 

@@ -233,8 +233,7 @@ def errors_of_rows(
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
     shares: Agresti and Min 2005, Statistics in Medicine 24:729.
     """
-    rows = len(f[0])
-    n = np.ones(rows) if weights is None else weights.astype(np.float64)
+    n = np.ones(len(f[0])) if weights is None else weights.astype(np.float64)
     total = float(n.sum())
     if owners is not None:
         c = int(owners.max(initial=-1)) + 1

@@ -90,8 +90,7 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
     cuts, taken = {}, {}
     most = count * table.unit
     for name, column in zip(table.models, table.scores, strict=True):
-        higher = weight_above(column, table.n, column)
-        inside = higher < most
+        inside = weight_above(column, table.n, column) < most
         cuts[name] = float(column[inside].min())
         taken[name] = float(shown(table.n[inside].sum(), table.unit))
     return cuts, taken
@@ -176,8 +175,7 @@ class ScoreCounts(Weighed):
             (self.scores, 1), (self.positives, self.unit), (self.negatives, self.unit),
         ):  # fmt: skip
             for start in range(0, len(column), _PIECE):
-                piece = shown(column[start : start + _PIECE], unit)
-                found.update(piece.astype("<f8").tobytes())
+                found.update(shown(column[start : start + _PIECE], unit).astype("<f8").tobytes())
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         return found.hexdigest()

@@ -326,8 +326,7 @@ def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:
 
 def _strange(settled: Settled, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Return, per label model, values of the first rows that are no label and no number either."""
-    roles = settled.roles
-    known = known_labels(classes, roles) | set(settled.columns.null_values)
+    known = known_labels(classes, settled.roles) | set(settled.columns.null_values)
     strange = {}
     for model in settled.columns.models:
         texts = settled.texts(model)

@@ -38,8 +38,7 @@ def refuse_slips(settled: Settled, models: Iterable[ModelColumns]) -> None:
             for file in settled.files
         ).collect()
         beyond = rows.filter((pl.col("number") < 0) | (pl.col("number") > 1))
-        within = pl.col("number").is_between(-ROUNDED, 1 + ROUNDED)
-        rounded = beyond.filter(~within).is_empty()
+        rounded = beyond.filter(~pl.col("number").is_between(-ROUNDED, 1 + ROUNDED)).is_empty()
         if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
             continue
         file, row, value, _ = beyond.row(0)

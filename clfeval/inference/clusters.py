@@ -184,8 +184,7 @@ def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
 
     Shapes: as for `rate_divisors`.
     """
-    whole = np.eye(4)[2:, None]
-    cov = parts_of(sums, totals, np.eye(4)[:2, None], whole).cov
+    cov = parts_of(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None]).cov
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)

@@ -65,8 +65,7 @@ def range_over_region(
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
         crossed, points = _crossed(kink, centre, edge, distinct)
-        on = valued(measure, *(p[place] for p in points))
-        inside = np.where(crossed[place], on, np.nan)
+        inside = np.where(crossed[place], valued(measure, *(p[place] for p in points)), np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     return np.fmin(observed, low).reshape(counts[0].shape), high.reshape(counts[0].shape)
 

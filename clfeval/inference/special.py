@@ -166,8 +166,7 @@ def _quantiles(p: Floats, z: Floats, a: Floats, b: Floats) -> Floats:
     left, right = _edge(a, b, mode, 0.0), _edge(a, b, mode, 1.0)
     whole = _area(a, b, mode, left, mode) + _area(a, b, mode, mode, right)
     mean = a / (a + b)
-    spread = np.sqrt(mean * (1 - mean) / (a + b + 1))
-    guess = mean + z * spread
+    guess = mean + z * np.sqrt(mean * (1 - mean) / (a + b + 1))
     low, high = left.copy(), right.copy()
     done = np.zeros(len(a), bool)
     x = np.where((guess > left) & (guess < right), guess, mode)

@@ -182,8 +182,7 @@ def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "ma
     areas, weights = _weighted(truth, p, n, by)
     found = np.zeros(len(n))
     for k in np.flatnonzero(weights):
-        sides = np.array([0.0, weights[k]])
-        found += _placements(p[:, k], (truth != k) * 1, 0, n, sides)
+        found += _placements(p[:, k], (truth != k) * 1, 0, n, np.array([0.0, weights[k]]))
     if by == "weighted":
         value = roc_auc_ovr(truth, p, n, by)
         found += np.where(weights > 0, np.nan_to_num(areas) - value, 0.0)[truth]

@@ -139,8 +139,7 @@ def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
     rows = [len(ranks) - 1]
     pairs = ahead[-1]
     while rest and len(rows) <= 2 * _PAUSE and pairs.any():
-        counts = np.count_nonzero(ahead[rest] & pairs, axis=(1, 2))
-        rows.append(rest.pop(int(np.argmin(counts))))
+        rows.append(rest.pop(int(np.argmin(np.count_nonzero(ahead[rest] & pairs, axis=(1, 2))))))
         pairs = pairs & ahead[rows[-1]]
     return rows + rest
 

@@ -170,8 +170,7 @@ def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Fl
     Else as `brier_reliability`.
     """
     _, n, hits, rows = _grouped(scores, positives, negatives)
-    share = over(hits.sum(axis=-1), rows)
-    apart = (hits - n * share[..., None]) ** 2
+    apart = (hits - n * over(hits.sum(axis=-1), rows)[..., None]) ** 2
     return over(over(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
 
 

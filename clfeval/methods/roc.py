@@ -208,8 +208,7 @@ class Curve:
         p, n = tp[-1], fp[-1]
         distance = np.abs(tp * n + fp * p - p * n)
         ties = np.flatnonzero(distance == distance.min())
-        nearest = int(ties[(tp[ties] * n - fp[ties] * p).argmax()])
-        at = self.points.thresholds[nearest].item()
+        at = self.points.thresholds[int(ties[(tp[ties] * n - fp[ties] * p).argmax()])].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
 
@@ -262,8 +261,7 @@ def area_of(counts: ScoreCounts, level: float) -> AucInterval:
 
 
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
-    counts = curve.counts
-    found = area_of(counts, level or 0.95)
+    found = area_of(curve.counts, level or 0.95)
     auc, gini = found.value, 2 * found.value - 1
     if level is None or not np.isfinite(found.low):
         return Estimate(auc), Estimate(gini)

@@ -136,8 +136,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield from _features(result)
         return
     models, tables = result.tables["models"], result.tables
-    sliced = any(row["slice"] is not None for row in models)
-    who = "slice model" if sliced else "model"
+    who = "slice model" if any(row["slice"] is not None for row in models) else "model"
     yield from _asked(result, who)
     yield from shown_measures(result)
     if "run_spread" in tables:

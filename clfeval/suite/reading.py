@@ -53,8 +53,7 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
         else:
             layers.files.append(file)
             _lay(Node(file.value, file, ()), layers, wrong)
-    known = {**given_in_file(layers.variables, wrong), **variables}
-    filler = Filler(known, wrong)
+    filler = Filler({**given_in_file(layers.variables, wrong), **variables}, wrong)
     defaults = {key: filler.fill(one) for key, one in layers.defaults.items()}
     runs = {
         name: {key: filler.fill(one) for key, one in run.items()}

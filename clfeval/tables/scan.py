@@ -165,8 +165,7 @@ def in_bits(library: Any, text: Any, pair: str) -> Any:
     """
     no, yes = pair.split("/")
     for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
-        mine = folded(text).is_in(names)
-        text = library.when(mine).then(library.lit(value)).otherwise(text)
+        text = library.when(folded(text).is_in(names)).then(library.lit(value)).otherwise(text)
     return text
 
 

@@ -88,8 +88,7 @@ def bars(chart: Chart, *, width: int, color: bool) -> list[str]:
     places = list(range(1, len(order) + 1))
     figure.draw(figure.bar(places, values, orientation="horizontal", width=0.2))
     most = max([*values, 1])
-    step = max(1, -(-int(most) // 6))
-    at = list(range(0, int(most) + 1, step))
+    at = list(range(0, int(most) + 1, max(1, -(-int(most) // 6))))
     _ruler(figure, "x", (0, most), (at, [str(tick) for tick in at]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
     cut = apart([plain(name) for name, _ in order], width // 3)

@@ -259,6 +259,5 @@ def complain_sparse(table: FeatureTable) -> None:
 def _unknown_rows(row: str, classes: Classes) -> Check:
     """Look for entries whose row the table of classes does not have."""
     known = pl.concat([numbered(file).select(text_of(classes.row)) for file in classes.files])
-    names = known.collect().to_series().implode()
-    bad = ~text_of(row).is_in(names) & pl.col(row).is_not_null()
+    bad = ~text_of(row).is_in(known.collect().to_series().implode()) & pl.col(row).is_not_null()
     return Check(row, "unknown-row", "row '{value}' has no class", bad)

@@ -177,8 +177,7 @@ def _cells(view: View) -> Counts:
 
 
 def _pair_rows(views: Sequence[View]) -> list[Row]:
-    k = len(views[0].counts.models)
-    twos = coverage.combinations_of(k, 2)
+    twos = coverage.combinations_of(len(views[0].counts.models), 2)
     both: list[list[Any]] = []
     p_values: list[float] = []
     for view in views:

@@ -69,8 +69,7 @@ def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
     Where influence or a bootstrap knows nothing, as of a share of 1, it is the default one.
     """
     cells, of = Cells.at_prevalence(counts), asked.measure.function
-    table = table_of(cells)
-    values = np.broadcast_to(np.asarray(of(table), np.float64), cells.tp.shape)
+    values = np.broadcast_to(np.asarray(of(table_of(cells)), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
     bounds, method = _bounds(asked, counts, values, errors, sure)
     methods = np.full(len(values), method, object)

@@ -180,8 +180,7 @@ def measured(
         drawn = 0
         text = "weights are no numbers of rows: none can be drawn again, so there are no intervals"
         notes += [Warn("resamples", text)] if resamples is None else []
-    measure = evaluator(joint, names)
-    values = measure(joint.n[None])[0]
+    values = evaluator(joint, names)(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None

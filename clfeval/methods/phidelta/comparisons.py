@@ -77,6 +77,5 @@ def _estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:
 def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
     for i, j in pairs_of(reference, one.models):
         old, new = (Estimate(float(one.values[at])) for at in (j, i))
-        difference = Estimate(float(one.values[i] - one.values[j]))
-        change = Change(old, new, difference, paired=True)
+        change = Change(old, new, Estimate(float(one.values[i] - one.values[j])), paired=True)
         yield comparison_row("reference", one.metric, one.models[i], one.models[j], change, 0.95)

@@ -295,8 +295,7 @@ def _near_best(
     recalls in 87 %.
     """
     assert part.influence is not None
-    m = table.sum()
-    more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / m**2
+    more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
     value, scale = float(part.of(more)), part.measure.set_on
     error = uncertainty(part.influence(more), more.reshape(-1)).errors[0]
     ends = limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)

@@ -89,8 +89,7 @@ def winner_rows(
     start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
     every, odds = (start[:, None] + np.arange(k)).ravel(), np.repeat(ratios, k)
     values = contest.function(every, odds).reshape(len(places), k)
-    ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
-    leaders = ranked.argmax(axis=1)
+    leaders = np.where(np.isnan(values), -np.inf, contest.sign * values).argmax(axis=1)
     p, ends = np.full(values.shape, np.nan), np.full((3, *values.shape), np.nan)
     levels = np.ones(len(places))
     if contest.rates is not None:
@@ -144,8 +143,7 @@ def _levels(
     matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
     for i in np.flatnonzero(matters | (options.margin is not None)).tolist():
         one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
-        pairs = pairs_of(None, one.models)
-        family = family_of(one, pairs, level=alone, seed=options.seed)
+        family = family_of(one, pairs_of(None, one.models), level=alone, seed=options.seed)
         levels[i] = levels[i] if family is None else family.each_level
     return levels
 

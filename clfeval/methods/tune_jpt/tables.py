@@ -328,8 +328,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
         one = Cells.picked(counts, [i], np.ones(1))
         tp, fp = one.rates
-        whole = bool(one.positives[0] and one.negatives[0])
-        if tuner.level is not None and whole:
+        if tuner.level is not None and bool(one.positives[0] and one.negatives[0]):
             rho, alone = 0.0, one
             if one.sums is not None:  # each rate by itself, then together
                 by = rate_divisors(one.sums, one.totals, np.zeros((2, 1)), level=options.level)
