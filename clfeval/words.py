@@ -141,6 +141,9 @@ def ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
     if not worse:
         who = f"{named(tied)} is" if len(tied) == 1 else "The other models are"
         return f"{who} not significantly different."
+    if len(tied) > most >= len(worse):
+        text = f"{named(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
+        return f"{text}; the other models are not significantly different."
     others = f"{named(worse)} is" if len(worse) == 1 else "the other models are"
     if not tied:
         others = others if len(worse) == 1 else "Every other model is"

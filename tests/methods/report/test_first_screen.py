@@ -11,6 +11,7 @@ import pytest
 import clfeval
 from clfeval.result import Result
 from clfeval.views.terminal import as_text
+from clfeval.words import ties
 from tests.thoroughness import thinned
 
 
@@ -133,3 +134,19 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
                           "a": labels, "b": labels})  # fmt: skip
     said = [one.text for one in clfeval.report(table, model=["s", "a", "b"]).answer]
     assert "a and b give the same answers in every row." in said
+
+
+@pytest.mark.parametrize(
+    ("tied", "worse", "said"),
+    [
+        (0, 0, ""),
+        (1, 0, "t0 is not significantly different."),
+        (0, 1, "w0 is significantly worse."),
+        (0, 2, "Every other model is significantly worse."),
+        (2, 2, "t0 and t1 are not significantly different; the other models are significantly worse."),
+        # who is not named is of the other kind
+        (7, 2, "w0 and w1 are significantly worse; the other models are not significantly different."),
+    ],
+)  # fmt: skip
+def test_the_other_models_are_all_of_one_kind(tied: int, worse: int, said: str) -> None:
+    assert ties([f"t{i}" for i in range(tied)], [f"w{i}" for i in range(worse)]) == said
