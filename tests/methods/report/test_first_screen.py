@@ -143,9 +143,11 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
         (1, 0, "t0 is not significantly different."),
         (0, 1, "w0 is significantly worse."),
         (0, 2, "Every other model is significantly worse."),
-        (2, 2, "t0 and t1 are not significantly different; the other models are significantly worse."),
+        (2, 2, "t0 and t1 are not significantly different; the other models are significantly "
+               "worse."),
         # who is not named is of the other kind
-        (7, 2, "w0 and w1 are significantly worse; the other models are not significantly different."),
+        (7, 2, "w0 and w1 are significantly worse; the other models are not significantly "
+               "different."),
     ],
 )  # fmt: skip
 def test_the_other_models_are_all_of_one_kind(tied: int, worse: int, said: str) -> None:
