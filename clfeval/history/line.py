@@ -112,7 +112,7 @@ def lines_of(
     value, an interval or a reason; standard errors are those of its table of measures.
     """
     errors = {
-        (row["model"], row["metric"]): se
+        (row["model"], row["metric"]): row["se"]
         for row in result.whole("metrics")
         if "model" in row and "se" in row
     }
