@@ -64,14 +64,10 @@ def remembered(made: Callable[..., Floats]) -> Callable[..., Floats]:
             return np.asarray(value)
         last.held = (), None  # two at a time are too many
         value = made(*given)
-        if all(map(_stays, given)):
+        if all(callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
+               for one in given):  # fmt: skip
             value.setflags(write=False)
             last.held = tuple(map(ref, given)), value
         return value
 
     return found
-
-
-def _stays(given: Any) -> bool:
-    """Tell whether nobody can change it: a function, or an array that cannot be written to."""
-    return callable(given) or (isinstance(given, np.ndarray) and not given.flags.writeable)

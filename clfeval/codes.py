@@ -135,7 +135,7 @@ WARNINGS: Mapping[str, str] = {
     "baseline-rows": "Rows of the baseline are not in this table, or the reverse.",
     "baseline-same-rows": "These rows are in the history already, and what they are compared with.",
     "baseline-seed": "Random numbers of the baseline were others.",
-    "baseline-unpaired": "Why the rows of the baseline are compared as independent samples.",
+    "baseline-unpaired": "Why the rows of the baseline are not compared in pairs.",
     "blank-lines": "Blank lines were passed over.",
     "bootstrap-empty-cell": "A resampled table cannot fill a cell that is empty.",
     "caveat": "A measure that was asked for is improper or misleads, and how.",

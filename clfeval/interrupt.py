@@ -44,7 +44,10 @@ def leave(number: int, _: object = None) -> None:
     for other in _numbers():
         _signal.signal(other, _signal.SIG_IGN)  # a second Ctrl-C changes nothing
     for name in State.litter:
-        _remove(name)
+        try:
+            os.unlink(name)
+        except OSError:
+            continue  # gone already, or not ours to remove
     said = b"interrupted\n" if number == _signal.SIGINT and sys.stderr is not None else b""
     try:
         os.write(State.stderr, State.restoring + said)
@@ -54,10 +57,3 @@ def leave(number: int, _: object = None) -> None:
 
 def _numbers() -> list[int]:
     return [getattr(_signal, name) for name in ENDING if hasattr(_signal, name)]
-
-
-def _remove(name: str) -> None:
-    try:
-        os.unlink(name)
-    except OSError:
-        return  # gone already, or not ours to remove

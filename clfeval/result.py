@@ -200,7 +200,7 @@ class Result:
     @classmethod
     def from_json(cls, text: str) -> Result:
         """Rebuild a Result from its JSON text; ValueError when it is not one."""
-        document = json.loads(text, parse_constant=_no_number)
+        document = json.loads(text, parse_constant=no_number)
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is no object")
         return cls.from_dict(document)
@@ -386,7 +386,8 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _no_number(word: str) -> Any:
+def no_number(word: str) -> Any:
+    """Refuse NaN and infinite numbers, which JSON does not have."""
     raise ValueError(f"holds {word}, which is no number of JSON")
 
 

@@ -39,11 +39,7 @@ class Spared:
         """Tell whether a file of this name would be one of them."""
         place = place_of(name)
         known = os.path.realpath(name) in self._files
-        return known or any(_fits(place, pattern) for pattern in self._patterns)
-
-
-def _fits(place: str, pattern: str) -> bool:
-    """Tell whether a pattern fits; one of folders within folders by any number of them."""
-    if DEEP in pattern:
-        return fnmatchcase(place, pattern.replace(f"{DEEP}/", "*"))
-    return PurePath(place).match(pattern)
+        return known or any(
+            fnmatchcase(place, pattern.replace(f"{DEEP}/", "*")) if DEEP in pattern
+            else PurePath(place).match(pattern) for pattern in self._patterns
+        )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from os.path import basename
 from typing import Any, cast
 
 from clfeval.api.ask import OnOpen
-from clfeval.baseline.changes import Baseline
+from clfeval.baseline.changes import LEVEL, Baseline
 from clfeval.baseline.models import labelled
 from clfeval.baseline.read import Earlier, kind_of
-from clfeval.compare.change import Change
+from clfeval.compare.change import Change, independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
 from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
@@ -37,6 +38,7 @@ KEPT = (
 APART = "unequal-ids"
 SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
+ChangeKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def table_baseline(
     why = _why_not(result, known, was)
     why = "it came from a pipe" if _piped(table) else why
     why = "no intervals are asked for" if given.get("interval") == "none" else why
-    how = ""
+    how, shared = "", dict[ChangeKey, Change]()
     if why is None:
         assert known is not None
         sides = TableGiven(table, known), TableGiven(fspath(path), was)
@@ -96,16 +98,19 @@ def table_baseline(
             notes = (Warn("baseline-rows", text),) if here + there > 2 * rows else ()
             return Baseline.from_results(
                 result, Earlier(before, name, notes), but, how=f" on the same {rows:,} rows",
-                paired=_changes(joined, (result, before), names),
+                shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
             )  # fmt: skip
         why = "no model, or no id, is in both"
-        if rows:
+        if joined is not None:
+            share = rows / math.sqrt(here * there)
+            shared = _changes(joined, (result, before), names, share)
             why = f"{rows:,} of {here:,} ids are shared"
-            how = f" ({why}: compared as independent samples)"
-    text = f"the rows of {name} are compared as independent samples: {why}"
+            how = f" ({why}: not compared in pairs)"
+            why += "; intervals and p-values allow for those"
+    text = f"the rows of {name} are not compared in pairs: {why}"
     earlier = Earlier(before, name, (Warn("baseline-unpaired", text),))
-    return Baseline.from_results(result, earlier, but, how=how)
+    return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
 def _why_not(result: Result, now: Predictions | None, then: Predictions | None) -> str | None:
@@ -213,13 +218,17 @@ def _used(sides: Sequence[TableGiven]) -> set[str | None]:
 
 
 def _changes(
-    joined: Result, both: tuple[Result, Result], names: Mapping[str, str]
-) -> dict[tuple[str, str, str | None], Change]:
-    """Return the changes on the same rows, by model, measure, as results call it, and slice."""
+    joined: Result, both: tuple[Result, Result], names: Mapping[str, str],
+    share: float | None = None,
+) -> dict[ChangeKey, Change]:  # fmt: skip
+    """Return the changes on the same rows, by model, measure, as results call it, and slice.
+
+    share: that of rows of both; changes then are of all rows, whose errors go together by so much.
+    """
     rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
     cells = {part: [labelled(one, part) for one in both] for part in parts}
-    found: dict[tuple[str, str, str | None], Change] = {}
+    level, found = both[0].parameters.get("level") or LEVEL, dict[ChangeKey, Change]()
     for row in rows:
         model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
         now, then = (one.get(model, {}) for one in cells[part])
@@ -227,7 +236,12 @@ def _changes(
         if metric is not None and then and row["against"] == "reference":
             old, new, difference = (estimate(row[name]) for name in ("old", "new", "difference"))
             p, size = (cast("float | None", row[name]) for name in ("p", "rows"))
-            found[model, metric, part] = Change(old, new, difference, p, paired=True, rows=size)
+            change = Change(old, new, difference, p, paired=True, rows=size)
+            if share is not None:
+                was = next((then[one] for one in same_measure(metric) if one in then), None)
+                rho = shared_correlation(change, share)
+                change = independent(was, now[metric], level=level, rho=rho)
+            found[model, metric, part] = change
     return found
 
 

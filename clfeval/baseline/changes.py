@@ -28,15 +28,15 @@ class Baseline:
     """What was: a result, and what more is known of the changes since.
 
     name: what it is called; how: on which rows it is compared, where that is to be said. names:
-    what models of today were called then. paired: changes on the same rows, by model, measure and
-    slice. changes: the rows that are newly wrong.
+    what models of today were called then. shared: changes that rows of both sides tell, by model,
+    measure and slice. changes: the rows that are newly wrong.
     """
 
     before: Result
     name: str
     how: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    paired: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
+    shared: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
     changes: Sequence[Row] = ()
     notes: tuple[Warn, ...] = ()
     level: float = LEVEL
@@ -79,8 +79,8 @@ class Baseline:
         return self._change((label, metric, part), row, now)
 
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
-        if key in self.paired:
-            return self.paired[key]
+        if key in self.shared:
+            return self.shared[key]
         metric = key[1]
         old = next((row[name] for name in same_measure(metric) if name in row), row.get(metric))
         return independent(NOT_THERE if old is None else old, now, level=self.level)

@@ -102,8 +102,10 @@ def direction(metric: str, best: str | None = None) -> str:
     return measure.best if measure is not None else best or "none"
 
 
-def independent(old: Cell, new: Cell, *, level: float = 0.95) -> Change:
-    """Return the change between values of two independent samples.
+def independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
+    """Return the change between values of two independent samples, or of some rows in both.
+
+    rho: the correlation of their errors, of which the formula is that of 0. See `square_and_add`.
 
     difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
     high = difference + sqrt((new.high - new)² + (old - old.low)²)
@@ -116,9 +118,23 @@ def independent(old: Cell, new: Cell, *, level: float = 0.95) -> Change:
         return Change(was, now, _endless(was, now))
     if None in (was.low, was.high, now.low, now.high):
         return Change(was, now, Estimate(now.value - was.value))
-    d, low, high = square_and_add(ends_of([now]), ends_of([was]))
+    d, low, high = square_and_add(ends_of([now]), ends_of([was]), rho)
     (p,) = limits_p(d, low, high, math.inf, level=level).tolist()
     return Change(was, now, bounded(float(d[0]), float(low[0]), float(high[0])), known(p))
+
+
+def shared_correlation(change: Change, share: float) -> float:
+    """Return how the errors of two values go together that share some of their rows.
+
+    (r_old² + r_new² - r²) / (2 r_old r_new) times share, r half of the interval of the values and
+    of their difference on the rows of both, share those rows of all, sqrt(n_old n_new). 0 where
+    there are no intervals.
+    """
+    was, now, apart = (0.0 if one.low is None or one.high is None else one.high - one.low
+                       for one in (change.old, change.new, change.difference))  # fmt: skip
+    if not (was and now and change.difference.low is not None):
+        return 0.0
+    return share * min(1.0, max(-1.0, (was**2 + now**2 - apart**2) / (2 * was * now)))
 
 
 def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:

@@ -118,8 +118,7 @@ class RateEstimates:
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the two-sided p-values of differences of pairs, (q,)."""
-        d = self.values[first] - self.values[second]
-        return t_p_values(d, *self.errors(first, second))
+        return t_p_values(self.values[first] - self.values[second], *self.errors(first, second))
 
     def paired(self, name: str, places: Ints) -> PairedEstimates:
         """Return some estimates, those of the k models of one part at one class ratio."""

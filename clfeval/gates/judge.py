@@ -210,7 +210,11 @@ class _Looked:
             what = f"--{limit.kind}: '{metric}' is nothing that {whose} has"
             raise UsageError.of(what, "bad-gate", hint="leave it out, or name another")
         cells = [row[metric] for row in rows.values()]
-        _check_cell(limit, metric, next(filter(is_number, cells), cells[0]))
+        cell = next(filter(is_number, cells), cells[0])
+        if limit.part != "value" and is_number(cell) and not isinstance(cell, Estimate):
+            raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+        if not is_number(cell):
+            raise UsageError.of(f"--{limit.kind}: '{metric}' is no number", "bad-gate")
         if self.beside is None or not limit.compares:
             return [held(asked, model, part, row[metric]) for model, row in rows.items()]
         judge_one = dropped if limit.kind == "max-drop" else changed
@@ -256,14 +260,6 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
         known = worst.get(gate.model)
         worst[gate.model] = gate if known is None else min(known, gate, key=slack)
     return replace(max(worst.values(), key=slack), among=len(worst))
-
-
-def _check_cell(limit: Limit, metric: str, cell: Cell) -> None:
-    """Refuse a part that a count does not have, and what is no number."""
-    if limit.part != "value" and is_number(cell) and not isinstance(cell, Estimate):
-        raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
-    if not is_number(cell):
-        raise UsageError.of(f"--{limit.kind}: '{metric}' is no number", "bad-gate")
 
 
 def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:

@@ -73,7 +73,9 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
         return alike[0]
     what = f"--{limit.kind}: no metric '{limit.metric}'"
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
-    close = close or (_no_reference(stem, known) if end else None)
+    if end and {*same_measure(stem)} & {*known}:
+        how = f"add --reference MODEL, and --measure {stem} where it is not compared without"
+        close = close or how
     close = close or at_cut(limit.metric) or _elsewhere(result.command, limit.metric)
     close = close or suggestion(limit.metric, _callable(result, known))
     close = close or f"metrics: {listing(known)}"
@@ -129,13 +131,6 @@ def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row
         if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
             found[label] = {**found[label], f"{row['metric']}{APART}": row["difference"]}
     return found
-
-
-def _no_reference(stem: str, known: list[str]) -> str | None:
-    """Say how to get the differences of a measure."""
-    if not {*same_measure(stem)} & {*known}:
-        return None
-    return f"add --reference MODEL, and --measure {stem} where it is not compared without"
 
 
 def _elsewhere(command: str, metric: str) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
 from typing import Any, TypeVar
 
-from clfeval.result import Estimate, Result, Row, settings_of
+from clfeval.result import Estimate, Result, Row, no_number, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
@@ -112,9 +112,9 @@ def lines_of(
     value, an interval or a reason; standard errors are those of its table of measures.
     """
     errors = {
-        (row["model"], row["metric"]): row["se"]
+        (row["model"], row["metric"]): se
         for row in result.whole("metrics")
-        if "model" in row and "se" in row
+        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se)
     }
     held: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
@@ -125,7 +125,7 @@ def lines_of(
     for model, row in rows.items():
         found = {
             name: PastMeasure(
-                cell.value, cell.low, cell.high, _number(errors, model, name), cell.reason
+                cell.value, cell.low, cell.high, errors.get((model, name)), cell.reason
             )
             for name, cell in row.items()
             if isinstance(cell, Estimate)
@@ -167,16 +167,10 @@ def _alike(one: PastMeasure, other: PastMeasure) -> bool:
     return isclose(one.value, other.value, rel_tol=ALIKE, abs_tol=ALIKE)
 
 
-def _number(errors: Mapping[Any, Any], model: str, name: str) -> float | None:
-    """Return a standard error; none where it is infinite, which JSON has no word for."""
-    se = errors.get((model, name))
-    return se if isinstance(se, (int, float)) and isfinite(se) else None
-
-
 def parsed(text: str) -> PastEntry:
     """Return what a line says; ValueError, in words, where it is none of ours or too new."""
     try:
-        said = json.loads(text, parse_constant=_no_number)
+        said = json.loads(text, parse_constant=no_number)
     except RecursionError:
         raise ValueError("is nested too deep") from None
     except json.JSONDecodeError as error:
@@ -220,10 +214,6 @@ def _given(said: Mapping[str, Any], key: str, read: Callable[[Any], V], other: V
         return read(said[key])
     except TypeError as error:
         raise ValueError(f"'{key}' {error}") from None
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"holds {word}, which is no number of JSON")
 
 
 def _text(value: Any) -> str:

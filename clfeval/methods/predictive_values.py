@@ -92,9 +92,8 @@ def prevalence_answer(row: Row, level: float) -> Answer:
         "" if row["threshold"] is None else f" and threshold {exact(float(str(row['threshold'])))}"
     )
     why = f" ({RULES[rule]})" if rule in RULES else ""
-    ppv, npv, alarms, each = (
-        estimate(row[name]) for name in ("ppv", "npv", "alarms", "alarms_per_case")
-    )
+    names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
+    ppv, npv, alarms, each, benefit = (estimate(row[name]) for name in names)
     name = str(row["model"])
     text = f"{at_place(row)}{cut}{why}, {'the model' if name == 'model' else quoted(name)} "
     if ppv.value is None or alarms.value is None:
@@ -107,6 +106,9 @@ def prevalence_answer(row: Row, level: float) -> Answer:
     per = "" if each.value is None else f", {close(each.value, 1)} per case detected"
     text += f"has {' and '.join(said)}. It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows"
     text += f"{per}."
+    if benefit.value is not None:
+        ends = interval(benefit.value, benefit.low, benefit.high, level, close)
+        text += f" Net benefit is {ends}; of no alarm at all it is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 

@@ -71,21 +71,16 @@ def _lines(result: Result) -> list[Row]:
     """
     found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
-        line = found.setdefault((row["label"], row["model"]), {
-            "label": row["label"], "model": row["model"], "marks": _said(row),
-        })  # fmt: skip
+        marks = row["marks"] if isinstance(row["marks"], list) else []
+        said = ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
+        new = {"label": row["label"], "model": row["model"], "marks": said}
+        line = found.setdefault((row["label"], row["model"]), new)
         line[str(row["measure"])] = row["value"]
         if row["met"] is False and MISSED not in str(line["marks"]):
             line["marks"] = ", ".join(filter(None, (str(line["marks"]), MISSED)))
     labels = list(dict.fromkeys(label for label, _ in found))
     last = set(labels[-LAST:])
     return [line for line in found.values() if line["marks"] or line["label"] in last]
-
-
-def _said(row: Row) -> str:
-    """Return what changed at a line, and whether it was accepted."""
-    marks = row["marks"] if isinstance(row["marks"], list) else []
-    return ", ".join([*marks, *(["accepted"] if row["accepted"] else [])])
 
 
 def _plain(rows: Sequence[Row]) -> Sequence[Sign]:

@@ -316,8 +316,7 @@ def _curves(result: Result) -> Iterator[Chart]:
             Series(name, (_steps(points[name], forward),)) for name in order if name in points
         )
         if curves:
-            cuts = len({row[cut] for row in rows})
-            title = f"{title} at {cuts} cuts"
+            title = f"{title} at {len({row[cut] for row in rows})} cuts"
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 

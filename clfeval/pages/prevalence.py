@@ -29,8 +29,8 @@ HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 FULL: Mapping[str, Source] = {
     "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
-    "alarms\n/ 1,000": "alarms", "sens. ↑": "sensitivity", "spec. ↑": "specificity",
-    "net\nbenefit ↑": "net_benefit",
+    "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity",
 }  # fmt: skip
 
 

@@ -159,7 +159,9 @@ def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
 def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     """Return the value an option takes; None where it takes none of this kind."""
     before = wrong.times
-    _check_shape(option, given, wrong)
+    for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
+        if isinstance(one.value, dict) and not takes(option, kind):
+            wrong.say(one, f"{option.key}: a mapping stands here, and none is taken")
     value = _typed(option, given, given.value, wrong)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
         what = f"{option.key} is true or false, not {given.written or repr(value):.60}"
@@ -185,14 +187,6 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
         wrong.take(error, where)
         return None
     return (value,)
-
-
-def _check_shape(option: Option, given: Node, wrong: Wrong) -> None:
-    """Say where a mapping stands, and an option takes one value or a list."""
-    every = [(Mapping, given), *((Any, one) for _, one in given.inside())]
-    for kind, one in every:
-        if isinstance(one.value, dict) and not takes(option, kind):
-            wrong.say(one, f"{option.key}: a mapping stands here, and none is taken")
 
 
 def _unquoted(option: Option, given: Node) -> str | None:

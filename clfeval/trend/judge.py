@@ -14,7 +14,7 @@ import numpy as np
 from clfeval.baseline.answer import SIGNIFICANT
 from clfeval.baseline.changes import LEVEL, ChangeKey, change_rows
 from clfeval.compare.change import Change, independent
-from clfeval.history.line import PastLine, PastMeasure, same_rows, same_values
+from clfeval.history.line import PastLine, same_rows, same_values
 from clfeval.inference.special import critical_value
 from clfeval.result import Estimate, Row
 
@@ -108,7 +108,10 @@ def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
         if cell is not None and cell.value is not None and line.settings == path[-1].settings:
             places.append(place)
             values.append(cell.value)
-            errors.append(_error(cell, line.level or LEVEL))
+            se = cell.se
+            if se is None and cell.low is not None and cell.high is not None:
+                se = (cell.high - cell.low) / 2 / critical_value(line.level or LEVEL)
+            errors.append(se)
     if len(places) < 2:
         return None
     x = np.array(values, np.float64)
@@ -117,10 +120,3 @@ def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
     a, s = np.cumsum(w)[:-1], np.cumsum(w * x)[:-1]
     b, t = (np.cumsum(one[::-1])[-2::-1] for one in (w, w * x))
     return places[1 + int(np.argmax((t / b - s / a) ** 2 * a * b / (a + b)))]
-
-
-def _error(cell: PastMeasure, level: float) -> float | None:
-    """Return a standard error: as kept, else from the width of the interval."""
-    if cell.se is not None or cell.low is None or cell.high is None:
-        return cell.se
-    return (cell.high - cell.low) / 2 / critical_value(level)

@@ -189,9 +189,29 @@ def test_rows_are_compared_in_pairs_where_four_of_five_of_both_tables_are_shared
     else:
         why = f"{shared} of {len(now)} ids are shared"
         assert sentence(found).startswith(
-            f"Compared with then.csv ({why}: compared as independent samples), "
+            f"Compared with then.csv ({why}: not compared in pairs), "
         )
-        assert f"the rows of then.csv are compared as independent samples: {why}" in notes
+        both = f"{why}; intervals and p-values allow for those"
+        assert f"the rows of then.csv are not compared in pairs: {both}" in notes
+
+
+def test_an_interval_of_a_change_allows_for_the_rows_of_both() -> None:
+    # half the rows of both tables are the same and answered alike: Var(new - old) of n rows each is
+    # 2 Var / n less 2 (n / 2) Var / n², half of what it is of tables that share none; and a little
+    # more, for of the shared rows none differs, which is known of 0 of n only
+    right = [0, 1, 1, 1, 1] * 120
+    lines = [f"{i},{i % 2},{i % 2 if one else 1 - i % 2}" for i, one in enumerate(right)]
+    other = [line.replace(",", "x,", 1) for line in lines]
+    tables = {"then.csv": lines[:400], "now.csv": lines[200:], "others.csv": other[200:]}
+    for name, rows in tables.items():
+        Path(name).write_text("\n".join(["id,truth,m", *rows, ""]), encoding="utf-8")
+    widths = []
+    for name in ("now.csv", "others.csv"):
+        words = ("--baseline", "then.csv", "--max-drop", "accuracy=0.5")
+        found = document(clfeval("report", name, *READ, "-f", "json", *words))
+        difference = change(found, "m", "accuracy")["difference"]
+        widths.append(difference["high"] - difference["low"])
+    assert widths[0] ** 2 / widths[1] ** 2 == pytest.approx(1 / 2, rel=0.06)
 
 
 @pytest.mark.parametrize(("why", "ids", "words"), [

@@ -90,8 +90,7 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
         f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}; "
         f"{_elsewhere(chosen[0], counts)}."
     )
-    found = (share.value, share.low, share.high)
-    return [Answer("within-effort", text, names, measure, *found)]
+    return [Answer("within-effort", text, names, measure, share.value, share.low, share.high)]
 
 
 def _share(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,9 +28,11 @@ def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
     parts, kind = _limbs(counts.hit_n)
     weights, table = [part.astype(kind) for part in parts], hits.T.astype(kind)
     grown: Sets = np.empty((1, 0), np.int16)
+    step = max(1, _CELLS // max(1, len(counts.hit_n)))
     for left in range(size, 0, -1):
         found: list[Sets] = []
-        for sets in _blocks(grown, len(counts.hit_n)):
+        for start in range(0, len(grown), step):
+            sets = grown[start : start + step]
             rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
             rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
             covered, gains = _totals(rest, weights, table)
@@ -61,12 +61,6 @@ def _largest_beyond(gains: Ints, many: int) -> Ints:
         largest[:, 0] = np.maximum(largest[:, 0], gains[:, model])
         largest.sort(axis=1)
     return beyond
-
-
-def _blocks(sets: Sets, patterns: int) -> Iterator[Sets]:
-    step = max(1, _CELLS // max(1, patterns))
-    for start in range(0, len(sets), step):
-        yield sets[start : start + step]
 
 
 def _limbs(n: Counts) -> tuple[list[Ints], type[np.floating]]:

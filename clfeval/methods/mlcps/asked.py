@@ -94,8 +94,7 @@ def _named(text: str) -> str:
     measure = measure_called(name)
     if measure is None:
         what = f"{FLAG}: no measure '{name}'"
-        hint = instead(text, KNOWN, FLAG)
-        raise UsageError.of(what, "unknown-measure", hint=hint)
+        raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN, FLAG))
     if measure.id == NET_BENEFIT and settings:
         measure = CATALOG[AT_RISK]
     asks = measure.id in KNOWN.ids and measure.id not in (*MEASURED, *_ALIKE)  # for a parameter

@@ -37,6 +37,12 @@ TABLES = (
     ), "abstain?"),
 )  # fmt: skip
 ON_OTHERS = "to expect on other rows"
+OF_RATES: Mapping[str, str] = {
+    "sensitivity": "share of the positives that are called positive",
+    "specificity": "share of the negatives that are called negative",
+    "precision": "share of the positive answers that are right",
+    "npv": "share of the negative answers that are right",
+}
 MEANINGS: Mapping[str, str] = {
     "chosen_by": "the rule: what is to be best, or the limit that is to be kept to",
     "cutoffs.threshold": "the best by the rule: from there up a score is positive; none where "
@@ -57,11 +63,7 @@ MEANINGS: Mapping[str, str] = {
     "honest": "the same on other rows: less the optimism of the choice, by the bootstrap",
     "limited": "the measure of the limit on other rows, by the same method",
     **{f"cutoffs.{name}": f"{words}, on other rows" for name, words in (
-        ("sensitivity", "share of the positives that are called positive"),
-        ("specificity", "share of the negatives that are called negative"),
-        ("precision", "share of the positive answers that are right"),
-        ("npv", "share of the negative answers that are right"),
-        ("claimed", "share of all rows that are called positive"))},
+        *OF_RATES.items(), ("claimed", "share of all rows that are called positive"))},
     "abstentions.chosen_by": "about which share of the rows has no answer, or what errors and no "
     "answer cost",
     "abstentions.threshold": "where answers change if every row has one",
@@ -71,11 +73,7 @@ MEANINGS: Mapping[str, str] = {
     **{f"abstentions.{name}": f"{words}, of rows that have an answer" for name, words in (
         ("tp", "positives called positive"), ("fp", "negatives called positive"),
         ("fn", "positives called negative"), ("tn", "negatives called negative"),
-        ("accuracy", "share that is right"),
-        ("sensitivity", "share of the positives that are called positive"),
-        ("specificity", "share of the negatives that are called negative"),
-        ("precision", "share of the positive answers that are right"),
-        ("npv", "share of the negative answers that are right"))},
+        ("accuracy", "share that is right"), *OF_RATES.items())},
     "accuracy_of_all": "share that is right if every row has an answer",
     "cost": "what a row costs on average, rows without an answer too",
     "cost_of_all": "what it costs if every row has an answer, at `threshold`",

@@ -160,7 +160,8 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     ends = [between(row["crossing"]) for row in rows]
     at, limits = "crossing at\nprevalence", f"{look.result.parameters['level'] * 100:g} % interval"
     columns: dict[str, Source] = {
-        **look.who(model=False), "models": _both,
+        **look.who(model=False),
+        "models": lambda row: f"{quoted(str(row['first']))} and {quoted(str(row['second']))}",
         **look.named, "which leads": "verdict", at: lambda row: exact(value_of(row["crossing"])),
     }  # fmt: skip
     if any(ends):
@@ -170,10 +171,6 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     title = "Where two models change places"
     yield look.table("crossovers", title, columns, rows, note="; ".join(notes),
                      right=(at, limits))  # fmt: skip
-
-
-def _both(row: Row) -> str:
-    return f"{quoted(str(row['first']))} and {quoted(str(row['second']))}"
 
 
 def between(cell: Cell) -> str:
