@@ -26,6 +26,7 @@ SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 # are listed, which moves no number of another
 UNSIGNED = ("data", "stats", "clfeval", "measures")
 
+COMPARING = ("compared", "operating-point")  # said together
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
 LEAST = ("resolution", "same-answers")  # what is left out first
 T = TypeVar("T")
@@ -335,6 +336,11 @@ def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
     return tuple(left[:SENTENCES])
 
 
+def in_short(said: Sequence[Answer]) -> str:
+    """Return the first sentence, and the second where it tells of a comparison."""
+    return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in COMPARING)
+
+
 def plain_row(row: Row) -> dict[str, Any]:
     """Turn the estimates of a row into dictionaries."""
     return {key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()}
@@ -345,18 +351,13 @@ def dumps(value: object) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-KINDS: Mapping[str, Any] = {
-    "str": str, "bool": bool, "int": int, "float": (int, float), "tuple": tuple,
-    "Mapping": Mapping, "Severity": str,
-}  # fmt: skip
+KINDS: Mapping[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float),
+                            "tuple": tuple, "Mapping": Mapping, "Severity": str}  # fmt: skip
 
 
 @cache
 def _kinds(record: type) -> Mapping[str, tuple[Any, bool]]:
-    """Return of each field of a record what its value is an instance of, and whether it may lack.
-
-    The first word of the type tells.
-    """
+    """Return what the value of each field of a record is, and whether it may lack."""
     types = {one.name: str(one.type) for one in fields(record)}
     return {name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
             for name, text in types.items()}  # fmt: skip

@@ -38,7 +38,7 @@ KEPT = (
 APART = "unequal-ids"
 SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
-ChangeKey = tuple[str, str, str | None]  # model, measure and slice
+SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def table_baseline(
     why = _why_not(result, known, was)
     why = "it came from a pipe" if _piped(table) else why
     why = "no intervals are asked for" if given.get("interval") == "none" else why
-    how, shared = "", dict[ChangeKey, Change]()
+    how, shared = "", dict[SharedKey, Change]()
     if why is None:
         assert known is not None
         sides = TableGiven(table, known), TableGiven(fspath(path), was)
@@ -220,7 +220,7 @@ def _used(sides: Sequence[TableGiven]) -> set[str | None]:
 def _changes(
     joined: Result, both: tuple[Result, Result], names: Mapping[str, str],
     share: float | None = None,
-) -> dict[ChangeKey, Change]:  # fmt: skip
+) -> dict[SharedKey, Change]:  # fmt: skip
     """Return the changes on the same rows, by model, measure, as results call it, and slice.
 
     share: that of rows of both; changes then are of all rows, whose errors go together by so much.
@@ -228,7 +228,7 @@ def _changes(
     rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
     cells = {part: [labelled(one, part) for one in both] for part in parts}
-    level, found = both[0].parameters.get("level") or LEVEL, dict[ChangeKey, Change]()
+    level, found = both[0].parameters.get("level") or LEVEL, dict[SharedKey, Change]()
     for row in rows:
         model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
         now, then = (one.get(model, {}) for one in cells[part])

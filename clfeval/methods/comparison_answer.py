@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.families import ALL_PAIRS, BEST, POWER
@@ -11,20 +11,36 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.comparisons import OPERATING_POINT
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.result import Answer, Row, estimate
-from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
+from clfeval.words import (
+    chance,
+    exact,
+    listed,
+    many,
+    named,
+    number,
+    percent,
+    quoted,
+    reference_of,
+    signed,
+)
 
 LISTED = 6  # models by name
 FEW_CHANGES = 3  # of them, with their values
 FEW_SLICES = 4  # slices by name
+UNLIKE = 1.25  # times as many alarms
 
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """Where models are compared, and how many rows each class has; None where they differ."""
+    """Where models are compared, and how many rows each class has; None where they differ.
+
+    flagged: of which share of the rows each model says that they are positive.
+    """
 
     where: str
     positives: float | None = None
     negatives: float | None = None
+    flagged: Mapping[str, float] = field(default_factory=dict)
 
 
 def comparison_answers(
@@ -64,6 +80,10 @@ def comparison_answer(
         return
     title = CATALOG[lead].title
     to = reference_of(str(mine[0]["reference"]), reference)
+    point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
+        *_operating_point(rows, to, level, at)]  # fmt: skip
+    if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
+        yield point.pop()  # what is found comes first
     if reference == ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         text = f"{told:,} of {many(len(mine), 'pair')} of models differ significantly in {title} "
@@ -72,26 +92,37 @@ def comparison_answer(
         yield _one_model(mine[0], to, title, margin, level)
     else:
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
-    if at is not None and (reference != ALL_PAIRS or len(mine) == 1):
-        yield from _operating_point(rows, to, level, at)
+    yield from point
     if instead is not None:
         yield from _others(rows, "net_benefit", to, level)
         text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
-        yield Answer("compared-by-labels", f"{text}{CATALOG[instead].title}.", (), lead)
+        text += CATALOG[instead].title
+        if at is not None and len(mine) == 1:
+            text += _as_many(*(at.flagged.get(str(mine[0][one])) for one in ("model", "reference")))
+        yield Answer("compared-by-labels", f"{text}.", (), lead)
+
+
+def _as_many(model: float | None, reference: float | None) -> str:
+    """Say how to compare at a threshold with as many alarms, where their numbers differ much."""
+    if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
+        return ""
+    rule = f"--best-threshold 'detection_prevalence<={reference:.3g}'"
+    return (f"; it flags {percent(reference)} % of the rows, the model {percent(model)} %: "
+            f"for a threshold that flags as many: {rule}")  # fmt: skip
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
     """Say how one model compares with the reference."""
     d, found, model = estimate(row["difference"]), row["verdict"], quoted(str(row["model"]))
-    size = f"{title} {_size(row, level)}"
+    size = f"in {title}: {_size(row, level)}"
     if found in (BETTER, WORSE):
-        text = f"{model} is significantly {found} than {to}: {size}."
+        text = f"{model} is significantly {found} than {to} {size}."
     elif found == EQUIVALENT and margin is not None:
-        text = f"{model} is equivalent to {to} within {exact(margin)}: {size}."
+        text = f"{model} is equivalent to {to} within {exact(margin)} {size}."
     elif found == NOT_WORSE and margin is not None:
-        text = f"{model} is not worse than {to} by {exact(margin)}: {size}."
+        text = f"{model} is not worse than {to} by {exact(margin)} {size}."
     else:
-        text = f"{model} is not significantly different from {to}: {size}."
+        text = f"{model} is not significantly different from {to} {size}."
         if isinstance(row["detectable"], float):
             text = f"{text[:-1]}; a difference of {number(row['detectable'])} would be detected "
             text += f"with power {POWER:g}."

@@ -11,7 +11,7 @@ from clfeval import __version__
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
 from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED
-from clfeval.result import Answer, Result, Row
+from clfeval.result import Answer, Result, Row, in_short
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.plan import Plan
@@ -66,7 +66,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
 
 
 def _row(one: Ended) -> Row:
-    said = one.said[0] if one.said else one.answer[0].text if one.answer else ""
+    said = one.said[0] if one.said else in_short(one.answer)
     return {
         "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),

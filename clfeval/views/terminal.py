@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.pages import page_of
-from clfeval.result import Result
+from clfeval.result import Result, in_short
 from clfeval.views.render import (
     BEST,
     INTERVAL,
@@ -98,9 +98,7 @@ def as_text(
         )  # fmt: skip
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        said = [one.text for i, one in enumerate(result.answer[:2])
-                if not i or (one.code == "operating-point" and one.models)]  # fmt: skip
-        console.print(_text(f"summary: {' '.join(said)}", style="bold"))
+        console.print(_text(f"summary: {in_short(result.answer)}", style="bold"))
     return _trimmed(out)
 
 

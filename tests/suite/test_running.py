@@ -266,7 +266,8 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
         assert VALIDATOR.is_valid(whole)
         assert whole["command"] == row["command"]
         assert len(whole["gates"]) == row["gates"]
-        assert row["says"] in [sentence["text"] for sentence in whole["answer"]]
+        first, *more = [sentence["text"] for sentence in whole["answer"]]
+        assert row["says"] in (first, " ".join([first, *more[:1]]))
 
 
 @pytest.mark.parametrize(

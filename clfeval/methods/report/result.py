@@ -234,7 +234,9 @@ def _point(sample: Sample) -> OperatingPoint:
     where = "At the thresholds in force" if cuts else "By their labels"
     if len(cuts) == 1:
         where = f"At threshold {next(iter(cuts)):g}"
-    return OperatingPoint(where, totals["positives"], totals["negatives"])
+    of = sample.slices[None]
+    flagged = dict(zip(of.models, ((of.tp + of.fp) / of.rows).tolist(), strict=True))
+    return OperatingPoint(where, totals["positives"], totals["negatives"], flagged)
 
 
 def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:

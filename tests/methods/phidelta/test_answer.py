@@ -200,10 +200,10 @@ def test_compared_with_the_reference() -> None:
     # of 200 rows one differs, 1 / 100 of δ
     few = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref")
     assert str(said(few, "compared")).startswith(
-        "a is not significantly different from ref: δ +0.010, 95% CI -"
+        "a is not significantly different from ref in δ: +0.010, 95% CI -"
     )
     near = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref", margin=0.2)
-    assert str(said(near, "compared")).startswith("a is equivalent to ref within 0.2: δ +0.010")
+    assert str(said(near, "compared")).startswith("a is equivalent to ref within 0.2 in δ: +0.010")
 
 
 def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:

@@ -293,7 +293,7 @@ def test_models_that_say_the_same_never_differ() -> None:
     most = 1 - 0.025 ** (1 / min(y.sum(), (1 - y).sum()))  # of the smaller class
     assert (area["p"], apart(area)) == (1, Estimate(0.0, pytest.approx(-most), pytest.approx(most)))
     assert area["verdict"] == "undecided"
-    assert found.answer[0].text.startswith("twin is not significantly different from m0: ROC AUC")
+    assert found.answer[0].text.startswith("twin is not significantly different from m0 in ROC AUC")
 
 
 def test_the_two_answers_are_one_turned_round() -> None:
@@ -374,3 +374,27 @@ def test_measures_that_options_name_stand_behind_the_one_that_leads() -> None:
     order = list(dict.fromkeys(str(row["metric"]) for row in shown.rows or ()))
     assert order[:3] == ["roc_auc", "mcc", "ks"]
     assert sorted(order) == sorted(set(page["metric"]))
+
+
+def test_what_is_found_at_the_threshold_comes_before_what_is_not() -> None:
+    # equal ranking: the new scores are the old ones moved up, so that more of them are above .5
+    truth, old = (
+        [i % 2 for i in range(400)],
+        [(0.3 * (i % 2) + (i * 7919 % 400) / 800) for i in range(400)],
+    )
+    table = pl.DataFrame({"truth": truth, "old": old, "new": [min(x + 0.15, 1.0) for x in old]})
+    said = clfeval.report(table, positive="1", reference="old").answer
+    assert [one.code for one in said[:2]] == ["operating-point", "compared"]
+    assert said[0].text.startswith("At threshold 0.5 new ")
+    assert said[1].text.startswith("new is not significantly different from old in ROC AUC: 0.000")
+
+
+def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> None:
+    truth = [int(i < 40) for i in range(400)]
+    rule = [int(i < 20 or i >= 340) for i in range(400)]  # 80 of 400 rows: 20 %
+    scores = [0.6 if i < 10 else 0.1 + (400 - i) / 4000 for i in range(400)]  # 10 of 400: 2.5 %
+    table = pl.DataFrame({"truth": truth, "rule": rule, "new": scores})
+    found = clfeval.report(table, positive="1", model=["rule", "new"], reference="rule")
+    (text,) = [one.text for one in found.answer if one.code == "compared-by-labels"]
+    assert "it flags 20 % of the rows, the model 2.5 %" in text
+    assert text.endswith("--best-threshold 'detection_prevalence<=0.2'.")

@@ -203,8 +203,10 @@ def test_the_best_usable_threshold_is_named_with_its_rule(
     found = said(table=scored([score], [0.1]), truth="truth", prevalence=0.5, cost=cost)
     words = f"At prevalence 0.5 (1:1) and threshold {score} ({rule}), a has PPV 1.000 (95% CI 0."
     assert text(found, "at-prevalence").startswith(words)
-    end = "It raises 500 alarms per 1,000 rows, 1.0 per case detected."
-    assert text(found, "at-prevalence").endswith(end)
+    text_ = text(found, "at-prevalence")
+    assert "It raises 500 alarms per 1,000 rows, 1.0 per case detected." in text_
+    # half the rows are hits and none is a false alarm: .5 - 0
+    assert (" Net benefit is 0.500 (95% CI" in text_) == (cost is not None)
 
 
 def test_where_positives_are_rare_costs_choose_another_threshold_than_j() -> None:
