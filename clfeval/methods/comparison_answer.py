@@ -106,9 +106,8 @@ def _as_many(model: float | None, reference: float | None) -> str:
     """Say how to compare at a threshold with as many alarms, where their numbers differ much."""
     if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
         return ""
-    rule = f"--best-threshold 'detection_prevalence<={reference:.3g}'"
-    return (f"; it flags {percent(reference)} % of the rows, the model {percent(model)} %: "
-            f"for a threshold that flags as many: {rule}")  # fmt: skip
+    text = f"; it flags {percent(reference)} % of the rows, the model {percent(model)} %: for a "
+    return f"{text}threshold of as many --best-threshold 'detection_prevalence<={reference:.3g}'"
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
