@@ -127,7 +127,7 @@ def shared_correlation(change: Change, share: float) -> float:
     """Return how the errors of two values go together that share some of their rows.
 
     share (r_old² + r_new² - r²) / (2 r_old r_new), r the lengths of their intervals and of that of
-    their difference on the rows of both, share those rows of sqrt(n_old n_new). 0 without intervals.
+    their difference on the rows of both, share those rows of sqrt(n_old n_new). 0 without any.
     """
     was, now, apart = (0.0 if one.low is None or one.high is None else one.high - one.low
                        for one in (change.old, change.new, change.difference))  # fmt: skip
