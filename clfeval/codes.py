@@ -288,6 +288,7 @@ ANSWERS: Mapping[str, str] = {
     "strongest-feature": "One feature discriminates most.",
     "that-matters": "Which differences are as large as matters, which smaller, which nobody knows.",
     "told-apart": "Every other model is worse than the best one, and not by chance.",
+    "unordered-classes": "Classes are numbered one after the other, and no order of them is given.",
     "untested": "No test tells whether the differences are chance.",
     "useless-features": "So many features may be no better than chance.",
     "within": "In how many slices models are better than the reference, and in how many worse.",

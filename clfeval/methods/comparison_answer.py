@@ -11,18 +11,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.comparisons import OPERATING_POINT
 from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.result import Answer, Row, estimate
-from clfeval.words import (
-    chance,
-    exact,
-    listed,
-    many,
-    named,
-    number,
-    percent,
-    quoted,
-    reference_of,
-    signed,
-)
+from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
 
 LISTED = 6  # models by name
 FEW_CHANGES = 3  # of them, with their values
@@ -106,7 +95,7 @@ def _as_many(model: float | None, reference: float | None) -> str:
     """Say how to compare at a threshold with as many alarms, where their numbers differ much."""
     if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
         return ""
-    text = f"; it flags {percent(reference)} % of the rows, the model {percent(model)} %: for a "
+    text = f"; it flags {100 * reference:.3g} % of the rows, the model {100 * model:.3g} %: for a "
     return f"{text}threshold of as many --best-threshold 'detection_prevalence<={reference:.3g}'"
 
 

@@ -59,6 +59,7 @@ AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
+FEW_CLASSES = 7  # that may be grades
 
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
@@ -80,11 +81,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             sizes[label] = class_totals_of(whole, patterns, left)
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
-    tests, lost, scores = (
-        list[Row](),
-        dict[str, float](),
-        dict[str, Mapping[str | None, ClassScores]](),
-    )
+    tests, lost = list[Row](), dict[str, float]()
+    scores = dict[str, Mapping[str | None, ClassScores]]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
@@ -186,13 +184,25 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
         answer=at_most(
             (*comparison_answers(compared_rows, lead, options, called), *told[:1], first,
-             *told[1:], *more)
+             *_order(counted), *told[1:], *more)
         ),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),
         ),
     )  # fmt: skip
+
+
+def _order(counted: Counted) -> list[Answer]:
+    """Tell how labels are compared that are numbered one after the other, if that is an order."""
+    first, last = counted.order[0], counted.order[-1]
+    numbered = (*map(str, range(int(first == "1"), int(first == "1") + len(counted.order))),)
+    of_labels = all(model.kind != "classes" for model in counted.models)
+    if counted.ordered or not of_labels or counted.order != numbered or len(numbered) > FEW_CLASSES:
+        return []
+    how = " ".join(f"--labels {one}" for one in numbered)
+    text = f"If {first} to {last} are in order, compare how far off predictions are: {how}."
+    return [Answer("unordered-classes", text)]
 
 
 def _called(counted: Counted, text: str) -> Iterator[str]:

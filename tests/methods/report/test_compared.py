@@ -398,3 +398,18 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
     (text,) = [one.text for one in found.answer if one.code == "compared-by-labels"]
     assert "it flags 20 % of the rows, the model 2.5 %" in text
     assert text.endswith("--best-threshold 'detection_prevalence<=0.2'.")
+
+
+@pytest.mark.parametrize(("classes", "words"), [
+    ("012", "If 0 to 2 are in order, compare how far off predictions are: --labels 0 --labels 1 "
+            "--labels 2."),
+    ("1234", "If 1 to 4 are in order, compare how far off predictions are: --labels 1 --labels 2 "
+             "--labels 3 --labels 4."),
+    ("013", None), ("abc", None), ("01234567", None),
+])  # fmt: skip
+def test_labels_that_are_numbered_may_be_in_order(classes: str, words: str | None) -> None:
+    table = pl.DataFrame({"truth": [*classes] * 20, "m": [*classes, *classes[::-1]] * 10})
+    said = {one.code: one.text for one in clfeval.report(table).answer}
+    assert said.get("unordered-classes") == words
+    given = clfeval.report(table, labels=[*classes]).answer
+    assert "unordered-classes" not in {one.code for one in given}
