@@ -62,6 +62,7 @@ class ClfevalError(Exception):
     """Base of every error clfeval raises on purpose; carries all problems found in one pass.
 
     fixes: the options, by name, that answer it as well as can be guessed; nothing where none does.
+    instead: those that do where other options, or the rows, show that the first ones do not.
     parts: the errors it puts together. settled: with the fixes there is nothing left to ask. offer:
     the whole command with them.
     """
@@ -75,11 +76,12 @@ class ClfevalError(Exception):
         hint: str | None = None,
         totals: Counter[str] | None = None,
         fixes: Mapping[str, Any] | None = None,
+        instead: Mapping[str, Any] | None = None,
     ) -> None:
         """Keep the problems in the given order; `totals` counts those not carried along too."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
-        self.fixes = fixes or {}
+        self.fixes, self.instead = fixes or {}, instead or {}
         self.parts: tuple[ClfevalError, ...] = ()
         self.settled = False
         self.offer: str | None = None

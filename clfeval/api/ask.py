@@ -21,6 +21,7 @@ from clfeval.tables.taken import Facts, Read
 
 MOST = 25  # questions in a row
 ALONE = ("features", "cluster")  # what a column is taken for by them is left out by no other option
+REPEATED = "duplicate-id"
 NOTHING = ("empty-table", "no-models")  # left by an answer that is none
 OnOpen = Callable[[Read], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
@@ -84,13 +85,15 @@ def _all(
 
     def answers(error: ClfevalError) -> dict[str, Any]:
         """Return what answers it in this command: one of the first options alone, if it has any."""
-        mine = {name: value for name, value in error.fixes.items() if name in known}
+        left_out = listed(error.fixes.get("ignore"))
+        chosen = error.instead if given.get("reference") in left_out else error.fixes
+        mine = {name: value for name, value in chosen.items() if name in known}
         alone = next((name for name in ALONE if name in mine), None)
         return mine if alone is None else {alone: mine[alone]}
 
     parts, fixes, told = [first], answers(first), {str(first)}
     settled = not fixes
-    last = first
+    last, errors = first, [first]
     while answers(last) and not settled and len(told) < MOST:
         try:
             with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
@@ -99,6 +102,12 @@ def _all(
             if str(another) in told:
                 break  # the answer was none
             code = another.problems[0].code
+            runs = next((one for one in errors if "run" in one.instead), None)
+            if code == REPEATED and runs is not None and "run" in known and "run" not in fixes:
+                kept = {name: value for name, value in fixes.items() if name not in runs.fixes}
+                fixes = with_fixes(kept, runs.instead)
+                continue
+            errors.append(another)
             if code in NOTHING or (code == "bad-option" and "ignore" in answers(last)):
                 fixes = {name: value for name, value in fixes.items() if name not in last.fixes}
                 break

@@ -64,6 +64,7 @@ def refuse_stray(
             [Problem(what, "stray-labels", settled.name, None, name) for name in strays],
             hint="--ignore leaves it out; --model, once for each model, says that it is one",
             fixes={"ignore": tuple(strays)},
+            instead={"model": tuple(model.name for model in columns.models)},
         )
 
 

@@ -185,10 +185,27 @@ def check_ids(
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
         frame = pl.concat([numbered(file, null_values).select(wanted) for file in files])
+        if len(files) > 1 and run is None:
+            _refuse_same_rows(files, column, frame)
         raise_found(files, [(frame, [repeated(*row)])], hints)
 
 
+def _refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFrame) -> None:
+    """Raise where most ids stand in several files, and once in each: files of different models."""
+    each = frame.group_by(column).agg(pl.len().alias("rows"), pl.col(FILE).n_unique().alias("in"))
+    once, share = each.select(
+        (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")
+    ).collect().row(0)  # fmt: skip
+    if once and share >= MOST_SHARED:
+        what = f"{100 * share:.3g} % of the ids stand in more than one file"
+        hint = f"predictions of the same rows? {given('--join', column)} puts them side by side; "
+        hint += "files of several runs of a model: --run (phidelta, report)"
+        raise DataError.of(what, "duplicate-id", files[1].name, None, column, hint=hint,
+                           fixes={"join": column})  # fmt: skip
+
+
 MOST_SLICES = 1000
+MOST_SHARED = 0.5  # of the ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ def refuse_runs(file: str, free: Sequence[str], roles: Input) -> None:
         f"{given('--ignore', run)} takes all rows together; --model, once for each model, says "
         "that it is one",
         fixes={"ignore": (run, *rest)},
+        instead={"run": run} | ({"ignore": rest} if rest else {}),
     )
 
 

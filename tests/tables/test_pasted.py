@@ -90,3 +90,29 @@ def test_a_cell_with_a_quote_is_quoted_whole() -> None:
     said = option("--null-value", "it's")
     assert done.err.splitlines()[-1] == f"hint: if 'it's' means missing, add {said}"
     assert words_of(said) == ["--null-value", "it's"]
+
+
+RUNS = "id,seed,truth,m\n1,1,1,1\n2,1,0,0\n1,2,1,0\n2,2,0,0\n"
+RULE = "id,truth,rule,new\n1,1,1,.8\n2,0,1,.3\n3,1,0,.6\n4,0,0,.1\n"
+NEW, OLD = (
+    "id,truth,score\n1,1,.8\n2,0,.3\n3,1,.6\n4,0,.1\n",
+    "id,truth,score\n4,0,.2\n2,0,.2\n1,1,.7\n3,1,.9\n",
+)
+
+
+@pytest.mark.parametrize(("tables", "words", "answer"), [
+    ([RUNS], ("report",), ("--run", "seed")),  # the same ids in every run
+    ([RUNS], ("phidelta", "--positive", "1"), ("--run", "seed")),
+    ([RUNS.replace("1,2,1", "3,2,1").replace("2,2,0", "4,2,0")], ("report",), ("--ignore", "seed")),
+    ([RULE], ("report", "--reference", "rule"), ("--model", "rule", "--model", "new")),
+    ([RULE], ("report",), ("--ignore", "rule")),
+    ([NEW, OLD], ("report",), ("--join", "id")),
+])  # fmt: skip
+def test_what_is_proposed_is_what_the_table_is_about(
+    tables: list[str], words: tuple[str, ...], answer: tuple[str, ...]
+) -> None:
+    files = [write(f"t{i}.csv", text) for i, text in enumerate(tables)]
+    given = [words[0], *files, *words[1:]]
+    line, _ = proposed(*given)
+    assert line == [*given, *answer]
+    assert program(*line).code == 0
