@@ -19,6 +19,8 @@ from clfeval.schema import CHANGES, COMPARISONS
 from clfeval.words import quoted
 
 LEVEL = 0.95  # of results that do not say theirs
+# by the share of positives
+UNMOVED = ("roc_auc", "sensitivity", "specificity", "balanced_accuracy", "calibration_slope")
 NOT_THERE = Estimate(None, reason="not_in_baseline")
 ChangeKey = tuple[str, str]  # model and measure
 
@@ -114,9 +116,12 @@ class Baseline:
         counts = [one.summary.get("rows") for one in (self.before, result)]
         cells = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
         same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
+        described, told = self._described(result, leader, *cells), rows
+        if described["prevalence"].significant(self.level):  # what it alone moves comes later
+            told = sorted(rows, key=lambda row: str(row["metric"]) not in UNMOVED)
         said = [
-            *change_answers(rows, self.name, self.how, lead),
-            *rows_answer(same, counts, self._described(result, leader, *cells),
+            *change_answers(told, self.name, self.how, lead),
+            *rows_answer(same, counts, described,
                          [_classes(one) for one in (self.before, result)], self.level),
         ]  # fmt: skip
         return replace(result, tables=tables, answer=(*said, *result.answer),

@@ -495,3 +495,17 @@ def test_rows_that_were_dropped_are_left_out_and_not_said_to_be_gone() -> None:
     (note,) = [one["message"] for one in document(done)["warnings"]
                if one["code"] == "baseline-rows"]  # fmt: skip
     assert note.endswith("1 of then.csv and 0 of this table are left out")
+
+
+def test_where_prevalence_fell_what_it_does_not_move_is_named_first() -> None:
+    # specificity .9 then, .7 now; precision 8 / 9 then, and 160 of 400 now, changes far more
+    for name, cells in (("then.csv", (400, 100, 50, 450)), ("now.csv", (160, 40, 240, 560))):
+        kinds = zip(("1,1", "1,0", "0,1", "0,0"), cells, strict=True)
+        lines = [line for line, n in kinds for _ in range(n)]
+        Path(name).write_text("\n".join(["truth,m", *lines, ""]), encoding="utf-8")
+    words = ("--kind", "label", "--positive", "1", "--baseline", "then.csv", "-f", "json")
+    said = sentence(document(clfeval("report", "now.csv", *words)))
+    assert said.startswith(
+        "Compared with then.csv, m is significantly worse by specificity 0.700 (was 0.900, "
+        "p <0.001), balanced accuracy 0.750 (was 0.850, p <0.001), precision 0.400 (was 0.889"
+    )
