@@ -45,11 +45,6 @@ def number_or_word(_: str, texts: Sequence[str]) -> float | str:
         return texts[-1]
 
 
-def text_or_none(_: str, texts: Sequence[str]) -> str | None:
-    """Take `none` for nothing."""
-    return None if texts[-1] == "none" else texts[-1]
-
-
 def one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:

@@ -82,18 +82,16 @@ class Past:
         """Return what it says of a command with this label as the last."""
         labels = self.labels(command)
         kept = labels[: labels.index(label) + 1]
-        mine = [one for one in self.entries if one.command == command and label_of(one) in kept]
+        mine = [
+            one for one in self.entries if one.command == command
+            and (one.label if isinstance(one, PastLine) else one.accepted) in kept
+        ]  # fmt: skip
         return Past.made(self.name, self.sha256, mine)
 
 
 def key_of(line: PastLine) -> SeriesKey:
     """Return what lines of different labels have in common when they are of one model."""
     return line.command, line.run, line.model
-
-
-def label_of(entry: PastEntry) -> str:
-    """Return the label of a line, or the one that is accepted."""
-    return entry.label if isinstance(entry, PastLine) else entry.accepted
 
 
 def _under(entry: Accepted, lines: Iterable[PastLine]) -> dict[SeriesKey, PastLine]:

@@ -18,6 +18,7 @@ from clfeval.measures.scored import distinct, probabilities, totals
 
 BINS = 10  # where no number is given
 _DECILES = 10
+ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -166,12 +167,8 @@ def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int
     d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
     s = np.sqrt(np.divide(o * (1 - o), n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
-    expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * _erf(z / math.sqrt(2))
+    expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
     return np.maximum(over((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
-
-
-def _erf(x: Floats) -> Floats:
-    return np.array([math.erf(one) for one in x.ravel().tolist()], np.float64).reshape(x.shape)
 
 
 def _bins(

@@ -57,19 +57,6 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     return np.asarray(0.0 - np.where(said, parts[1], parts[0]))  # never -0.0
 
 
-def summed_squares(p: ArrayLike, truth: ArrayLike) -> Floats:
-    """Return the squared error summed over both classes, 2 (truth - p)² of each row, (m,)."""
-    return 2 * squared_errors(p, truth)
-
-
-def predicted_risks(p: ArrayLike, _: ArrayLike) -> Floats:
-    """Return the probability of the positive class of each row, (m,), whatever the truth.
-
-    Errors: ValueError for probabilities outside 0..1.
-    """
-    return probabilities(p)
-
-
 def mean_loss(losses: Floats, n: Counts) -> Floats:
     """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
 
@@ -248,7 +235,7 @@ PROBABILITIES = (
             **_skill(log_losses, _entropy, lambda share: -_logit(share))),
     Measure(id="brier_sum", title="Brier (sum)", needs="probabilities", best="min", low=0, high=2,
             undefined=_FEW, interval="influence", formula="mean of sum (y - p)² over classes",
-            source=_BRIER, scale="logit", **_mean(summed_squares)),
+            source=_BRIER, scale="logit", **_mean(lambda p, truth: 2 * squared_errors(p, truth))),
     Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
             high=1, undefined=("single_class",), interval="influence",
             formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
@@ -257,7 +244,7 @@ PROBABILITIES = (
     Measure(id="mean_score", title="mean score", needs="probabilities", best="none", low=0, high=1,
             undefined=_FEW, interval="influence", formula="sum of the probabilities / M",
             source="textbook", aliases=("mean_risk", "mean_probability"), scale="logit",
-            **_mean(predicted_risks)),
+            **_mean(lambda p, _: probabilities(p))),
 )  # fmt: skip
 
 DECOMPOSITION = (

@@ -198,14 +198,11 @@ def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator
 def _listed(rows: Sequence[Row], level: float) -> str:
     """List which models have higher or lower values of measures."""
     parts = [
-        f"{quoted(str(row['model']))} has {_way(row)} {CATALOG[str(row['metric'])].title} "
-        f"({_size(row, level)})" for row in rows
+        f"{quoted(str(row['model']))} has "
+        f"{'higher' if (estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
+        f"{CATALOG[str(row['metric'])].title} ({_size(row, level)})" for row in rows
     ]  # fmt: skip
     return listed(parts, most=FEW_CHANGES)
-
-
-def _way(row: Row) -> str:
-    return "higher" if (estimate(row["difference"]).value or 0.0) > 0 else "lower"
 
 
 def _size(row: Row, level: float) -> str:

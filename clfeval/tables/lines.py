@@ -81,7 +81,10 @@ def titled(source: SourceFile) -> DataError | None:
     lines = data.decode("utf-8-sig", errors="replace").splitlines()[:LOOKED_AT]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
-        heads = [n for n, (_, cells) in enumerate(records) if _is_header(cells)]
+        heads = [  # several names, and no comment
+            n for n, (_, cells) in enumerate(records)
+            if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
+        ]  # fmt: skip
         if delimiter == source.delimiter and heads[:1] == [0] and _even(records):
             return None
         if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
@@ -108,8 +111,3 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[s
                 yield reader.line_num, cells
     except csv.Error:
         return
-
-
-def _is_header(cells: Sequence[str]) -> bool:
-    """Tell whether several names stand in a line that is no comment."""
-    return sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")

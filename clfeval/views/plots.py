@@ -258,7 +258,10 @@ def profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
     names = [plain(name) for name in chart.names[:shown]]
-    cells = {one.name: list(map(_bar, one.values)) for one in chart.series}
+    cells = {
+        one.name: ["?" if v is None else f"{bar(v, CELLS)} {number(v, DIGITS)}" for v in one.values]
+        for one in chart.series
+    }
     widest = max(cell_len(cell) for column in cells.values() for cell in column)
     wide = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - widest))
     fit = max(1, (width - wide) // (widest + GAP))
@@ -279,10 +282,6 @@ def profile(chart: Chart, *, width: int, **_: object) -> list[str]:
             (chart.left + len(cells) - len(models), "more model")]  # fmt: skip
     notes = ", ".join(many(count, what) for count, what in left if count)
     return lines + (notes_lines([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
-
-
-def _bar(value: float | None) -> str:
-    return f"{bar(value, CELLS)} {number(value, DIGITS)}" if value is not None else "?"
 
 
 def radars(chart: Chart, *, width: int, color: bool) -> list[str]:

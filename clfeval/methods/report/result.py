@@ -172,6 +172,8 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
             tables.get("at_prevalence", ()),
             options.level,
         )
+    # log losses were asked for: the first screen has none of two classes
+    wishes_logs = any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
     answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
@@ -184,7 +186,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         answer=at_most(answer),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
-            *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
+            *(clipped_note(scored.lost) if wishes_logs else ()), *caveats(asked),
         ),
     )  # fmt: skip
 
@@ -332,8 +334,3 @@ def _confusion_rows(sample: Sample) -> list[Row]:
                     }
                 )  # fmt: skip
     return rows
-
-
-def _of_logs(asked: Sequence[Asked]) -> bool:
-    """Tell whether log losses were asked for: the first screen has none of two classes."""
-    return any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)

@@ -118,7 +118,8 @@ class TuneOptions(Sure, Populations):
         str | None,
         Opt(
             "Also at odds between these, evenly in their logarithm.",
-            POPULATIONS, metavar="P:N..P:N|none", parse=notation.text_or_none,
+            POPULATIONS, metavar="P:N..P:N|none",
+            parse=lambda _, texts: None if texts[-1] == "none" else texts[-1],
         ),
     ] = FULL_SWEEP  # fmt: skip
     points: Annotated[int, Opt("How many odds that is.", POPULATIONS, least=2, most=10_000)] = 31

@@ -92,7 +92,7 @@ def _each_class(result: Result, model: str) -> Iterator[Shown]:
         if row["model"] == model:
             counts[str(row["truth"])] += value_of(row["rows"]) or 0.0
     rows: list[Row] = [
-        {**mine, "rows": exact_rows(counts[name])}  # type: ignore[dict-item]
+        {**mine, "rows": f"{counts[name]:,.10g}"}  # type: ignore[dict-item]
         for name, mine in found.items()
     ]
     few = rows
@@ -111,11 +111,6 @@ def _each_class(result: Result, model: str) -> Iterator[Shown]:
     if few is not rows:
         yield Shown("metrics", f"Every class, as {quoted(model)} tells it", columns, rows, 500,
                     name="classes", right=("rows",))  # fmt: skip
-
-
-def exact_rows(count: float) -> str:
-    """Write a number of rows, or their weight."""
-    return f"{count:,.10g}"
 
 
 def _least(cell: object) -> float:
