@@ -75,6 +75,7 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             settled.roles,
             settled.columns.models,
             strange,
+            settled.predicted,
         )
         raise_culprits(settled, settled.classes, settled.strange)
     while True:

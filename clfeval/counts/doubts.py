@@ -9,7 +9,7 @@ from itertools import pairwise
 from operator import add, or_
 from typing import Any
 
-from clfeval.counts.scales import OVER, half_way, shares, taken_for, ways_of
+from clfeval.counts.scales import OVER, PERCENT, half_way, shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
 from clfeval.counts.slips import refuse_slips
 from clfeval.errors import DataError, Problem, listing
@@ -248,7 +248,8 @@ def refuse_unbounded(
     scaled = {models[name]: ends for name, ends in found.items()}
     refuse_slips(settled, scaled)
     alone = settled.roles.ranks and len(found) == len(models)
-    if not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
+    percent = any(half_way(*ends) == PERCENT for ends in found.values())
+    if percent or not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
         what = "scores from {} to {} are no probabilities, so no threshold is understood"
         _raise_scales(settled, scaled, what)
 

@@ -141,7 +141,7 @@ def _fixes(problems: Sequence[Problem], hints: Mapping[str, str]) -> dict[str, A
     """
     codes = {problem.code for problem in problems}
     if codes == {"missing-value"}:
-        return {"missing": "drop"} if hints["missing-value"] == HINTS["missing-value"] else {}
+        return {}
     words = {_value(problem) for problem in problems if problem.code != "missing-value"}
     if codes <= {"missing-value", "bad-number", "unknown-label"} and all(map(means_missing, words)):
         return {"null_value": tuple(sorted(words))}
@@ -272,7 +272,10 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
     positive = settled.positive
     if judged.classes:
         models = settled.columns.models
-        refuse_twins(settled.name, settled.columns.truth, judged.rows, settled.roles, models)
+        refuse_twins(
+            settled.name, settled.columns.truth, judged.rows, settled.roles, models,
+            predicted=settled.predicted,
+        )  # fmt: skip
         positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None
@@ -302,6 +305,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     refuse_twins(
         name, settled.columns.truth, judged.rows, settled.roles, settled.columns.models,
         {settled.column(model): labels for model, labels in judged.unknown.items()},
+        settled.predicted,
     )  # fmt: skip
     if surely or (missing and (strict or grouped.mode == "loose")):
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0

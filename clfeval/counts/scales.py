@@ -11,6 +11,7 @@ from clfeval.tables.input import Names, find
 from clfeval.tables.prediction import ModelColumns
 
 OVER = 1.5  # numbers up to which are probabilities that rounding or a slip has carried beyond 1
+PERCENT = 50.0  # half-way of percentages
 RATED = 20  # numbers up to which are ratings and no percentages
 SPREAD, MANY = 2, 10  # measurements are that much wider than each other, or that many
 Range = tuple[float, float]
@@ -36,7 +37,7 @@ def half_way(low: float, high: float) -> float | None:
         return 0.0  # log-odds, margins
     if low >= 0 and high <= OVER:
         return 0.5
-    return 50.0 if low >= 0 and RATED < high <= 100 else None
+    return PERCENT if low >= 0 and RATED < high <= 100 else None
 
 
 def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
@@ -48,7 +49,7 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
     first, names = next(iter(found)), [model.columns[0] for model in found]
     whole = [n for m, n in zip(found, names, strict=True)
              if wide and found[m][0] >= 0 and settled.peeks[n].whole]  # fmt: skip
-    percent = {*cuts.values()} == {50.0}
+    percent = {*cuts.values()} == {PERCENT}
     if not (inside or (len(whole) < len(names) and not percent)):
         whole = []
     if wide and len(labels) >= len(found):
@@ -71,7 +72,7 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         one = f"{next(iter(scores)).name}={middle:g}"
         said = f"--threshold {middle:g}" if alone else given("--threshold", one)
         over = any(found[model][1] > 1 for model in scores)
-        kind = {50.0: "percentages", 0.0: "log-odds or margins"}.get(
+        kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(
             middle, "slips beyond 1" if over else "probabilities"
         )
         hint = f"{kind}? {said} cuts half-way; else {cut}"

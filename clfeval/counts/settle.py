@@ -32,6 +32,7 @@ from clfeval.tables.scan import (
 )
 from clfeval.words import many
 
+MANY = 20  # different fractions that are no classes
 OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
 
 
@@ -65,6 +66,16 @@ def resolve_positive(
         hint = f"{given('--positive', guess, bare=True)}: {why}; all others are negative"
         raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
+
+
+def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) -> None:
+    """Raise for a truth of many different numbers, which is what a regression predicts."""
+    numbers = [float(name) for name in classes if is_score(name)]
+    fractions = sum(number % 1 != 0 for number in numbers)
+    if roles.positive is None and len(numbers) == len(classes) > MANY and fractions * 2 > MANY:
+        what = f"truth holds {len(classes):,} different numbers, and clfeval evaluates classifiers"
+        hint = "write a class in each row, such as 1 where the number is at or above a threshold"
+        raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
 
 
 def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
@@ -208,6 +219,12 @@ class Settled:
             return [f"{100 * value:g}%" for value in values]
         return [f"{value:g}" for value in values]
 
+    @property
+    def predicted(self) -> frozenset[str]:
+        """The labels that models predict in the first rows."""
+        labels = (self.texts(model) for model in self.columns.models if model.kind == "label")
+        return frozenset().union(*labels)
+
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
         return self.peeks[self.columns.source(model)].texts
@@ -255,7 +272,11 @@ def settle(opened: Predictions) -> Settled:
     classes = tuple(sorted(everywhere, key=natural))
     rows = {name: everywhere[name] for name in classes}
     if classes:
-        refuse_twins(settled.name, columns.truth, rows, roles, columns.models)
+        refuse_twins(
+            settled.name, columns.truth, rows, roles, columns.models,
+            predicted=settled.predicted,
+        )  # fmt: skip
+        refuse_numbers(settled.name, columns.truth, classes, roles)
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}

@@ -14,13 +14,15 @@ NAMED = 4  # labels in a hint
 
 
 def refuse_gaps(
-    file: str, truth: str, classes: Mapping[str, int], roles: Input, models: Iterable[ModelColumns]
-) -> None:
+    file: str, truth: str, classes: Mapping[str, int], roles: Input,
+    models: Iterable[ModelColumns], predicted: Collection[str],
+) -> None:  # fmt: skip
     """Raise for a word of missing values that would be a class beside two others.
 
-    One that is declared, or the positive one, or has a column of probabilities, is a class.
+    One that is declared or predicted, or the positive one, or has a column of probabilities, is a
+    class.
     """
-    said = {*roles.labels, roles.positive}.union(*(model.classes for model in models))
+    said = {*roles.labels, roles.positive, *predicted}.union(*(model.classes for model in models))
     words = [name for name in classes if means_missing(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
@@ -46,14 +48,15 @@ def refuse_joined(classes: Collection[str], roles: Input) -> None:
 def refuse_twins(
     file: str, truth: str, classes: Mapping[str, int], roles: Input,
     models: Iterable[ModelColumns] = (), others: Mapping[str, Collection[str]] | None = None,
+    predicted: Collection[str] = (),
 ) -> None:  # fmt: skip
     """Raise for labels that differ only by capitals or by spaces around them.
 
     classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
-    Labels that are all declared are meant to be apart.
+    Labels that are all declared are meant to be apart. predicted: labels that some model predicts.
     """
     refuse_joined(classes, roles)
-    refuse_gaps(file, truth, classes, roles, models)
+    refuse_gaps(file, truth, classes, roles, models, predicted)
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         alike: dict[str, list[str]] = {}

@@ -68,9 +68,8 @@ class _Found:
     def check(self, hints: Mapping[str, str]) -> None:
         """Raise if there is any; hints: by the code of the first."""
         if self.problems:
-            fixes = {"missing": "drop"} if {*self.totals} == {"missing-value"} else {}
             hint = hints[self.problems[0].code]
-            raise DataError(self.problems[:KEPT], hint=hint, totals=self.totals, fixes=fixes)
+            raise DataError(self.problems[:KEPT], hint=hint, totals=self.totals)
 
 
 def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
@@ -98,7 +97,7 @@ def _read(side: Side) -> pl.DataFrame:
     """Read what is counted of a file with the number of each row, blank lines left out."""
     file, columns = side.file, side.columns
     readings: dict[str, Reading] = columns.readings("plain")
-    readings |= {one.beside: readings[columns.truth] for one in columns.models if one.beside}
+    readings |= {one.beside: columns.label(columns.truth) for one in columns.models if one.beside}
     try:
         return _numbered(side, readings)
     except engine_errors():  # some cell is no number: as text it is found later
@@ -116,10 +115,14 @@ def _numbered(side: Side, readings: Mapping[str, Reading]) -> pl.DataFrame:
     """Read columns, the ids as ID, the rows as ROW: the header is row 1."""
     file, first = side.file, 1
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
+    if file.numbered:
+        wanted[ROW] = "integer"
     frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
     if file.head is not None:
         first = file.head.header_row + 1
-    frame = frame.with_row_index(ROW, offset=first).with_columns(pl.col(side.id).alias(ID))
+    if not file.numbered:
+        frame = frame.with_row_index(ROW, offset=first)
+    frame = frame.with_columns(pl.col(side.id).alias(ID))
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))
     found = frame.select(ROW, ID, *readings).collect(engine="streaming")
@@ -230,7 +233,7 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
         hint = f"no id is in all files: is '{sides[0].id}' the column of ids in each?"
         return DataError(found, hint=hint)
     hint = "--missing drop leaves out the ids that some file lacks, and says how many"
-    return DataError(found, hint=hint, fixes={"missing": "drop"})
+    return DataError(found, hint=hint)
 
 
 def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
@@ -254,7 +257,7 @@ def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
 
 def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> Aligned:
     """Put the columns side by side; what stands in several files has to agree."""
-    key, truth = sides[0].id, sides[0].columns.truth
+    key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
     found = _Found()
     for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):

@@ -159,7 +159,9 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
 
 def _placed(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
     place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
-    return frame.with_row_index(ROW, offset=first).with_columns(pl.lit(file).alias(FILE), place)
+    if ROW not in frame.collect_schema():  # rows that --where takes have the number of their file
+        frame = frame.with_row_index(ROW, offset=first)
+    return frame.with_columns(pl.lit(file).alias(FILE), place)
 
 
 def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Problem], Counter[str]]:

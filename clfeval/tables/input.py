@@ -74,6 +74,16 @@ class Input:
         bool,
         Opt("Labels that differ only by capitals or outer spaces are one.", READING, signed="fold"),
     ] = False
+    where: Annotated[
+        str | None,
+        Opt(
+            "Take the rows that meet a condition: \"split = 'test' and age >= 18\".",
+            READING,
+            metavar="CONDITION",
+            stated=True,
+            common=True,
+        ),
+    ] = None
     renormalize: Annotated[
         bool,
         Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),

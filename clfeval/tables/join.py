@@ -18,11 +18,14 @@ from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, facets_of, match_names
 from clfeval.tables.layouts import wide
 from clfeval.tables.lines import with_delimiter_hint
+from clfeval.tables.names import truth_of
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.prediction import (
     Columns,
     ModelColumns,
     Predictions,
+    columns_of,
+    filtered,
     frame_file,
     opened,
     recognise,
@@ -31,6 +34,7 @@ from clfeval.tables.scan import FILE_NAME, TableFile
 from clfeval.tables.source import named, open_sources, paths_of
 
 OF = "{}:{}"  # a column, or one model of several, of a file
+LENT = "__clfeval_truth"  # what truth of another file is called
 SHOWN = 3  # files that the name of the whole names
 
 
@@ -80,11 +84,16 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
         if name not in known:
             raise unknown_column(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
+    used = ignored.union(OF.format(of, one) for of in called for one in others) | {*others}
+    bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
+    at = next((i for i, name in enumerate(bare) if name is not None), None)
+    given_truth = None if at is None else peeks[at][str(bare[at])]
     parts = [
-        _part(of, of == name, file, each, roles, ignored, others, times)
-        for of, (name, file), each in zip(called, files, peeks, strict=True)
-    ]
-    alone = all(len(part.columns.models) == 1 for part in parts)
+        _part(of, of == name, file, each, roles, ignored, others, times,
+              given_truth if i != at else None, only=i == at, called_so=bare[i])
+        for i, (of, (name, file), each) in enumerate(zip(called, files, peeks, strict=True))
+    ]  # fmt: skip
+    alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
               for part in parts for one in part.columns.models]  # fmt: skip
@@ -100,7 +109,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
         for part in parts
     ]  # fmt: skip
     found = aligned(sides, drop=roles.missing == "drop")
-    truth = parts[0].columns.truth
+    truth = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(
         truth, roles.join, tuple(new for _, _, new in chosen),
         ignored=tuple(OF.format(part.called, name) for part in parts
@@ -157,7 +166,7 @@ def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None
 
 def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
     """Raise for two models of one name, or two columns: they would be taken for one."""
-    shared = {str(parts[0].columns.id), parts[0].columns.truth}
+    shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
     columns = Counter[str]()
     for part in parts:
         own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
@@ -172,9 +181,14 @@ def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
 
 def _part(
     called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
-    ignored: set[str], others: Iterable[str], times: Counter[str],
+    ignored: set[str], others: Iterable[str], times: Counter[str], truth: Peek | None, *,
+    only: bool, called_so: str | None,
 ) -> Joined:  # fmt: skip
-    """Recognise what stands in one file; times: how many files have a column of each name."""
+    """Recognise what stands in one file; times: how many files have a column of each name.
+
+    truth: of another file, which has nothing else; only: that is this one. called_so: its only
+    column beside the ids, which has a name of truth.
+    """
     of = {OF.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
     mine = {name: column for name, column in own.items() if column is not None}
@@ -186,8 +200,18 @@ def _part(
         by=tuple(mine[name] for name in roles.by if name in mine),
         weight=mine.get(roles.weight or ""), cluster=mine.get(roles.cluster or ""),
     )  # fmt: skip
+    if only:
+        columns = Columns(str(called_so), roles.join, ignored=left_out)
+        return Joined(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
+    known = {name for name in peeks if name not in left_out}
+    lent = truth is not None and (called_so is not None or truth_of(peeks, local) not in known)
     try:
+        if lent and truth is not None:
+            peeks = {LENT: truth, **peeks}
+            local = replace(local, truth=LENT)
         layout, columns = recognise(file.name, peeks, local)
+        if lent:
+            columns = replace(columns, truth="")
     except DataError as error:
         raise with_delimiter_hint(file, error) from error
     if layout.gathers or layout.expand is not None:
@@ -203,14 +227,22 @@ def _part(
     return Joined(called, said, file, columns, peeks, names)
 
 
+def _only_truth(peeks: Mapping[str, Peek], called: str, roles: Input, used: set[str]) -> str | None:
+    """Return the column of truth of a file that has nothing else beside its ids."""
+    free = {name: column for name, column in peeks.items()
+            if name != roles.join and not {name, OF.format(called, name)} & used}  # fmt: skip
+    truth = truth_of(free, roles)
+    return truth if truth is not None and [*free] == [truth] else None
+
+
 def _peeks(parts: Sequence[Joined], columns: Iterable[str], truth: str) -> dict[str, Peek]:
     """Return the look at every column of the whole; of truth in all files together."""
     found: dict[str, Peek] = {}
     for part in reversed(parts):
         for name, look in part.peeks.items():
             found[part.names.get(name, name)] = look
-    texts = frozenset().union(*(part.peeks[part.columns.truth].texts for part in parts))
-    found[truth] = replace(parts[0].peeks[parts[0].columns.truth], texts=texts)
+    truths = [part.peeks[part.columns.truth] for part in parts if part.columns.truth]
+    found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
     return {name: found[name] for name in columns}
 
 
@@ -238,12 +270,23 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
                 raise bad_option(f"'{name}' names one file, and here are {len(sources)}")
             stack.enter_context(blaming(sources))
             files += [(name, opened(source)) for source in sources]
-        whole = join(files, roles)
+        filtered_files = [(name, _filtered(file, roles)) for name, file in files]
+        if roles.where is not None and all(
+            a is b for (_, a), (_, b) in zip(files, filtered_files, strict=True)
+        ):
+            lacking = next(name for name in columns_of(roles) if name not in files[0][1].columns)
+            raise unknown_column(files[0][1].name, lacking, files[0][1].columns)
+        whole = join(filtered_files, replace(roles, where=None))
         try:
             yield whole
         except ClfevalError as error:
             _place(error, whole.files[0])
             raise
+
+
+def _filtered(file: TableFile, roles: Input) -> TableFile:
+    """Return the rows of a file that --where takes, if the file has its columns."""
+    return filtered(file, roles) if {*columns_of(roles)} <= {*file.columns} else file
 
 
 def _place(error: ClfevalError, table: TableFile) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from clfeval.errors import DataError, listing
 from clfeval.shell import given
 from clfeval.tables.csv import HEAD_BYTES, other_delimiter
+from clfeval.tables.input import Names, find
 from clfeval.tables.scan import TableFile
 from clfeval.tables.source import SourceFile
 
@@ -36,7 +37,10 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
             parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
             hint = "files read together need one set of columns; predictions of one model a file "
             hint += "are joined on their ids: --join COLUMN"
-            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
+            common = [name for name in first.columns if name in theirs]
+            key = find(common, Names.ID) or next((n for n in common if n.endswith("_id")), None)
+            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint,
+                               fixes={"join": key} if key else {})  # fmt: skip
 
 
 def _apart(first: TableFile, other: TableFile) -> DataError | None:

@@ -13,13 +13,15 @@ from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
-# what truth is also called, where nothing else says so: it is proposed, and not taken
+# what truth is also called: the certain ones are taken where one alone is there, others proposed
+CERTAIN = (
+    "class", "y", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard", "ground_truth",
+    "groundtruth", "reference_standard", "true", "observed", "expected", "y_test", "truth_label",
+    "label_true", "true_class", "actual_class", "diagnosis",
+)  # fmt: skip
 LIKELY = (
-    "class", "y", "diagnosis", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard",
-    "ground_truth", "groundtruth", "reference", "reference_standard", "true", "observed", "obs",
-    "expected", "response", "status", "disease", "category", "y_test", "annotation", "correct",
-    "result", "event", "truth label", "truth_label", "true label", "label_true", "true_class",
-    "actual_class", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
+    *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation", "correct",
+    "result", "event", "truth label", "true label", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
     "died", "death", "mortality", "relapse", "malignant", "cancer", "relevant", "relevance",
     "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
@@ -28,7 +30,24 @@ RATES = ("sensitivity", "specificity")
 # of a table with a column of truth for each label
 _TRUE = rf"(?:{'|'.join(Names.TRUTH)}|true|gt|gold)"
 _OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
+_COVARIATE = re.compile(
+    r"(?:.*[_ .-])?(?:age|bmi|year|month|weekday|day|hour|height|weight|income|salary|price|los)"
+    r"(?:[_ .-](?:years?|months?|days?|kg|lbs?|cm|m|in|eur|usd))?",
+    re.IGNORECASE,
+)
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
+
+
+def truth_of(peeks: Mapping[str, Peek], roles: Input) -> str | None:
+    """Return the column of truth: the one that is named, or that a name alone shows to be it."""
+    named = roles.truth or find(peeks, Names.TRUTH)
+    if named is not None:
+        return named
+    likely = [name for name in peeks if name.strip().casefold() in LIKELY]
+    if len(likely) != 1 or likely[0].strip().casefold() not in CERTAIN:
+        return None
+    column = peeks[likely[0]]
+    return likely[0] if column.classes and 1 < len(column.texts) <= MOST_CLASSES else None
 
 
 def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
@@ -103,6 +122,26 @@ def refuse_runs(file: str, free: Sequence[str], roles: Input) -> None:
         "that it is one",
         fixes={"ignore": (run, *rest)},
         instead={"run": run} | ({"ignore": rest} if rest else {}),
+    )
+
+
+def refuse_covariates(
+    file: str, free: Sequence[str], peeks: Mapping[str, Peek], roles: Input
+) -> None:
+    """Raise where numbers are called like a property of the rows (age, year), not like a model."""
+    found = [
+        name
+        for name in free
+        if _COVARIATE.fullmatch(name) and peeks[name].mostly_numeric and not peeks[name].shares
+    ]
+    if not found or len(found) == len(free) or roles.model:
+        return
+    what = "called like a property of the rows, not like a model: is it one?"
+    raise DataError(
+        [Problem(what, "stray-covariate", file, None, name) for name in found],
+        hint=f"{given('--ignore', found[0])} leaves it out; {given('--by', f'{found[0]}:4')} "
+        "compares four groups by it; --model, once for each model, says that it is one",
+        fixes={"ignore": tuple(found)},
     )
 
 

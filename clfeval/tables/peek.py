@@ -84,6 +84,11 @@ class Peek:
         return all(float(text) >= 0 for text in self.texts if is_score(text))
 
     @property
+    def shares(self) -> bool:
+        """True when all numbers lie between 0 and 1."""
+        return all(0 <= float(text) <= 1 for text in self.texts if is_score(text))
+
+    @property
     def classes(self) -> bool:
         """True when the values may be classes: texts, or whole numbers."""
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)

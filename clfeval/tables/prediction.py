@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from clfeval.errors import DataError, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
+from clfeval.shell import given
 from clfeval.tables.bins import edges_of
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
@@ -33,6 +34,7 @@ Mode = Literal["fast", "plain", "loose"]
 # What a frame of rows may have beside the columns named: KEY, what names the observation, or every
 # field of the file, with the marks of a watchful scan.
 Also = Literal["nothing", "key", "watch"]
+MOST_SLICED = 20  # different fractions that may name slices
 # Columns of such frames; WRONG where the rows of one observation contradict each other.
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
 
@@ -61,6 +63,7 @@ class ModelColumns:
 class Columns:
     """Which column is truth, id, model, slice, weight and cluster.
 
+    truth: "" of one of several joined files that leaves it to another.
     naming: the column with the models' names; answer: the one with what all of them said. written:
     columns of numbers as people write them. fold: labels in small letters, without outer spaces.
     bits: columns of 0 and 1 beside a truth of false and true, or the reverse, as truth has them.
@@ -118,7 +121,8 @@ class Columns:
 
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
         chosen |= {name: cast(Reading, f"bins {edges}") for name, edges in self.edges.items()}
-        chosen[self.truth] = self.label(self.truth, mode)
+        if self.truth:
+            chosen[self.truth] = self.label(self.truth, mode)
         if self.answer:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
@@ -185,12 +189,21 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     paths = paths_of(tables)
     refuse_names(tables)
     if not paths:
-        yield (frame_file(tables, FRAME),)
+        yield (filtered(frame_file(tables, FRAME), said),)
         return
     with open_sources(paths, said) as sources, blaming(sources):
         files = tuple(map(opened, sources))
         check_same_columns(files)
-        yield files
+        yield tuple(filtered(file, said) for file in files)
+
+
+def filtered(file: TableFile, said: Input) -> TableFile:
+    """Return a table of the rows that --where takes; the table itself without it."""
+    if said.where is None:
+        return file
+    from clfeval.tables.row_filter import filtered_rows
+
+    return filtered_rows(file, said.where)
 
 
 def frame_file(frame: Any, name: str) -> TableFile:
@@ -220,12 +233,14 @@ def opened(source: SourceFile) -> TableFile:
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
-    facets = facets_of(roles, columns)
+    facets, asked = facets_of(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
-    ignored = match_names(file, columns, roles.ignore, what="column")
-    peeks = {name: column for name, column in peeks.items() if name not in ignored}
     named = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
-            "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
+             "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
+    used = {*chain(*named.values()), *roles.model, roles.run}
+    ignored = match_names(file, columns, roles.ignore, what="column")
+    ignored += [name for name in columns_of(roles) if name in peeks and name not in used]
+    peeks = {name: column for name, column in peeks.items() if name not in ignored}
     refuse_left_out(ignored, {**named, "--model": roles.model})
     for name in chain(*named.values()):
         if name is not None and name not in peeks and name != FILE_NAME:
@@ -235,9 +250,11 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
-                for flag in ("--cluster", "--weight", "--id"):
+                for flag in ("--cluster", "--weight", "--id", "--by"):
                     if found.truth in named[flag]:
                         raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
+                for name in {*asked}:
+                    _refuse_score_slices(name, peeks.get(name))
                 if roles.decimal == ".":
                     numbers = [name for one in found.models for name in one.columns]
                     refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
@@ -255,6 +272,40 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"
     raise DataError.of(what, "wrong-layout", file, hint=hint)
+
+
+def refuse_split(files: Sequence[TableFile], peeks: Mapping[str, Peek], roles: Input) -> None:
+    """Raise where a column that nothing is said of parts rows for training from the test's."""
+    said = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *columns_of(roles)}
+    words = {"train", "training"}
+    likely = [name for name in peeks if name not in said
+              and {text.strip().casefold() for text in peeks[name].texts} & words]  # fmt: skip
+    if likely and not roles.model:
+        from clfeval.tables.row_filter import refuse_train_and_test
+
+        ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
+        free = [name for name in likely if name not in ignored]
+        refuse_train_and_test(files, free, lambda name: peeks[name].texts)
+
+
+def columns_of(roles: Input) -> list[str]:
+    """Return the columns that --where names."""
+    if roles.where is None:
+        return []
+    from clfeval.tables.row_filter import RowFilter
+
+    asked = RowFilter(roles.where)
+    asked.parse()
+    return list(asked.columns)
+
+
+def _refuse_score_slices(name: str, column: Peek | None) -> None:
+    """Raise for slices by numbers of which nearly each row has another."""
+    if column is not None and column.mostly_numeric and not column.classes \
+            and len(column.texts) > MOST_SLICED:  # fmt: skip
+        hint = f"{given('--by', f'{name}:4')} makes four groups of them"
+        raise bad_option(f"--by '{name}' would slice by numbers, {len(column.texts)} of them "
+                         "in the first rows alone", hint)  # fmt: skip
 
 
 def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str, Reading]:
@@ -378,6 +429,7 @@ def open_predictions(
 
 def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     peeks = peek(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
+    refuse_split(files, peeks, roles)
     try:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:

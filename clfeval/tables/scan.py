@@ -51,7 +51,8 @@ class TableFile:
 
     parts: the files whose rows were joined into it, if any; lost: rows left out, of which some of
     them know nothing; place: in which file, row and column a cell of it was, by row and column.
-    run: what it is called where every file is a run.
+    run: what it is called where every file is a run. numbered: `native` has the number that each
+    row has in the file, in a column of its own.
     """
 
     name: str
@@ -63,6 +64,7 @@ class TableFile:
     lost: int = 0
     place: Origin | None = None
     run: str = ""
+    numbered: bool = False
 
     @property
     def files(self) -> tuple[TableFile, ...]:
@@ -304,6 +306,7 @@ def unreadable(file: str, form: str, why: object, row: int | None = None) -> Dat
 
 _RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
+_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
 _HEAD = 1 << 12
 
 
@@ -318,11 +321,15 @@ def _refuse_result(source: SourceFile) -> None:
 def _json_frame(source: SourceFile) -> pl.DataFrame:
     """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
     data = source.path.read_bytes()
+    if _SPLIT.match(data):
+        frame = _split_frame(data)
+        if frame is not None:
+            return frame
     if not _LIST.match(data):
         raise DataError(
             Problem("is no list of records", "wrong-format", source.name),
             hint="one object per row is needed, as pandas writes with orient='records', or "
-            "--input-format ndjson for one object a line",
+            "'split'; or --input-format ndjson for one object a line",
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
@@ -331,6 +338,16 @@ def _json_frame(source: SourceFile) -> pl.DataFrame:
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     return frame.select(_in_order(frame.columns, first))
+
+
+def _split_frame(data: bytes) -> pl.DataFrame | None:
+    """Read columns and rows as pandas writes them with orient='split'; None if it is none."""
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+        names, rows = [str(name) for name in found["columns"]], found["data"]
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        return None
 
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"

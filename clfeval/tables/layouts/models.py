@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from clfeval.errors import DataError, Problem
+from clfeval.shell import given
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.by_class import named_by_class
 from clfeval.tables.peek import Peek
@@ -74,7 +76,29 @@ def found_models(
             pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
             names, labels = zip(*pairs, strict=True)
             models.append(ModelColumns(model, "classes", names, labels, shares=roles.renormalize))
+    if roles.several and roles.positive is None and len(classes) > 2:
+        classes_apart = [model for model in models if model.kind == "classes"]
+        if not classes_apart:  # a score is no probability of one class then
+            return models
     return models if roles.kind else with_both(models, roles)
+
+
+def refuse_confidence(
+    file: str, models: Sequence[ModelColumns], classes: Collection[str], roles: Input
+) -> None:
+    """Raise for one score a row beside labels of more than two classes: of the predicted class."""
+    scores = [model.columns[0] for model in models if model.kind == "score"]
+    asked = roles.several and not (roles.positive or roles.kind or roles.model)
+    if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
+        return
+    what = f"one number a row, and truth has {len(classes)} classes: is it the probability of " \
+           "the predicted class?"  # fmt: skip
+    raise DataError(
+        [Problem(what, "stray-confidence", file, None, name) for name in scores],
+        hint=f"{given('--ignore', scores[0])} evaluates the predicted classes; probabilities are "
+        "evaluated with one column for each class, such as p_cat and p_dog",
+        fixes={"ignore": tuple(scores)},
+    )
 
 
 def _folded(label: str, roles: Input) -> str:

@@ -9,6 +9,7 @@ from clfeval.errors import DataError, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
+    ROW,
     Check,
     Suspicion,
     bad_answer,
@@ -18,9 +19,17 @@ from clfeval.tables.diagnose import (
     nothing_to_divide,
     repeated,
 )
-from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.layouts.models import found_models
-from clfeval.tables.names import likely_id, no_truth, refuse_runs, refuse_two_truths, refuse_weights
+from clfeval.tables.input import Input, match_names
+from clfeval.tables.layouts.models import found_models, refuse_confidence
+from clfeval.tables.names import (
+    likely_id,
+    no_truth,
+    refuse_covariates,
+    refuse_runs,
+    refuse_two_truths,
+    refuse_weights,
+    truth_of,
+)
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
@@ -37,7 +46,7 @@ def _models(
 ) -> tuple[tuple[str, str | None], list[ModelColumns]]:
     """Return truth and id, and all other columns as models; those of probabilities are folded."""
     columns = list(peeks)
-    truth = roles.truth or find(columns, Names.TRUTH)
+    truth = truth_of(peeks, roles)
     if truth is None:
         raise no_truth(file, peeks)
     spare = {name: peek for name, peek in peeks.items() if name != roles.cluster}
@@ -48,7 +57,10 @@ def _models(
     classes = frozenset(known_labels(peeks[truth].texts, roles))
     refuse_weights(file, free, peeks, classes, roles)
     refuse_runs(file, free, roles)
-    return (truth, row_id), found_models(free, peeks, classes, roles)
+    refuse_covariates(file, free, peeks, roles)
+    models = found_models(free, peeks, classes, roles)
+    refuse_confidence(file, models, classes, roles)
+    return (truth, row_id), models
 
 
 def _selected(
@@ -86,6 +98,10 @@ def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -
     return [
         # header is row 1
         nw.from_native(in_polars(frame).with_row_index(KEY, offset=2 if file.head else 1))
+        if not file.numbered
+        else scan(file, {**chosen, ROW: "integer"}, null_values=columns.null_values).rename(
+            {ROW: KEY}
+        )
         for frame, file in zip(frames, files, strict=True)
     ]
 

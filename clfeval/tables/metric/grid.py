@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeGuard
@@ -214,6 +214,15 @@ class Grid:
         """Return the column that goes by one of the names; `but` is taken already."""
         found = find((name for i, name in enumerate(self.columns) if i != but), names)
         return None if found is None else self.columns.index(found)
+
+    def taking(self, records: Sequence[int]) -> Grid:
+        """Return some of its records."""
+        keep = list(records)
+        cells = tuple(
+            column[keep] if isinstance(column, np.ndarray) else [column[i] for i in keep]
+            for column in self.cells
+        )
+        return replace(self, cells=cells, rows=[self.rows[i] for i in keep])
 
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""

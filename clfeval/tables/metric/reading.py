@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, listing, no_table
-from clfeval.late import nw
+from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
@@ -28,10 +28,12 @@ from clfeval.tables.csv import (
     with_comments,
 )
 from clfeval.tables.damage import blaming
+from clfeval.tables.diagnose import ROW
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.lines import titled, with_delimiter
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
-from clfeval.tables.scan import engine_errors, open_typed, unreadable
+from clfeval.tables.row_filter import filtered_rows
+from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
 
@@ -49,7 +51,20 @@ def read_grid(table: Any, said: Input) -> Grid:
         grid = _of_frame(table)
     if said.null_value:
         grid = replace(grid, cells=tuple(_without(cells, said.null_value) for cells in grid.cells))
-    return replace(_without_blanks(grid), decimal=said.decimal)
+    grid = replace(_without_blanks(grid), decimal=said.decimal)
+    return grid if said.where is None else _filtered(grid, said.where)
+
+
+def _filtered(grid: Grid, where: str) -> Grid:
+    """Return the records that meet a condition."""
+    texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
+    frame = texts.with_columns(pl.Series(ROW, grid.rows)).lazy()
+    file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
+    taken = filtered_rows(file, where).native
+    assert taken is not None
+    rows = {*taken.collect()[ROW].to_list()}
+    kept = [i for i, row in enumerate(grid.rows) if row in rows]
+    return grid.taking(kept)
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
@@ -176,11 +191,7 @@ def _without_blanks(grid: Grid) -> Grid:
             return grid
     gone = set(blank)
     keep = [i for i in range(len(grid.rows)) if i not in gone]
-    cells = tuple(
-        column[keep] if isinstance(column, np.ndarray) else [column[i] for i in keep]
-        for column in grid.cells
-    )
-    return replace(grid, cells=cells, rows=[grid.rows[i] for i in keep])
+    return grid.taking(keep)
 
 
 RESULT = "clfeval.result/"

@@ -1,0 +1,176 @@
+"""`--where`: a condition on columns, and a table of the rows that meet it.
+
+    condition = all { "or" all }        all = one { "and" one }
+    one       = "not" one | "(" condition ")" | column operator value
+              | column ["not"] "in" "(" value { "," value } ")"
+
+A column's name with spaces stands in double quotes, a text in single ones. A number is compared as
+a number, a text as text; a missing value meets no comparison.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clfeval.errors import DataError, UsageError, bad_option, joined, unknown_column
+from clfeval.late import nw, pl
+from clfeval.shell import given
+from clfeval.tables.diagnose import ROW, number_of, text_of
+from clfeval.tables.scan import TableFile, distinct_of, in_polars, scan
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
+    r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))""",
+    re.ASCII,
+)
+_SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+EXAMPLE = "\"split = 'test' and age >= 18\""
+SHOWN = 5  # values of a column in an error
+TRAIN, TEST = {"train", "training"}, {"test", "testing"}
+_PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
+
+
+@dataclass(slots=True)
+class RowFilter:
+    """A condition as an expression, and the columns it names in their order."""
+
+    text: str
+    columns: dict[str, None] = field(default_factory=dict)
+    _left: list[tuple[str, str]] = field(default_factory=list)
+
+    def parse(self) -> pl.Expr:
+        """Return the condition as an expression; UsageError says where it cannot be read."""
+        place, text = 0, self.text.rstrip()
+        while place < len(text):
+            found = _TOKEN.match(text, place)
+            if found is None:
+                raise self._refused(f"cannot be read from {text[place:].strip()!r} on")
+            self._left.append((str(found.lastgroup), found[str(found.lastgroup)]))
+            place = found.end()
+        condition = self._any()
+        if self._left:
+            raise self._refused(f"'and' or 'or' is needed before {self._left[0][1]}")
+        return condition
+
+    def _refused(self, what: str) -> UsageError:
+        return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; texts have quotes")
+
+    def _take(self, *wanted: str) -> str | None:
+        """Take the next word or sign if it is one of those."""
+        if self._left and self._left[0][0] in ("word", "sign") and self._left[0][1] in wanted:
+            return self._left.pop(0)[1]
+        return None
+
+    def _any(self) -> pl.Expr:
+        condition = self._all()
+        while self._take("or"):
+            condition |= self._all()
+        return condition
+
+    def _all(self) -> pl.Expr:
+        condition = self._one()
+        while self._take("and"):
+            condition &= self._one()
+        return condition
+
+    def _one(self) -> pl.Expr:
+        if self._take("not"):
+            return ~self._one()
+        if self._take("("):
+            condition = self._any()
+            if not self._take(")"):
+                raise self._refused("a parenthesis is not closed")
+            return condition
+        kind, name = self._left.pop(0) if self._left else ("", "")
+        if kind not in ("word", "quoted"):
+            raise self._refused(f"a column is needed in place of {name or 'the end'}")
+        name = name.strip('"') if kind == "quoted" else name
+        self.columns[name] = None
+        if sign := self._take(*_SIGNS):
+            return self._compared(name, sign)
+        other = self._take("not")
+        if not (self._take("in") and self._take("(")):
+            raise self._refused(f"'=', '<', 'in' or the like is needed after '{name}'")
+        condition = self._compared(name, "=")
+        while self._take(","):
+            condition |= self._compared(name, "=")
+        if not self._take(")"):
+            raise self._refused("a parenthesis is not closed")
+        return ~condition if other else condition
+
+    def _compared(self, name: str, sign: str) -> pl.Expr:
+        kind, value = self._left.pop(0) if self._left else ("", "")
+        if kind == "number":
+            return _SIGNS[sign](number_of(name), float(value))
+        if kind != "text":
+            raise self._refused(f"a number or a text in single quotes is needed after '{name}'")
+        return _SIGNS[sign](text_of(name), value[1:-1])
+
+
+def filtered_rows(file: TableFile, where: str) -> TableFile:
+    """Return a table of the rows that meet a condition; DataError where there is none.
+
+    Each row keeps its number in the file, by which errors name it.
+    """
+    asked = RowFilter(where)
+    condition = asked.parse()
+    for name in asked.columns:
+        if name not in file.columns:
+            raise unknown_column(file.name, name, file.columns)
+    if file.head is not None:
+        text, first = scan(file, dict.fromkeys(file.columns, "text")), file.head.header_row + 1
+    else:
+        assert file.native is not None
+        text, first = file.native, 1
+    frame = in_polars(text)
+    kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
+    if kept.select(ROW).head(1).collect().is_empty():
+        held = [f"'{name}' holds {listed_values(distinct_of([file], name, ()))}"
+                for name in asked.columns]  # fmt: skip
+        what = f"no row meets {given('--where', where)}"
+        raise DataError.of(what, "empty-table", file.name, hint="; ".join(held))
+    return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
+
+
+def listed_values(counts: Counter[str]) -> str:
+    """List the most frequent values with their rows."""
+    shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(SHOWN)]
+    more = len(counts) - len(shown)
+    return joined(shown) + (f" and {more:,} more values" if more > 0 else "")
+
+
+def refuse_train_and_test(files: Iterable[TableFile], columns: Iterable[str], texts: Any) -> None:
+    """Raise where a column splits rows for training from rows for the test.
+
+    texts: the first values of a column, by its name.
+    """
+    for name in columns:
+        parts = {text.strip().casefold() for text in texts(name)}
+        if not (parts <= _PARTS and parts & TRAIN and len(parts) > 1):
+            continue
+        files = list(files)
+        counts = distinct_of(files, name, ())
+        column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
+        tests = [one for one in counts if one.strip().casefold() in TEST]
+        others = [one for one in counts if one.strip().casefold() not in TRAIN]
+        chosen = (tests or others)[0]
+        where = f"{column} = '{chosen}'"
+        what = f"holds rows for training and rows for the test: {listed_values(counts)}"
+        hint = f"{given('--where', where)} takes the rows of one part; {given('--by', name)} " \
+               f"compares the parts; {given('--ignore', name)} takes all rows together"  # fmt: skip
+        raise DataError.of(what, "train-and-test", files[0].name, None, name, hint=hint,
+                           fixes={"where": where})  # fmt: skip
