@@ -104,7 +104,7 @@ def raise_found(
     if problems:
         order = [file.name for file in files]
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-        hint, fixes = _hint(problems[0], hints), _fixes(problems, hints)
+        hint, fixes = _hint(problems[0], hints), _fixes(problems)
         if declared and {*totals} == {"unknown-label"}:
             fixes = {"labels": declared}
         raise DataError(problems[:KEPT], hint=hint, totals=totals, fixes=fixes)
@@ -134,10 +134,10 @@ def raise_culprits(
     raise_found(settled.files, looks, hints, declared=declarable(settled, unknown))
 
 
-def _fixes(problems: Sequence[Problem], hints: Mapping[str, str]) -> dict[str, Any]:
-    """Return what answers problems of cells: which words mean missing, and to do without the rows.
+def _fixes(problems: Sequence[Problem]) -> dict[str, Any]:
+    """Return what answers problems of cells: which words mean missing; no row is left out.
 
-    Nothing where anything else is wrong too. A row that lacks its run or cluster is not left out.
+    Nothing where anything else is wrong too.
     """
     codes = {problem.code for problem in problems}
     if codes == {"missing-value"}:

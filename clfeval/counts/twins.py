@@ -8,6 +8,7 @@ from clfeval.errors import DataError, Problem, bad_option, joined, listing
 from clfeval.shell import given, word
 from clfeval.tables.cells import means_missing
 from clfeval.tables.input import Input
+from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import ModelColumns
 
 NAMED = 4  # labels in a hint
@@ -19,10 +20,13 @@ def refuse_gaps(
 ) -> None:  # fmt: skip
     """Raise for a word of missing values that would be a class beside two others.
 
-    One that is declared or predicted, or the positive one, or has a column of probabilities, is a
-    class.
+    One that is declared, the positive one, or has a column of probabilities, is a class; so is one
+    that models predict beside classes that are no numbers.
     """
-    said = {*roles.labels, roles.positive, *predicted}.union(*(model.classes for model in models))
+    named = {name for name in classes if not means_missing(name) and not is_score(name)}
+    said = {*roles.labels, roles.positive, *(predicted if named else ())}.union(
+        *(model.classes for model in models)
+    )
     words = [name for name in classes if means_missing(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])

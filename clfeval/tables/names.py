@@ -20,10 +20,11 @@ CERTAIN = (
     "label_true", "true_class", "actual_class", "diagnosis",
 )  # fmt: skip
 LIKELY = (
-    *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation", "correct",
-    "result", "event", "truth label", "true label", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
-    "died", "death", "mortality", "relapse", "malignant", "cancer", "relevant", "relevance",
-    "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
+    *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation",
+    "correct", "result", "event", "truth label", "true label", "default", "defaulted", "churn",
+    "churned", "fraud", "is_fraud", "survived", "died", "death", "mortality", "relapse",
+    "malignant", "cancer", "relevant", "relevance", "included", "include", "decision",
+    "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 RATES = ("sensitivity", "specificity")

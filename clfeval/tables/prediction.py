@@ -16,7 +16,7 @@ from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, facets_of, match_names, refuse_left_out
+from clfeval.tables.input import Input, Kind, Names, facets_of, find, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.names import refuse_commas
@@ -239,7 +239,11 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
              "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
-    ignored += [name for name in columns_of(roles) if name in peeks and name not in used]
+    ignored += [  # by which rows are chosen is no model, unless it may be a score
+        name for name in columns_of(roles)
+        if name in peeks and name not in used and not find([name], Names.ID)
+        and not (peeks[name].mostly_numeric and peeks[name].shares)
+    ]  # fmt: skip
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
     refuse_left_out(ignored, {**named, "--model": roles.model})
     for name in chain(*named.values()):

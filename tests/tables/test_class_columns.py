@@ -240,8 +240,11 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
         assert done.code == 0, done.err
         (model,) = {row["model"] for row in json.loads(done.out)["tables"]["models"]}
         assert model in ("prob", "model", "A")
-    # one that has none is asked about
+    # one that models predict is a class too; another is asked about
     write("t.csv", "truth,rf\nnone,none\nmild,mild\nsevere,mild\n")
+    done = program("report", "t.csv", "-q", "-f", "json")
+    assert (done.code, json.loads(done.out)["summary"]["classes"]) == (0, 3), done.err
+    write("t.csv", "truth,rf\nnone,mild\nmild,mild\nsevere,mild\n")
     assert "[missing-word]" in program("report", "t.csv", "-q").err
 
 

@@ -17,12 +17,12 @@ def test_everything_is_asked_at_once() -> None:
         f"L{i},{('bad', 'good', 'good')[i % 3]},{('bad', 'good')[i % 2]},{'nsew'[i % 4]}\n"
         for i in range(24)
     )
-    lines = asked(f"loan,Class,rf,region\n{rows}")
+    lines = asked(f"loan,Status,rf,region\n{rows}")
     assert [line.rpartition("[")[2] for line in lines if line.endswith("]")] == [
         "no-truth]", "positive-needed]", "unknown-label]", "unknown-label]",
     ]  # fmt: skip
     assert lines[-1] == (
-        "try: clfeval mars t.csv -q --truth Class --positive bad --id loan --ignore region"
+        "try: clfeval mars t.csv -q --truth Status --positive bad --id loan --ignore region"
     )
 
 
@@ -95,13 +95,14 @@ def test_a_model_that_is_named_is_not_proposed_to_be_left_out() -> None:
 
 
 def test_a_cell_is_named_once() -> None:
-    lines = asked("truth,a,b\n1,0.9,.1\n0,,.3\n1,n/a,.2\n0,.2,\n1,.4,.5\n")
+    write("t.csv", "truth,a,b\n1,0.9,.1\n0,,.3\n1,n/a,.2\n0,.2,\n1,.4,.5\n")
+    lines = program("mars", "t.csv", "-q").err.splitlines()
     assert lines == [
         "t.csv:3: column 'a': missing [missing-value]",
         "t.csv:4: column 'a': 'n/a' is not a number [bad-number]",
         "t.csv:5: column 'b': missing [missing-value]",
         "hint: fill the cells, or add --missing drop to leave such rows out",
-        "try: clfeval mars t.csv -q --null-value n/a --missing drop",
+        "when the rest is mended, try: clfeval mars t.csv -q --null-value n/a",
     ]
 
 
@@ -116,7 +117,13 @@ def test_an_id_that_is_called_so_needs_no_question() -> None:
 
 
 @pytest.mark.parametrize("name", ["y", "gold", "ground_truth", "Class", "diagnosis", "Outcome"])
-def test_truth_under_another_name_is_proposed(name: str) -> None:
+def test_a_name_that_only_truth_has_is_taken(name: str) -> None:
+    write("t.csv", f"{name},rf,gb\n1,1,0\n0,0,0\n0,1,1\n")
+    assert found() == {"rf": (1, 1, 0, 1), "gb": (0, 1, 1, 1)}
+
+
+@pytest.mark.parametrize("name", ["status", "Churn", "relevant"])
+def test_a_likely_name_of_truth_is_proposed(name: str) -> None:
     lines = asked(f"{name},rf,gb\n1,1,0\n0,0,0\n0,1,1\n")
     assert lines[1:] == [
         f"hint: --truth '{name}': its name",

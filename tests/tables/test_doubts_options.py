@@ -98,5 +98,5 @@ def test_features_are_proposed_to_be_features() -> None:
     done = program("phidelta", "t.csv", "--positive", "M", "-q")
     assert done.code == 3
     last = done.err.splitlines()[-1]
-    assert last == "try: clfeval phidelta t.csv --positive M -q --truth diagnosis --features"
+    assert last == "try: clfeval phidelta t.csv --positive M -q --features --truth diagnosis"
     assert program(*shlex.split(last.removeprefix(START))).code == 0

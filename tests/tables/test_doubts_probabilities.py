@@ -110,7 +110,7 @@ def test_a_flag_beside_scores_is_asked_about() -> None:
 def test_a_number_beside_labels_is_no_model() -> None:
     rows = "".join(f"{i % 2},{i % 3 % 2},{i % 5 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
     lines = asked(f"truth,rf,gb,age\n{rows}")
-    assert lines[0].startswith("t.csv: column 'age': scores from 20 to ")
+    assert lines[0].startswith("t.csv: column 'age': called like a property of the rows")
     assert lines[-1] == "try: clfeval mars t.csv -q --ignore age"
 
 

@@ -18,13 +18,13 @@ from tests.tables.door import write
 
 
 def test_python_is_told_in_its_own_words() -> None:
-    write("t.csv", "Class,rf,flag\nbad,.3,1\ngood,.4,0\ngood,.2,1\n")
+    write("t.csv", "Status,rf,flag\nbad,.3,1\ngood,.4,0\ngood,.2,1\n")
     with pytest.raises(clfeval.DataError) as caught:
         clfeval.mars("t.csv")
     assert caught.value.lines()[-1] == (
-        "try: clfeval.mars(..., truth='Class', positive='bad', ignore=('flag',))"
+        "try: clfeval.mars(..., truth='Status', positive='bad', ignore=('flag',))"
     )
-    assert caught.value.fixes == {"truth": "Class", "positive": "bad", "ignore": ("flag",)}
+    assert caught.value.fixes == {"truth": "Status", "positive": "bad", "ignore": ("flag",)}
     clfeval.mars("t.csv", **caught.value.fixes)
 
 

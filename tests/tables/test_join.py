@@ -324,7 +324,7 @@ def test_bad_cells_are_named_where_they_stand() -> None:
         (OLD.replace("id", "key"), "old.csv: no column 'id'; columns: 'truth', 'key', 'pred'"),
         (OLD.replace("truth", "what"), "old.csv: no truth column"),
         ("id,model,prediction,truth\na,m,1,1\n", "old.csv: a long table, and --join takes"),
-        ("truth,id\n1,a\n", "old.csv: no model columns"),
+        ("truth,id\n1,a\n", "new.csv:3: column 'id': 'b' and 2 more of 4 ids, are not among"),
         ("", "old.csv: the file is empty (0 bytes)"),
     ],
 )
@@ -391,7 +391,8 @@ def test_a_shell_joins_and_says_so() -> None:
     write("old.csv", OLD.replace("0,b", "0,e"))
     missing = program("report", *PAIR, "--join", "id")
     assert missing.code == 3
-    assert "try: clfeval report new=new.csv old=old.csv --join id --missing drop" in missing.err
+    assert "hint: --missing drop leaves out the ids that some file lacks" in missing.err
+    assert "try:" not in missing.err  # what is proposed deletes no rows
     assert program("report", *PAIR, "--join", "id", "--missing", "drop").code == 0
 
 

@@ -17,7 +17,7 @@ NO_ROWS = "is a result of clfeval, no table of rows [wrong-format]"
 NO_LIST = (
     "t.json: is no list of records [wrong-format]\n"
     "hint: one object per row is needed, as pandas writes with orient='records', or "
-    "--input-format ndjson for one object a line"
+    "'split'; or --input-format ndjson for one object a line"
 )
 
 

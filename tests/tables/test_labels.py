@@ -27,19 +27,21 @@ LABELS = [
 RESULTS: dict[str, Result] = {}
 
 
-def table_of(label: str) -> str:
+def table_of(label: str, *, group: bool = False) -> str:
     """Write a table whose positive class and one model have the label as their name."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     name = f"model {label}"
-    writer.writerows([["gold", name], [label, label], ["other", label], [label, "other"]])
+    rows = [["gold", name], [label, label], ["other", label], [label, "other"]]
+    writer.writerows([[*row, "group" if row is rows[0] else row[0]][: 2 + group] for row in rows])
     return write("t.csv", out.getvalue())
 
 
 def result_of(label: str) -> Result:
     """Return the result of that table, with a slice named by the label too; computed once."""
     if label not in RESULTS:
-        RESULTS[label] = mars(table_of(label), truth="gold", positive=label, by="gold")
+        table = table_of(label, group=True)
+        RESULTS[label] = mars(table, truth="gold", positive=label, by="group")
     return RESULTS[label]
 
 
@@ -56,7 +58,7 @@ def test_json_keeps_a_label(label: str) -> None:
     document = json.loads(text)
     assert document["parameters"]["positive"] == label
     assert document["tables"]["models"][0]["model"] == f"model {label}"
-    assert f"gold={label}" in {row["slice"] for row in document["tables"]["models"]}
+    assert f"group={label}" in {row["slice"] for row in document["tables"]["models"]}
     assert Result.from_json(text).to_json() == text
 
 
@@ -65,13 +67,13 @@ def test_csv_keeps_a_label(label: str) -> None:
     lines = "".join(csv_lines(result_of(label), "models"))
     rows = list(csv.DictReader(io.StringIO(lines, newline="")))
     assert {row["model"] for row in rows} == {f"model {label}"}
-    assert {row["slice"] for row in rows} == {"", f"gold={label}", "gold=other"}
+    assert {row["slice"] for row in rows} == {"", f"group={label}", "group=other"}
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_the_terminal_keeps_a_label(label: str) -> None:
     text = as_text(result_of(label))
-    for part in (f"model {label}", f"gold={label}"):
+    for part in (f"model {label}", f"group={label}"):
         for line in part.split("\n"):
             assert line.rstrip() in text
     assert f"'{label}'" in text
@@ -84,7 +86,7 @@ def test_markdown_keeps_a_label_and_every_row_its_cells(label: str) -> None:
     assert signature[:1] == signature[-1:] == "`"
     plain = html.unescape(re.sub(r"\\([^\sA-Za-z0-9])", r"\1", body)).replace(GAP, "")
     assert f"model {label}".replace("\n", " ") in plain
-    assert f"gold={label}".replace("\n", " ") in plain
+    assert f"group={label}".replace("\n", " ") in plain
     assert not re.search(r"<(?!!--|/?details>|/?summary>)", re.sub(r"\\<", "", body))
     for block in body.split("\n\n"):
         rows = [re.sub(r"\\\\|\\\|", "", row) for row in block.splitlines() if row[:1] == "|"]
@@ -94,7 +96,7 @@ def test_markdown_keeps_a_label_and_every_row_its_cells(label: str) -> None:
 @pytest.mark.parametrize("label", LABELS)
 def test_html_keeps_a_label(label: str) -> None:
     text = as_html(result_of(label))
-    assert html.escape(f"gold={label}") in text
+    assert html.escape(f"group={label}") in text
     tags = set(re.findall(r"</?([a-z0-9]+)", text))
     allowed = "div style details summary p strong h4 table thead tbody tr th td code"
     assert tags <= set(allowed.split())

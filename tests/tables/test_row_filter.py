@@ -1,0 +1,164 @@
+"""`--where`: which rows a condition takes, checked against rows chosen one by one in Python."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.errors import ClfevalError
+from tests.process.program import clfeval as program
+from tests.tables.door import write
+
+ROWS = [
+    {"id": i, "truth": i % 2, "m": (i * 7 % 10) / 10, "age": 15 + i * 3 % 50,
+     "part of": ("train", "test", "dev")[i % 3], "site": ("A", "B ", None, "01")[i % 4]}
+    for i in range(60)
+]  # fmt: skip
+FRAME = pl.DataFrame(ROWS)
+Row = dict[str, object]
+CONDITIONS: list[tuple[str, Callable[[Row], bool]]] = [
+    ("age >= 18", lambda r: r["age"] >= 18),  # type: ignore[operator]
+    ("age<18 or age>60", lambda r: not 18 <= r["age"] <= 60),  # type: ignore[operator]
+    ("\"part of\" = 'test'", lambda r: r["part of"] == "test"),
+    ("\"part of\" in ('test', 'dev') and age != 18.0",
+     lambda r: r["part of"] != "train" and r["age"] != 18),
+    ("not (age >= 18 and m <= .5)", lambda r: not (r["age"] >= 18 and r["m"] <= 0.5)),  # type: ignore[operator]
+    ("site = 'B '", lambda r: r["site"] == "B "),
+    ("site <> 'A'", lambda r: r["site"] not in ("A", None)),  # a missing value meets nothing
+    ("site not in ('A', 'B ')", lambda r: r["site"] == "01"),
+    ("site = 1", lambda r: r["site"] == "01"),  # a number is compared as a number
+    ("site = '1' or id == 7 or id=9", lambda r: r["id"] in (7, 9)),
+    ("age > 20 and age < 40 or id = 0",
+     lambda r: 20 < r["age"] < 40 or r["id"] == 0),  # type: ignore[operator]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize(("condition", "wanted"), CONDITIONS)
+def test_rows_that_meet_a_condition_are_the_table(
+    condition: str, wanted: Callable[[Row], bool], kind: str
+) -> None:
+    chosen = pl.DataFrame([row for row in ROWS if wanted(row)], schema=FRAME.schema)
+    asked: dict[str, object] = {"ignore": ("age", "part of", "site"), "interval": "none"}
+    alone = clfeval.mars(chosen, **asked)  # type: ignore[arg-type]
+    table: object = FRAME
+    if kind == "csv":
+        table = write("t.csv", FRAME.write_csv())
+    elif kind == "parquet":
+        FRAME.write_parquet("t.parquet")
+        table = "t.parquet"
+    found = clfeval.mars(table, where=condition, **asked)  # type: ignore[arg-type]
+    assert found.tables["models"] == alone.tables["models"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("age >", "a number or a text in single quotes is needed after 'age'"),
+        ("age = x", "a number or a text in single quotes is needed after 'age'"),
+        ("age ~ 3", "cannot be read from '~ 3' on"),
+        ("(age = 3", "a parenthesis is not closed"),
+        ("age = 3 id = 4", "'and' or 'or' is needed before id"),
+        ("", "a column is needed in place of the end"),
+        ("sit = 'A'", "no column 'sit'"),
+        ("age = 1000", "no row meets where='age = 1000'"),
+    ],
+)
+def test_what_is_no_condition_is_refused(condition: str, said: str) -> None:
+    with pytest.raises(ClfevalError) as caught:
+        clfeval.mars(FRAME, where=condition, ignore=("part of", "site"))
+    assert said in str(caught.value)
+
+
+def test_rows_keep_their_numbers_in_messages() -> None:
+    write("t.csv", "id,truth,m,part\na,1,.9,train\nb,0,x,test\nb,1,.8,test\nc,0,.1,test\n")
+    done = program("mars", "t.csv", "-q", "--where", "part = 'test'")
+    assert "t.csv:3: column 'm': 'x' is not a number" in done.err
+    assert "t.csv:4: column 'id': 'b' stands in t.csv:3 already" in done.err
+
+
+def test_every_command_takes_a_condition() -> None:
+    write("p.csv", "truth,m,part\n1,.9,x\n0,.2,x\n1,.8,x\n0,.6,x\n1,.1,y\n0,.7,y\n")
+    for command in ("mars", "phidelta", "tune-jpt", "report"):
+        done = program(command, "p.csv", "--where", "part = 'x'", "-q", "-f", "json")
+        assert done.code == 0, done.err
+        assert json.loads(done.out)["inputs"][0]["rows"] == 4
+    write(
+        "m.csv", "model,acc,f1,auc,part\na,.9,.8,.7,x\nb,.8,.7,.9,x\na,.1,.1,.1,y\nb,.2,.2,.2,y\n"
+    )
+    done = program("mlcps", "m.csv", "--where", "part = 'x'", "-q", "-f", "json")
+    assert done.code == 0, done.err
+
+
+# a table, a command, what is asked, and what the proposed command reads: rows and models
+TRAPS = {
+    "confidence": ("label,prediction,confidence", "report", "stray-confidence", 3, ["prediction"]),
+    "cohort": ("outcome,risk_score,age,sex", "report", "stray-covariate", 2, ["risk_score"]),
+    "split": ("y,split,pred_proba,bmi", "report", "train-and-test", 2, ["pred_proba"]),
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_proposed_command_reads_the_table_rightly(name: str) -> None:
+    header, command, code, classes, models = TRAPS[name]
+    cells = {
+        "label": lambda i: ("cat", "dog", "bird")[i % 3],
+        "prediction": lambda i: ("cat", "dog", "bird")[(i + (i % 7 == 0)) % 3],
+        "confidence": lambda i: f"{0.4 + i % 6 / 10:.2f}", "outcome": lambda i: str(i % 2),
+        "risk_score": lambda i: f"{i * 7 % 20 / 20}", "age": lambda i: str(20 + i * 3 % 70),
+        "sex": lambda i: "mf"[i % 3 % 2], "y": lambda i: str(i % 2),
+        "split": lambda i: ("train", "train", "test")[i % 3],
+        "pred_proba": lambda i: f"{i * 7 % 20 / 20}", "bmi": lambda i: f"{20 + i * 3 % 70 / 5}",
+    }  # fmt: skip
+    names = header.split(",")
+    rows = [",".join(cells[column](i) for column in names) for i in range(60)]
+    write("t.csv", "\n".join([header, *rows]) + "\n")
+    done = program(command, "t.csv", "-q")
+    assert (done.code, f"[{code}]" in done.err) == (3, True), done.err
+    last = done.err.splitlines()[-1]
+    result = json.loads(program(*shlex.split(last.removeprefix("try: clfeval ")), "-f", "json").out)
+    rows_read = 20 if name == "split" else 60
+    assert result["inputs"][0]["rows"] == rows_read
+    assert result["summary"].get("classes", 2) == classes
+    assert sorted({row["model"] for row in result["tables"]["models"]}) == models
+
+
+def test_truth_in_one_file_and_predictions_in_others() -> None:
+    write("truth.csv", "id,target\na,1\nb,0\nc,1\nd,0\n")
+    write("sub1.csv", "id,target\nd,.4\nc,.6\nb,.7\na,.9\n")  # called as truth is
+    write("sub2.csv", "id,score\na,.2\nb,.1\nc,.3\nd,.9\n")
+    files = ("truth.csv", "one=sub1.csv", "two=sub2.csv")
+    done = program("report", *files, "--join", "id", "-q", "-f", "json")
+    assert done.code == 0, done.err
+    aucs = {row["model"]: row["value"]["value"] for row in json.loads(done.out)["tables"]["metrics"]
+            if row["metric"] == "roc_auc"}  # fmt: skip
+    # one: .9 and .6 before .4, .6 not before .7; two: .2 and .3 before .1 alone
+    assert aucs == {"one": 3 / 4, "two": 2 / 4}
+    refused = program("report", "truth.csv", "sub2.csv", "-q")
+    assert refused.err.splitlines()[-1] == "try: clfeval report truth.csv sub2.csv -q --join id"
+
+
+def test_a_truth_of_numbers_is_no_class() -> None:
+    rows = "".join(f"{i / 7},{i / 9}\n" for i in range(300))
+    write("t.csv", f"truth,m\n{rows}")
+    done = program("report", "t.csv", "-q")
+    assert (done.code, "truth holds 300 different numbers" in done.err) == (3, True)
+    assert "try:" not in done.err
+    for by, said in (("m", "would slice by numbers"), ("truth", "is the column of true labels")):
+        write("b.csv", "truth,m,k\n" + "".join(f"{i % 2},{i / 60},{i % 2}\n" for i in range(60)))
+        refused = program("report", "b.csv", "-q", "--by", by)
+        assert (refused.code, said in refused.err) == (2, True)
+
+
+def test_pandas_split_records_are_a_table() -> None:
+    text = FRAME.select("truth", "m").to_pandas().to_json(orient="split")
+    found = clfeval.mars(write("t.json", text), interval="none")
+    assert (
+        found.table("models").rows
+        == clfeval.mars(FRAME.select("truth", "m"), interval="none").table("models").rows
+    )
