@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from shlex import quote
 
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
-WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"'"|[^\s'"])+"""  # as they are written here
-_PIECE = re.compile(r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>')"|(.)""")
+# as they are written here
+WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"$`\\!]*"|[^\s'"])+"""
+_PIECE = re.compile(
+    r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
+)
 
 
 def word(text: str, *, bare: bool = True) -> str:
@@ -18,6 +21,8 @@ def word(text: str, *, bare: bool = True) -> str:
     """
     if not text.isprintable():
         return f"$'{''.join(map(_escaped, text))}'"
+    if "'" in text and not {*text} & {*'"$`\\!'}:
+        return f'"{text}"'
     return quote(text) if bare or "'" in text else f"'{text}'"
 
 

@@ -145,15 +145,15 @@ class PairedEstimates:
         Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
         range, its error says too little of areas farther from there: a limit that does not lie
         between 0 and the difference is the outer one of d -+ t s and of square-and-add of the
-        limits of both areas, on the logit scale with that t; at an end tail**(1 / fewest) from the
-        other end. The limit towards 0 stays: p says what the limits do. Two areas without an error
-        (all pairs of rows in order, or none; 1/2 of equal scores, which no row changes) have those
-        of square-and-add alone.
+        limits of both areas, on the logit scale with t of fewest - 1; at an end tail**(1 / fewest)
+        from the other end. The limit towards 0 stays: p says what the limits do. Two areas without
+        an error (all pairs of rows in order, or none; 1/2 of equal scores, which no row changes)
+        have those of square-and-add alone.
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         assert self.known.covariance is not None
         low, high = self.measure.low, self.measure.high
-        s, df = self.known.errors[first, second], self.known.df[first, second]
+        s, df = self.known.errors[first, second], max(self.fewest - 1, 1.0)
         errors = np.sqrt(np.diag(self.known.covariance))
         near = np.minimum(self.values - low, high - self.values) < NEAR * errors
         bare = self._fixed(first, second)
@@ -161,8 +161,7 @@ class PairedEstimates:
         bound = (high - low) * tail_of(level) ** (1 / max(self.fewest, 1.0))
 
         def with_limits(x: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
-            free = np.where(df > 0, df, np.nan)
-            under, above = limits(x, error, scale="logit", low=low, high=high, level=level, df=free)
+            under, above = limits(x, error, scale="logit", low=low, high=high, level=level, df=df)
             under, above = (np.where(error == 0, x, end) for end in (under, above))
             bottom, top = x <= low, x >= high
             under = np.where(top, low + bound, np.where(bottom, low, under))

@@ -11,10 +11,22 @@ import numpy as np
 
 from clfeval.errors import DataError, bad_option
 from clfeval.late import nw
+from clfeval.shell import given
+from clfeval.tables.peek import Peek
 from clfeval.tables.scan import TableFile, distinct_of
 
 MOST = 20  # bins of a column
 _SPEC = re.compile(r"[-+0-9.eE,\s]+")
+
+
+def refuse_score_slices(name: str, column: Peek | None) -> None:
+    """Raise for slices by fractions of which nearly each row has another."""
+    if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
+        hint = f"{given('--by', f'{name}:4')} makes four groups of them"
+        what = (
+            f"--by '{name}' would slice by numbers, {len(column.texts)} of them in the first rows"
+        )
+        raise bad_option(what, hint)
 
 
 def split_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:

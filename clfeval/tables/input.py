@@ -78,12 +78,9 @@ class Input:
         str | None,
         Opt(
             "Take the rows that meet a condition: \"split = 'test' and age >= 18\".",
-            READING,
-            metavar="CONDITION",
-            stated=True,
-            common=True,
+            READING, metavar="CONDITION", signed="where", common=True,
         ),
-    ] = None
+    ] = None  # fmt: skip
     renormalize: Annotated[
         bool,
         Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),

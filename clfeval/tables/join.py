@@ -24,12 +24,11 @@ from clfeval.tables.prediction import (
     Columns,
     ModelColumns,
     Predictions,
-    columns_of,
-    filtered,
     frame_file,
     opened,
     recognise,
 )
+from clfeval.tables.row_filter import columns_of, filtered_rows
 from clfeval.tables.scan import FILE_NAME, TableFile
 from clfeval.tables.source import named, open_sources, paths_of
 
@@ -286,7 +285,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
 
 def _filtered(file: TableFile, roles: Input) -> TableFile:
     """Return the rows of a file that --where takes, if the file has its columns."""
-    return filtered(file, roles) if {*columns_of(roles)} <= {*file.columns} else file
+    return filtered_rows(file, roles.where) if {*columns_of(roles)} <= {*file.columns} else file
 
 
 def _place(error: ClfevalError, table: TableFile) -> None:

@@ -10,18 +10,18 @@ from typing import Any, Literal, cast
 
 from clfeval.errors import DataError, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
-from clfeval.shell import given
-from clfeval.tables.bins import edges_of
+from clfeval.tables.bins import edges_of, refuse_score_slices
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, Names, facets_of, find, match_names, refuse_left_out
+from clfeval.tables.input import Input, Kind, facets_of, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.names import refuse_commas
 from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
+from clfeval.tables.row_filter import columns_of, filtered_rows, refuse_train_and_test
 from clfeval.tables.run_files import run_files
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
@@ -34,7 +34,6 @@ Mode = Literal["fast", "plain", "loose"]
 # What a frame of rows may have beside the columns named: KEY, what names the observation, or every
 # field of the file, with the marks of a watchful scan.
 Also = Literal["nothing", "key", "watch"]
-MOST_SLICED = 20  # different fractions that may name slices
 # Columns of such frames; WRONG where the rows of one observation contradict each other.
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
 
@@ -189,21 +188,12 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     paths = paths_of(tables)
     refuse_names(tables)
     if not paths:
-        yield (filtered(frame_file(tables, FRAME), said),)
+        yield (filtered_rows(frame_file(tables, FRAME), said.where),)
         return
     with open_sources(paths, said) as sources, blaming(sources):
         files = tuple(map(opened, sources))
         check_same_columns(files)
-        yield tuple(filtered(file, said) for file in files)
-
-
-def filtered(file: TableFile, said: Input) -> TableFile:
-    """Return a table of the rows that --where takes; the table itself without it."""
-    if said.where is None:
-        return file
-    from clfeval.tables.row_filter import filtered_rows
-
-    return filtered_rows(file, said.where)
+        yield tuple(filtered_rows(file, said.where) for file in files)
 
 
 def frame_file(frame: Any, name: str) -> TableFile:
@@ -239,11 +229,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
              "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
-    ignored += [  # by which rows are chosen is no model, unless it may be a score
-        name for name in columns_of(roles)
-        if name in peeks and name not in used and not find([name], Names.ID)
-        and not (peeks[name].mostly_numeric and peeks[name].shares)
-    ]  # fmt: skip
+    ignored += columns_of(roles, peeks, (*used, *ignored))
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
     refuse_left_out(ignored, {**named, "--model": roles.model})
     for name in chain(*named.values()):
@@ -254,11 +240,12 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
-                for flag in ("--cluster", "--weight", "--id", "--by"):
+                alone = ("--by",) if len(peeks[found.truth].texts) < 3 else ()  # slices of a class
+                for flag in ("--cluster", "--weight", "--id", *alone):
                     if found.truth in named[flag]:
                         raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
                 for name in {*asked}:
-                    _refuse_score_slices(name, peeks.get(name))
+                    refuse_score_slices(name, peeks.get(name))
                 if roles.decimal == ".":
                     numbers = [name for one in found.models for name in one.columns]
                     refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
@@ -276,40 +263,6 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"
     raise DataError.of(what, "wrong-layout", file, hint=hint)
-
-
-def refuse_split(files: Sequence[TableFile], peeks: Mapping[str, Peek], roles: Input) -> None:
-    """Raise where a column that nothing is said of parts rows for training from the test's."""
-    said = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *columns_of(roles)}
-    words = {"train", "training"}
-    likely = [name for name in peeks if name not in said
-              and {text.strip().casefold() for text in peeks[name].texts} & words]  # fmt: skip
-    if likely and not roles.model:
-        from clfeval.tables.row_filter import refuse_train_and_test
-
-        ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
-        free = [name for name in likely if name not in ignored]
-        refuse_train_and_test(files, free, lambda name: peeks[name].texts)
-
-
-def columns_of(roles: Input) -> list[str]:
-    """Return the columns that --where names."""
-    if roles.where is None:
-        return []
-    from clfeval.tables.row_filter import RowFilter
-
-    asked = RowFilter(roles.where)
-    asked.parse()
-    return list(asked.columns)
-
-
-def _refuse_score_slices(name: str, column: Peek | None) -> None:
-    """Raise for slices by numbers of which nearly each row has another."""
-    if column is not None and column.mostly_numeric and not column.classes \
-            and len(column.texts) > MOST_SLICED:  # fmt: skip
-        hint = f"{given('--by', f'{name}:4')} makes four groups of them"
-        raise bad_option(f"--by '{name}' would slice by numbers, {len(column.texts)} of them "
-                         "in the first rows alone", hint)  # fmt: skip
 
 
 def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str, Reading]:
@@ -433,7 +386,8 @@ def open_predictions(
 
 def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     peeks = peek(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
-    refuse_split(files, peeks, roles)
+    if not roles.model:
+        refuse_train_and_test(files, peeks, roles)
     try:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from clfeval.errors import DataError, UsageError, bad_option, joined, unknown_co
 from clfeval.late import nw, pl
 from clfeval.shell import given
 from clfeval.tables.diagnose import ROW, number_of, text_of
+from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.peek import Peek
 from clfeval.tables.scan import TableFile, distinct_of, in_polars, scan
 
 _TOKEN = re.compile(
@@ -121,11 +123,13 @@ class RowFilter:
         return _SIGNS[sign](text_of(name), value[1:-1])
 
 
-def filtered_rows(file: TableFile, where: str) -> TableFile:
-    """Return a table of the rows that meet a condition; DataError where there is none.
+def filtered_rows(file: TableFile, where: str | None) -> TableFile:
+    """Return a table of the rows that meet a condition, if any; DataError where none does.
 
     Each row keeps its number in the file, by which errors name it.
     """
+    if where is None:
+        return file
     asked = RowFilter(where)
     condition = asked.parse()
     for name in asked.columns:
@@ -153,22 +157,49 @@ def listed_values(counts: Counter[str]) -> str:
     return joined(shown) + (f" and {more:,} more values" if more > 0 else "")
 
 
-def refuse_train_and_test(files: Iterable[TableFile], columns: Iterable[str], texts: Any) -> None:
-    """Raise where a column splits rows for training from rows for the test.
+def columns_of(
+    roles: Input, peeks: Mapping[str, Peek] | None = None, used: Iterable[str | None] = ()
+) -> list[str]:
+    """Return the columns that --where names; of a table those that are then nothing else.
 
-    texts: the first values of a column, by its name.
+    Numbers between 0 and 1 may be a model's, and an id stays one. used: what other options name.
     """
-    for name in columns:
-        parts = {text.strip().casefold() for text in texts(name)}
-        if not (parts <= _PARTS and parts & TRAIN and len(parts) > 1):
+    if roles.where is None:
+        return []
+    asked = RowFilter(roles.where)
+    asked.parse()
+    if peeks is None:
+        return list(asked.columns)
+    return [
+        name for name in asked.columns
+        if name in peeks and name not in {*used} and not find([name], Names.ID)
+        and not (peeks[name].mostly_numeric and peeks[name].shares)
+    ]  # fmt: skip
+
+
+def refuse_train_and_test(
+    files: Sequence[TableFile], peeks: Mapping[str, Peek], roles: Input
+) -> None:
+    """Raise where a column of which nothing is said parts rows for training from the test's."""
+    ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
+    said = {
+        roles.truth,
+        roles.id,
+        roles.run,
+        roles.cluster,
+        *roles.by,
+        *columns_of(roles),
+        *ignored,
+    }
+    for name in peeks:
+        parts = {text.strip().casefold() for text in peeks[name].texts}
+        if name in said or not (parts <= _PARTS and parts & TRAIN and len(parts) > 1):
             continue
-        files = list(files)
-        counts = distinct_of(files, name, ())
+        counts = sum((distinct_of([file], name, ()) for file in files), Counter[str]())
         column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
         tests = [one for one in counts if one.strip().casefold() in TEST]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
-        chosen = (tests or others)[0]
-        where = f"{column} = '{chosen}'"
+        where = f"{column} = '{(tests or others)[0]}'"
         what = f"holds rows for training and rows for the test: {listed_values(counts)}"
         hint = f"{given('--where', where)} takes the rows of one part; {given('--by', name)} " \
                f"compares the parts; {given('--ignore', name)} takes all rows together"  # fmt: skip

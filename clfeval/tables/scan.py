@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import glob
-import io
-import json
-import re
 from ast import literal_eval
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,6 +15,7 @@ from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import counted_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
+from clfeval.tables.json_records import first_record, in_order, json_frame, refuse_result
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
@@ -245,9 +243,9 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
 def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
     if source.format in ("ndjson", "json"):
-        _refuse_result(source)
+        refuse_result(source)
     if source.format == "json" and any(
-        not isinstance(value, (dict, list)) for value in _first_record(source).values()
+        not isinstance(value, (dict, list)) for value in first_record(source).values()
     ):  # one record a line: the first is an object of values
         source = replace(source, format="ndjson")
     scanners = {
@@ -255,35 +253,17 @@ def open_typed(source: SourceFile) -> TableFile:
         "arrow": lambda: pl.scan_ipc(source.path, glob=False),
         # this one expands wildcards in names, and cannot be asked not to
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
-        "json": lambda: _json_frame(source).lazy(),
+        "json": lambda: json_frame(source).lazy(),
     }
     try:
         frame = scanners[source.format]()
         columns = tuple(frame.collect_schema().names())
         if source.format == "ndjson":  # polars lists many keys in an order of its own
-            columns = tuple(_in_order(columns, _first_record(source)))
+            columns = tuple(in_order(columns, first_record(source)))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(source.name, source.format, error) from error
     check_names(source.name, columns)
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
-
-
-def _first_record(source: SourceFile) -> dict[str, Any]:
-    """Return the object in the first line that is not blank, with nothing in it if it is none."""
-    with source.path.open("rb") as stream:
-        first = next((line.strip() for line in stream if line.strip()), b"")
-    if not first.startswith(b"{"):
-        return {}
-    try:
-        return dict(json.loads(first))
-    except ValueError:
-        return {}
-
-
-def _in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Order columns as the first record has them; keys of later ones follow by name."""
-    place = {key: i for i, key in enumerate(first)}
-    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
 
 
 def check_names(file: str, columns: Sequence[str], *, row: int | None = None) -> None:
@@ -302,52 +282,6 @@ def unreadable(file: str, form: str, why: object, row: int | None = None) -> Dat
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
     hint = "name the format with --input-format if the suffix misleads"
     return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
-
-
-_RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
-_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
-_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
-_HEAD = 1 << 12
-
-
-def _refuse_result(source: SourceFile) -> None:
-    with source.path.open("rb") as stream:
-        if _RESULT.match(stream.read(_HEAD)):
-            what = "is a result of clfeval, no table of rows"
-            hint = "name the table it was computed from; clfeval mlcps ranks the models of results"
-            raise DataError.of(what, "wrong-format", source.name, hint=hint)
-
-
-def _json_frame(source: SourceFile) -> pl.DataFrame:
-    """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
-    data = source.path.read_bytes()
-    if _SPLIT.match(data):
-        frame = _split_frame(data)
-        if frame is not None:
-            return frame
-    if not _LIST.match(data):
-        raise DataError(
-            Problem("is no list of records", "wrong-format", source.name),
-            hint="one object per row is needed, as pandas writes with orient='records', or "
-            "'split'; or --input-format ndjson for one object a line",
-        )
-    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
-    if not frame.columns:
-        hint = "the list holds no record"
-        raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
-    text = data.decode("utf-8-sig")
-    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    return frame.select(_in_order(frame.columns, first))
-
-
-def _split_frame(data: bytes) -> pl.DataFrame | None:
-    """Read columns and rows as pandas writes them with orient='split'; None if it is none."""
-    try:
-        found = json.loads(data.decode("utf-8-sig"))
-        names, rows = [str(name) for name in found["columns"]], found["data"]
-        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
-        return None
 
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"

@@ -156,9 +156,6 @@ def test_a_truth_of_numbers_is_no_class() -> None:
 
 
 def test_pandas_split_records_are_a_table() -> None:
-    text = FRAME.select("truth", "m").to_pandas().to_json(orient="split")
-    found = clfeval.mars(write("t.json", text), interval="none")
-    assert (
-        found.table("models").rows
-        == clfeval.mars(FRAME.select("truth", "m"), interval="none").table("models").rows
-    )
+    frame = FRAME.select("truth", "m")
+    found = clfeval.mars(write("t.json", frame.to_pandas().to_json(orient="split")))
+    assert found.tables["models"] == clfeval.mars(frame).tables["models"]

@@ -1,0 +1,77 @@
+"""JSON as tables of rows: a list of records, or columns and rows as pandas' orient='split'."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from clfeval.errors import DataError, Problem
+from clfeval.late import pl
+from clfeval.tables.source import SourceFile
+
+_RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
+_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
+_HEAD = 1 << 12
+
+
+def first_record(source: SourceFile) -> dict[str, Any]:
+    """Return the object in the first line that is not blank, with nothing in it if it is none."""
+    with source.path.open("rb") as stream:
+        first = next((line.strip() for line in stream if line.strip()), b"")
+    if not first.startswith(b"{"):
+        return {}
+    try:
+        return dict(json.loads(first))
+    except ValueError:
+        return {}
+
+
+def in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+    """Order columns as the first record has them; keys of later ones follow by name."""
+    place = {key: i for i, key in enumerate(first)}
+    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
+
+
+def refuse_result(source: SourceFile) -> None:
+    """Raise for a saved result of clfeval, which is no table of rows."""
+    with source.path.open("rb") as stream:
+        if _RESULT.match(stream.read(_HEAD)):
+            what = "is a result of clfeval, no table of rows"
+            hint = "name the table it was computed from; clfeval mlcps ranks the models of results"
+            raise DataError.of(what, "wrong-format", source.name, hint=hint)
+
+
+def json_frame(source: SourceFile) -> pl.DataFrame:
+    """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
+    data = source.path.read_bytes()
+    if _SPLIT.match(data):
+        frame = _split_frame(data)
+        if frame is not None:
+            return frame
+    if not _LIST.match(data):
+        raise DataError(
+            Problem("is no list of records", "wrong-format", source.name),
+            hint="one object per row is needed, as pandas writes with orient='records', or "
+            "'split'; or --input-format ndjson for one object a line",
+        )
+    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
+    if not frame.columns:
+        hint = "the list holds no record"
+        raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
+    text = data.decode("utf-8-sig")
+    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    return frame.select(in_order(frame.columns, first))
+
+
+def _split_frame(data: bytes) -> pl.DataFrame | None:
+    """Read columns and rows as pandas writes them with orient='split'; None if it is none."""
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+        names, rows = [str(name) for name in found["columns"]], found["data"]
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        return None
