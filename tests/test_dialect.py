@@ -41,8 +41,8 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: source='predictions' measures the models of a prediction table",
     ),
     "a name in a hint": (
-        clfeval.mars, TABLE.rename({"truth": "y"}), {}, "hint: --truth 'y': its name",
-        "hint: truth='y': its name",
+        clfeval.mars, TABLE.rename({"truth": "status"}), {}, "hint: --truth 'status': its name",
+        "hint: truth='status': its name",
     ),
     "a text in a hint": (
         clfeval.mars, TABLE, {}, "is declared with --labels 'x'", "is declared with labels='x'",

@@ -240,7 +240,8 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
-                alone = ("--by",) if len(peeks[found.truth].texts) < 3 else ()  # slices of a class
+                few = found.truth in peeks and len(peeks[found.truth].texts) < 3
+                alone = ("--by",) if few else ()  # a slice would be a class
                 for flag in ("--cluster", "--weight", "--id", *alone):
                     if found.truth in named[flag]:
                         raise bad_option(f"{flag} '{found.truth}' is the column of true labels")

@@ -151,7 +151,7 @@ def test_which_class_is_positive_must_be_said() -> None:
 
 def test_a_class_with_spaces_is_quoted_for_the_shell() -> None:
     assert data_message("id,truth,a\n1,it's,b\n2,b,b\n3,b,b\n").splitlines()[1] == (
-        "hint: --positive 'it'\"'\"'s': the rarer class; all others are negative"
+        'hint: --positive "it\'s": the rarer class; all others are negative'
     )
 
 

@@ -28,7 +28,7 @@ def test_each_model_has_its_numbers() -> None:
 
 
 @pytest.mark.parametrize(("command", "table", "options"), [
-    ("mars", "breast-cancer/scores.csv", {"positive": "malignant", "by": "truth"}),
+    ("mars", "breast-cancer/scores.csv", {"positive": "malignant", "by": "svm:2"}),
     ("phidelta", "breast-cancer/scores.csv", {"positive": "malignant", "curve": True}),
     ("tune_jpt", "breast-cancer/scores.csv", {"positive": "malignant", "prevalence": [0.01, 0.1]}),
     ("mlcps", "metrics/test.csv", {}),

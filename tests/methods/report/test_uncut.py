@@ -68,7 +68,7 @@ def test_with_a_threshold_they_are_cut() -> None:
 
 def test_what_may_be_no_model_is_asked_about_as_before() -> None:
     frame = drawn().drop("site")
-    margins = frame.with_columns(pl.col("a") - 3.5, age=pl.col("b") + 40)
+    margins = frame.with_columns(pl.col("a") - 3.5, extra=pl.col("b") + 40)
     for table in (margins.drop("b"), frame.with_columns(c=pl.col("b") / 10)):
         with pytest.raises(DataError, match="needs-threshold"):
             clfeval.report(table)

@@ -157,5 +157,5 @@ def test_mlcps_says_what_it_does_not_look_at() -> None:
     one = found.methods["mlcps"]
     assert {row["mlcps"].low for row in one.tables["models"]} == {None}
     assert "its bootstrap draws rows" in " ".join(note.message for note in one.warnings)
-    sliced = clfeval.report(CANCER, positive="malignant", by="group", methods="mlcps")
+    sliced = clfeval.report(CANCER, positive="malignant", by="knn:2", methods="mlcps")
     assert "MLcps is of all rows" in str(sliced)
