@@ -43,8 +43,8 @@ def edges_of(
 ) -> dict[str, tuple[float, ...]]:  # fmt: skip
     """Return the numbers at which columns of --by are cut.
 
-    A whole number N cuts at the quantiles 1/N, 2/N, ...; a list at its numbers, ascending. Errors:
-    UsageError for other bins, DataError for a cell that is no number.
+    A whole number N cuts at the quantiles 1/N, 2/N, ..., or behind the least number where all are;
+    a list at its numbers. UsageError for other bins, DataError for a cell that is no number.
     """
     found: dict[str, tuple[float, ...]] = {}
     for entry in chain(*([one] if one in columns else one.split("*") for one in by)):
@@ -65,7 +65,8 @@ def edges_of(
             x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
             share = np.cumsum(n) / n.sum()
             cuts = [x[np.searchsorted(share, k / numbers[0])] for k in range(1, int(numbers[0]))]
-            found[name] = tuple(sorted({float(one) for one in cuts if one > x[0]}))
+            above = {float(one) for one in cuts if one > x[0]} or {float(x[:2][-1])}
+            found[name] = tuple(sorted(above))
     return found
 
 

@@ -36,6 +36,12 @@ def test_columns_are_cut_at_numbers_and_at_quantiles(kind: str, tmp_path: Path) 
     assert sorted(quarters.values()) == [24, 25, 25, 26]  # a cut belongs to the bin above it
 
 
+def test_quantiles_that_all_are_the_least_number_part_it_from_the_rest() -> None:
+    """61 of 80 are 0, and so are all three quartiles; or all 80 are."""
+    assert sizes(frame([*[0.0] * 61, *[3.0] * 19]), "age:4") == {"under 3": 61, "3 or more": 19}
+    assert sizes(frame([5.0] * 80), "age:2") == {"5 or more": 80}
+
+
 def test_a_missing_age_is_a_slice_of_its_own() -> None:
     found = sizes(frame([*([30.0, 50.0] * 40), *([None] * 20)]), "age:40,60")
     assert found == {"under 40": 40, "40 to <60": 40, "(missing)": 20}

@@ -183,8 +183,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
         answer=at_most(
-            (*comparison_answers(compared_rows, lead, options, called), *told[:1], first,
-             *_order(counted), *told[1:], *more)
+            (*_order(counted), *comparison_answers(compared_rows, lead, options, called),
+             *told[:1], first, *told[1:], *more)
         ),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
@@ -201,7 +201,7 @@ def _order(counted: Counted) -> list[Answer]:
     if counted.ordered or not of_labels or counted.order != numbered or len(numbered) > FEW_CLASSES:
         return []
     how = " ".join(f"--labels {one}" for one in numbered)
-    text = f"If {first} to {last} are in order, compare how far off predictions are: {how}."
+    text = f"If {first} to {last} are in order, rank models by how far off they are: {how}."
     return [Answer("unordered-classes", text)]
 
 

@@ -401,9 +401,9 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
 
 
 @pytest.mark.parametrize(("classes", "words"), [
-    ("012", "If 0 to 2 are in order, compare how far off predictions are: --labels 0 --labels 1 "
+    ("012", "If 0 to 2 are in order, rank models by how far off they are: --labels 0 --labels 1 "
             "--labels 2."),
-    ("1234", "If 1 to 4 are in order, compare how far off predictions are: --labels 1 --labels 2 "
+    ("1234", "If 1 to 4 are in order, rank models by how far off they are: --labels 1 --labels 2 "
              "--labels 3 --labels 4."),
     ("013", None), ("abc", None), ("01234567", None),
 ])  # fmt: skip
