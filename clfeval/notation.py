@@ -116,7 +116,11 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
                     f"{number[:-1]} % of 0..1 is {flag} {model}{equals}{float(number[:-1]) / 100:g}"
                 )
             raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
-        found[model if equals else None] = value
+        key = model if equals else None
+        if found.setdefault(key, value) != value:
+            which = f"model '{model}'" if equals else "all models"
+            hint = f"one each time; a model's own is {flag} MODEL=NUMBER"
+            raise bad_option(f"{flag} names two thresholds of {which}", hint)
     return found
 
 

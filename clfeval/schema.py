@@ -62,6 +62,7 @@ def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
 
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
+MOST_CHANGES = 100  # rows of a model in the last
 JUDGED = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # of every command's result, where it is held beside one saved earlier

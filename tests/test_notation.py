@@ -94,3 +94,10 @@ def test_nothing_is_said_twice() -> None:
         notation.directions("--direction", ["f1=min", "f1=min"])
     with pytest.raises(UsageError, match="--rescale names 'f1' twice"):
         notation.ranges("--rescale", ["f1=0:1", "f1=0:2"])
+
+
+def test_a_threshold_is_named_once() -> None:
+    assert notation.thresholds("--threshold", ["0.3", "a=0.5", "0.3"]) == {None: 0.3, "a": 0.5}
+    for texts in (["0.3", "0.5"], ["a=0.3", "a=0.5"]):
+        with pytest.raises(UsageError, match="names two thresholds of"):
+            notation.thresholds("--threshold", texts)

@@ -21,12 +21,12 @@ from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.options import Command, listed
 from clfeval.result import Result, Row, Warn, estimate
+from clfeval.schema import MOST_CHANGES
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
 from clfeval.words import NAMESAKES
 
 NEW, OLD = "new", "old"  # what the two tables are called when they are joined
-LISTED = 100  # rows of a model that are newly wrong
 # of this result alone: they ask more of it than of what was
 OWN = ("reference", "margin", "resolution", "list_changes", "methods")
 # of the rows, and how they are drawn: what joined tables are read and compared by
@@ -205,7 +205,8 @@ def _options(
     ]
     models = [name for names in called for name in names.values()]
     return options | {
-        "join": columns.id, "id": None, "missing": "drop", "model": models, "list_changes": LISTED,
+        "join": columns.id, "id": None, "missing": "drop", "model": models,
+        "list_changes": MOST_CHANGES,
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clfeval.result import Result
-from clfeval.schema import BASELINE, CHANGES, Shown, comparisons
+from clfeval.schema import BASELINE, CHANGES, MOST_CHANGES, Shown, comparisons
 
 FEW = 10  # rows that are newly wrong, of all models
 FIRST = 15  # changes, where nobody asks for all
@@ -39,6 +39,6 @@ def against_baseline(result: Result, *, every: bool) -> list[Shown]:
         shown.append(
             Shown(CHANGES, "Rows that were right before, and are wrong now",
                   "model id truth before after", changes, FEW, rank="asked", lead="model",
-                  total=len(changes))
+                  note=f"of each model the first {MOST_CHANGES} of them", total=len(changes))
         )  # fmt: skip
     return shown

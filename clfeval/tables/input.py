@@ -147,7 +147,7 @@ class Input:
     threshold: Annotated[
         Mapping[str | None, float],
         Opt(
-            "Scores at or above it are positive; repeat. Default 0.5.",
+            "Scores at or above it are positive; repeat for MODEL=T. Default 0.5.",
             COLUMNS, metavar="T|MODEL=T", parse=thresholds, accept=_thresholds,
             takes=float | Mapping[str | None, float] | None, common=True,
         ),
