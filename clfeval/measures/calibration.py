@@ -149,7 +149,9 @@ def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
     return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
 
 
-def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
+def ece_debiased(
+    scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS, row: float = 1
+) -> Floats:
     """Return the ECE less what chance adds to it, not below 0.
 
     sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
@@ -159,13 +161,13 @@ def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int
 
     E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance.
 
-    Else as `ece`.
+    row: how many counts make a row. Else as `ece`.
     Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
     without its random draws.
     """
     gap, n, hits = _bins(scores, positives, negatives, bins)
     d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
-    s = np.sqrt(np.divide(o * (1 - o), n, out=np.zeros_like(n), where=n > 0))
+    s = np.sqrt(np.divide(o * (1 - o) * row, n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
     expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
     return np.maximum(over((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
@@ -187,11 +189,12 @@ def _bins(
     return hits - expected, n, hits
 
 
-def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return sum over ten groups of (O - E)² / (E (1 - E / n)), groups of equal size by score.
 
     Equal scores stay together: a score is of the tenth in which the middle of its rows lies.
-    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups.
+    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups. row: how
+    many counts make a row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..inf,
     best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
@@ -214,22 +217,23 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Flo
     ]
     apart, spread = (sums[0] - sums[1]) ** 2, sums[1] * (1 - over(sums[1], np.maximum(sums[2], 1)))
     each = np.where(apart > 0, over(apart, np.maximum(spread, 0.0)), 0.0)
-    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape), np.nan)
+    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape) / row, np.nan)
 
 
-def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return z of the test that the Brier score is what calibrated probabilities would have.
 
     sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
 
     Shapes: scores (m,); positives and negatives (..., m); result (...). Best 0; NaN where all
-    probabilities are 0, 1/2 or 1 and none is wrong by it. Errors: ValueError outside 0..1.
+    probabilities are 0, 1/2 or 1 and none is wrong by it. row: how many counts make a row. Errors:
+    ValueError outside 0..1.
     Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
     """
     p = probabilities(scores)
     n = positives + negatives
     top = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
-    return over(top, np.sqrt((n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
+    return over(top, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
 
 
 _COX = "Cox 1958, Biometrika 45:562"
@@ -248,7 +252,8 @@ CALIBRATION = (
             ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
             "drawn", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
-            takes=("bins",), caveat="some of what chance adds stays, and it depends on the bins"),
+            takes=("bins",), fills=("row",),
+            caveat="some of what chance adds stays, and it depends on the bins"),
     Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
             -inf, inf, _APART, "influence",
             "b of the logistic regression a + b ln(p / (1 - p)) of truth",
@@ -269,10 +274,10 @@ CALIBRATION = (
             _FEW, "drawn", "sum over tenths of (O - E)² / (E (1 - E / n))",
             "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
             caveat="it grows with the rows and turns on the groups: look at calibration slope and"
-            " intercept"),
+            " intercept", fills=("row",)),
     Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
             inf, ("no_uncertainty",), "drawn",
             "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
             "Spiegelhalter 1986, Statistics in Medicine 5:421",
-            caveat="a test statistic, of calibration and of the rows' number"),
+            caveat="a test statistic, of calibration and of the rows' number", fills=("row",)),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
 from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.asked import Asked, in_rows
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
@@ -64,9 +64,8 @@ FEW_CLASSES = 7  # that may be grades
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
     """Compute every table of a report on more than two classes, none of them positive."""
-    asked = asked_of_classes(
-        (*options.measure, *options.compared), counted.order, ordered=counted.ordered
-    )
+    names = (*options.measure, *options.compared)
+    asked = in_rows(asked_of_classes(names, counted.order, ordered=counted.ordered), counted)
     _refuse(counted, options)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
