@@ -24,6 +24,7 @@ WIDER = f"{DELONG}, out to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond
+_ALIKE = 1e-13  # of two values: what sums of weights in another order leave
 _ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
 _CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
 
@@ -84,7 +85,7 @@ class PairedEstimates:
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where nothing is known.
         Areas under the ROC curve: see `_areas`. Limits stay within the range of a difference.
         """
-        d = self.values[first] - self.values[second]
+        d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
         wide, most = np.zeros(len(d), bool), no_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
@@ -108,7 +109,7 @@ class PairedEstimates:
         without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        d = self.values[first] - self.values[second]
+        d = self._apart(first, second)
         free = np.where(df > 0, df, np.nan)
         if self.bootstrap is not None:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
@@ -124,17 +125,21 @@ class PairedEstimates:
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Say how the limits of a pair were found."""
         if not self.known.errors[first, second] and not wide:
-            return NO_ROW if self.values[first] == self.values[second] else UNKNOWN
+            return UNKNOWN if self._apart(first, second) else NO_ROW
         if self.bootstrap is not None:
             return self.bootstrap.method.get((first, second), "bootstrap")
         return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
+
+    def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
+        """Return differences of values; 0 for what rounding leaves."""
+        one, other = self.values[first], self.values[second]
+        return np.where(np.abs(one - other) > _ALIKE * np.abs(one), one - other, 0.0)
 
     def _fixed(self, first: Ints, second: Ints) -> Bools:
         """Return which pairs of areas differ though neither has an error."""
         assert self.known.covariance is not None
         still = np.diag(self.known.covariance) == 0
-        apart = self.values[first] != self.values[second]
-        both = still[first] & still[second] & apart
+        both = still[first] & still[second] & (self._apart(first, second) != 0)
         return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(

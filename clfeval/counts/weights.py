@@ -38,9 +38,14 @@ class RowWeights:
 
     @property
     def squares(self) -> Floats:
-        """The sums of squared weights, (m,), without the digits that the order of rows changes."""
-        power = 10.0 ** np.floor(np.log10(np.where(self.raw > 0, self.raw, 1.0)))
-        return np.asarray(np.round(self.raw / power, _DIGITS - 1) * power)
+        """The sums of squared weights, (m,), without the digits that the order of rows changes.
+
+        Made of how many rows of one weight tell as much, rounded: no scale of weights shows.
+        """
+        whole = self.n**2
+        rows = np.divide(whole, self.raw, out=np.ones(len(whole)), where=self.raw > 0)
+        power = 10.0 ** np.floor(np.log10(rows))
+        return np.where(self.raw > 0, whole / (np.round(rows / power, _DIGITS - 1) * power), 0.0)
 
     @property
     def size(self) -> float:

@@ -18,6 +18,7 @@ from clfeval.measures.scored import distinct, probabilities, totals
 
 BINS = 10  # where no number is given
 _DECILES = 10
+_BORDER = 1e-9  # of rows in a tenth: what rounding of weights leaves between it and the next
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -208,7 +209,7 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
     )
     rows = n.sum(axis=-1)
     share = over(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
-    group = np.minimum((_DECILES * share).astype(np.int64), _DECILES - 1)
+    group = np.minimum((_DECILES * share + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
     tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
     sums = [
