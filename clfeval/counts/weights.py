@@ -72,9 +72,9 @@ class RowWeights:
         raw[place] -= other.raw
         return RowWeights(n, np.where(n > 0, raw, 0.0))
 
-    def placed(self, place: Ints) -> RowWeights:
-        """Return the same rows where pattern i stands at place[i]; several may stand at one."""
-        return RowWeights.of(self.raw, place, self.n, int(place.max(initial=-1)) + 1)
+    def placed(self, place: Ints, m: int = 0) -> RowWeights:
+        """Return the same rows where pattern i stands at place[i], of m; some may share one."""
+        return RowWeights.of(self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1))
 
     def products(self, weights: Floats) -> Floats:
         """Return the sums over rows of products of two of what they add: (w, m): (w, w)."""

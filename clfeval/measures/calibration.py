@@ -245,14 +245,14 @@ _TOP = "; of more than two classes, of the largest probability and the share of 
 _BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
 
 CALIBRATION = (
-    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "drawn",
+    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "null",
             f"mean over bins of |share of positives - mean score|, {_EDGES}{_TOP}", _NAEINI,
             ("expected_calibration_error",), takes=("bins",), caveat=_BIASED),
-    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "drawn",
+    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "null",
             f"greatest |share of positives - mean score| over bins, {_EDGES}{_TOP}", _NAEINI,
             ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
-            "drawn", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
+            "null", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
             takes=("bins",), fills=("row",),
             caveat="some of what chance adds stays, and it depends on the bins"),
     Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
@@ -272,12 +272,12 @@ CALIBRATION = (
             "Debray et al. 2017, BMJ 356:i6460", ("observed_expected",),
             influence=oe_influence, scale="log"),
     Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", "min", 0, inf,
-            _FEW, "drawn", "sum over tenths of (O - E)² / (E (1 - E / n))",
+            _FEW, "null", "sum over tenths of (O - E)² / (E (1 - E / n))",
             "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
             caveat="it grows with the rows and turns on the groups: look at calibration slope and"
             " intercept", fills=("row",)),
     Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
-            inf, ("no_uncertainty",), "drawn",
+            inf, ("no_uncertainty",), "null",
             "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
             "Spiegelhalter 1986, Statistics in Medicine 5:421",
             caveat="a test statistic, of calibration and of the rows' number", fills=("row",)),

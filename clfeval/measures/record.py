@@ -14,7 +14,17 @@ from clfeval.arrays import Bools, Floats, Influence
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
-    "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "influence", "drawn"
+    "share",
+    "linear",
+    "logit",
+    "ratio",
+    "log",
+    "region",
+    "derived",
+    "delong",
+    "influence",
+    "drawn",
+    "null",
 ]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
 

@@ -24,6 +24,7 @@ from clfeval.methods.clustered import class_sizes, cluster_totals
 from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked, in_rows
+from clfeval.methods.measured.calibrated import with_columns
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
@@ -115,12 +116,14 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         return {key: replace(one, rho=rho) for key, one in rests(found, {})}
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = [
-        row
-        for label in every
-        for model in whole.models
-        for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
-    ]
+    rows = with_columns(
+        [
+            row
+            for label in every
+            for model in whole.models
+            for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
+        ]
+    )
     estimates = _estimates(whole, counted, held)
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
