@@ -11,7 +11,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.compare.change import limits_p
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.weights import Owned
-from clfeval.inference.influence import corrected, limits
+from clfeval.inference.influence import corrected, enough, limits
 from clfeval.inference.paired_measures import difference
 from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import student_quantile, tail_of
@@ -20,6 +20,7 @@ from clfeval.measures.record import Measure
 
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
 UNKNOWN = "none: all rows differ alike"
+TOO_FEW = "none: too few rows, clusters or like weights"
 WIDER = f"{DELONG}, out to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
@@ -76,6 +77,13 @@ class PairedEstimates:
         """1 where more is better, -1 where less is, 0 where neither is."""
         return self.measure.sign
 
+    @property
+    def span(self) -> float:
+        """How far two values can lie apart."""
+        if self.measure.id.startswith("net_benefit") and self.steps.shape[1]:
+            return float(self.steps.sum(axis=1).max())
+        return self.measure.high - self.measure.low
+
     def intervals(
         self, first: Ints, second: Ints, *, level: float
     ) -> tuple[Floats, Floats, Floats, Bools]:
@@ -98,8 +106,7 @@ class PairedEstimates:
             high = np.where(same, high, d + (ends[1] - d) * t / own)
         elif self.measure.interval == "delong":
             low, high, wide = self._areas(first, second, low, high, level)
-        span = self.measure.high - self.measure.low
-        return d, np.maximum(low, -span), np.minimum(high, span), wide
+        return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the two-sided p-values of differences, (q,): below 1 - level as the limits say.
@@ -126,6 +133,8 @@ class PairedEstimates:
         """Say how the limits of a pair were found."""
         if not self.known.errors[first, second] and not wide:
             return UNKNOWN if self._apart(first, second) else NO_ROW
+        if self.known.df[first, second] == 0:
+            return TOO_FEW
         if self.bootstrap is not None:
             return self.bootstrap.method.get((first, second), "bootstrap")
         return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
@@ -276,7 +285,7 @@ def _errors(
     mass = float(r) if q is None else float(q.sum())
     kurtosis = over(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1)
+        df = enough(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
     if flips is not None:
         apart = apart + flips
     errors = np.sqrt(corrected(apart, total, parts))
