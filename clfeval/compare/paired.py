@@ -21,7 +21,7 @@ from clfeval.measures.record import Measure
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
 UNKNOWN = "none: all rows differ alike"
 TOO_FEW = "none: too few rows, clusters or like weights"
-WIDER = f"{DELONG}, out to square-and-add of logits"
+REACHING = ", out to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond
@@ -91,7 +91,7 @@ class PairedEstimates:
 
         d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where nothing is known.
-        Areas under the ROC curve: see `_areas`. Limits stay within the range of a difference.
+        Areas under curves: see `_areas`. Limits stay within the range of a difference.
         """
         d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
@@ -104,7 +104,7 @@ class PairedEstimates:
             same = (s == 0) & (d == 0)
             low = np.where(same, low, d - (d - ends[0]) * t / own)
             high = np.where(same, high, d + (ends[1] - d) * t / own)
-        elif self.measure.interval == "delong":
+        elif self.measure.interval == "delong" or self._of_ranks:
             low, high, wide = self._areas(first, second, low, high, level)
         return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
 
@@ -137,7 +137,13 @@ class PairedEstimates:
             return TOO_FEW
         if self.bootstrap is not None:
             return self.bootstrap.method.get((first, second), "bootstrap")
-        return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
+        plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
+        return f"{plain}{REACHING}" if wide else plain
+
+    @property
+    def _of_ranks(self) -> bool:
+        """True of areas under curves of ranks."""
+        return self.measure.needs == "scores" and self.measure.scale == "logit"
 
     def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values; 0 for what rounding leaves."""
@@ -154,7 +160,7 @@ class PairedEstimates:
     def _areas(
         self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
     ) -> tuple[Floats, Floats, Bools]:
-        """Return limits of differences of areas under the ROC curve, and which are wider.
+        """Return limits of differences of areas under curves of ranks, and which are wider.
 
         Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
         range, its error says too little of areas farther from there: a limit that does not lie
