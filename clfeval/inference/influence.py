@@ -154,7 +154,8 @@ def limits(
         ends = x - reach, x + reach
     elif scale == "log":
         factor = np.exp(np.minimum(reach / x, 700))
-        ends = x / factor, x * factor
+        with np.errstate(over="ignore"):
+            ends = x / factor, x * factor
     else:
         up, down = x - low, high - x
         factor = np.exp(np.minimum(reach * (high - low) / (up * down), 700))

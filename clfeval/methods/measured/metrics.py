@@ -19,6 +19,7 @@ from clfeval.result import Estimate, Row, Warn, estimate
 
 TWO_CLASSES = "binary"
 UNCUT = "needs_threshold"
+OF_TRUTH = ("prevalence", "no_information_rate")  # in which there is no threshold
 
 
 def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list[Row]:
@@ -39,7 +40,9 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list
     found = {one.name: hard.measured(one, counts, sure) for one in labelled}
     for i, (label, model) in enumerate(who):
         for name, one in found.items():
-            known = (none, nan, hard.NONE) if model in uncut else one.at(i)
+            known = one.at(i)
+            if model in uncut and name not in OF_TRUTH:
+                known = none, nan, hard.NONE
             rows.append(_row(label, model, name, *known))
     return rows
 
