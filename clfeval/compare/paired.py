@@ -11,7 +11,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.compare.change import limits_p
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.weights import Owned
-from clfeval.inference.influence import corrected, limits
+from clfeval.inference.influence import corrected, enough, limits
 from clfeval.inference.paired_measures import difference
 from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import student_quantile, tail_of
@@ -20,10 +20,12 @@ from clfeval.measures.record import Measure
 
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
 UNKNOWN = "none: all rows differ alike"
-WIDER = f"{DELONG}, out to square-and-add of logits"
+TOO_FEW = "none: too few rows, clusters or like weights"
+REACHING = ", out to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond
+_ALIKE = 1e-13  # of two values: what sums of weights in another order leave
 _ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
 _CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
 
@@ -75,6 +77,13 @@ class PairedEstimates:
         """1 where more is better, -1 where less is, 0 where neither is."""
         return self.measure.sign
 
+    @property
+    def span(self) -> float:
+        """How far two values can lie apart."""
+        if self.measure.id.startswith("net_benefit") and self.steps.shape[1]:
+            return float(self.steps.sum(axis=1).max())
+        return self.measure.high - self.measure.low
+
     def intervals(
         self, first: Ints, second: Ints, *, level: float
     ) -> tuple[Floats, Floats, Floats, Bools]:
@@ -82,9 +91,9 @@ class PairedEstimates:
 
         d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where nothing is known.
-        Areas under the ROC curve: see `_areas`. Limits stay within the range of a difference.
+        Areas under curves: see `_areas`. Limits stay within the range of a difference.
         """
-        d = self.values[first] - self.values[second]
+        d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
         wide, most = np.zeros(len(d), bool), no_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
@@ -95,10 +104,9 @@ class PairedEstimates:
             same = (s == 0) & (d == 0)
             low = np.where(same, low, d - (d - ends[0]) * t / own)
             high = np.where(same, high, d + (ends[1] - d) * t / own)
-        elif self.measure.interval == "delong":
+        elif self.measure.interval == "delong" or self._of_ranks:
             low, high, wide = self._areas(first, second, low, high, level)
-        span = self.measure.high - self.measure.low
-        return d, np.maximum(low, -span), np.minimum(high, span), wide
+        return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the two-sided p-values of differences, (q,): below 1 - level as the limits say.
@@ -108,7 +116,7 @@ class PairedEstimates:
         without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        d = self.values[first] - self.values[second]
+        d = self._apart(first, second)
         free = np.where(df > 0, df, np.nan)
         if self.bootstrap is not None:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
@@ -124,23 +132,35 @@ class PairedEstimates:
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Say how the limits of a pair were found."""
         if not self.known.errors[first, second] and not wide:
-            return NO_ROW if self.values[first] == self.values[second] else UNKNOWN
+            return UNKNOWN if self._apart(first, second) else NO_ROW
+        if self.known.df[first, second] == 0:
+            return TOO_FEW
         if self.bootstrap is not None:
             return self.bootstrap.method.get((first, second), "bootstrap")
-        return (WIDER if wide else DELONG) if self.measure.interval == "delong" else INFLUENCE_T
+        plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
+        return f"{plain}{REACHING}" if wide else plain
+
+    @property
+    def _of_ranks(self) -> bool:
+        """True of areas under curves of ranks."""
+        return self.measure.needs == "scores" and self.measure.scale == "logit"
+
+    def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
+        """Return differences of values; 0 for what rounding leaves."""
+        one, other = self.values[first], self.values[second]
+        return np.where(np.abs(one - other) > _ALIKE * np.abs(one), one - other, 0.0)
 
     def _fixed(self, first: Ints, second: Ints) -> Bools:
         """Return which pairs of areas differ though neither has an error."""
         assert self.known.covariance is not None
         still = np.diag(self.known.covariance) == 0
-        apart = self.values[first] != self.values[second]
-        both = still[first] & still[second] & apart
+        both = still[first] & still[second] & (self._apart(first, second) != 0)
         return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(
         self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
     ) -> tuple[Floats, Floats, Bools]:
-        """Return limits of differences of areas under the ROC curve, and which are wider.
+        """Return limits of differences of areas under curves of ranks, and which are wider.
 
         Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
         range, its error says too little of areas farther from there: a limit that does not lie
@@ -270,7 +290,7 @@ def _errors(
     mass = float(r) if q is None else float(q.sum())
     kurtosis = over(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1)
+        df = enough(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
     if flips is not None:
         apart = apart + flips
     errors = np.sqrt(corrected(apart, total, parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isfinite
 
 from clfeval.compare.change import Change, adjusted_fdr, comparison_row, known
 from clfeval.compare.families import BEST, Family, PairPlaces, detectable, family_of, pairs_of
@@ -29,11 +30,12 @@ def reference_rows(
         turned = leader == i  # the leader is the reference
         model, other = (j, i) if turned else (i, j)
         error, df = float(one.known.errors[i, j]), float(one.known.df[i, j])
+        least = detectable(error, level=level, df=df) if error > 0 else inf
         yield comparison_row(
             "reference", one.metric, one.models[model], one.models[other],
             change.turned() if turned else change, level, margin=margin,
             se=known(error) or None, method=one.method(i, j, wide=reaching),
-            detectable=known(detectable(error, level=level, df=df)) if error > 0 else None,
+            detectable=least if least < one.span and isfinite(least) else None,
         )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ class ClusterCounts:
         """The cluster of each entry, (r,)."""
         return [self.names[i] for i in self._entry.tolist()]
 
-    def placed(self, place: Ints) -> ClusterCounts:
+    def placed(self, place: Ints, _: int = 0) -> ClusterCounts:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
         return self._coded(self.names, self._entry, place[self.place], self.n)
 

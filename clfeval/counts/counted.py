@@ -23,9 +23,11 @@ from clfeval.counts.kept import JointCounts, Kept, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores
 from clfeval.counts.settle import Settled, are_several, file_count, values_of
+from clfeval.late import nw
 from clfeval.result import InputFile
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import ModelColumns
+from clfeval.tables.scan import collect
 
 S = TypeVar("S")
 FEW = 1 << 14  # rows of a statistic that is remembered
@@ -147,6 +149,20 @@ class Counted:
     def ordered(self) -> bool:
         """True where the order of all classes was declared."""
         return {*self.order} <= {*self.roles.labels}
+
+    @property
+    def size(self) -> float:
+        """How many rows were counted: of weights that are no whole numbers, those above 0."""
+        if not self.patterns.fractional:
+            return float(self.patterns.n.sum())
+        some = nw.col("w") > 0
+        return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
+
+    @property
+    def row(self) -> float:
+        """How many units make a row: a weight of 1, of declared sampling weights the mean one."""
+        whole = self.patterns
+        return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> Counted:
         """Return it with the patterns of groups of models, as `PatternCounts.grouped` has them."""

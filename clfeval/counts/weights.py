@@ -38,9 +38,14 @@ class RowWeights:
 
     @property
     def squares(self) -> Floats:
-        """The sums of squared weights, (m,), without the digits that the order of rows changes."""
-        power = 10.0 ** np.floor(np.log10(np.where(self.raw > 0, self.raw, 1.0)))
-        return np.asarray(np.round(self.raw / power, _DIGITS - 1) * power)
+        """The sums of squared weights, (m,), without the digits that the order of rows changes.
+
+        Made of how many rows of one weight tell as much, rounded: no scale of weights shows.
+        """
+        whole = self.n**2
+        rows = np.divide(whole, self.raw, out=np.ones(len(whole)), where=self.raw > 0)
+        power = 10.0 ** np.floor(np.log10(rows))
+        return np.where(self.raw > 0, whole / (np.round(rows / power, _DIGITS - 1) * power), 0.0)
 
     @property
     def size(self) -> float:
@@ -67,9 +72,9 @@ class RowWeights:
         raw[place] -= other.raw
         return RowWeights(n, np.where(n > 0, raw, 0.0))
 
-    def placed(self, place: Ints) -> RowWeights:
-        """Return the same rows where pattern i stands at place[i]; several may stand at one."""
-        return RowWeights.of(self.raw, place, self.n, int(place.max(initial=-1)) + 1)
+    def placed(self, place: Ints, m: int = 0) -> RowWeights:
+        """Return the same rows where pattern i stands at place[i], of m; some may share one."""
+        return RowWeights.of(self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1))
 
     def products(self, weights: Floats) -> Floats:
         """Return the sums over rows of products of two of what they add: (w, m): (w, w)."""

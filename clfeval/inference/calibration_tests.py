@@ -116,7 +116,8 @@ def _groups(rows: Counts) -> Ints:
     """Return where each group begins."""
     below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
     at = np.searchsorted(below, k * (below[-1] / GROUPS))
-    at += GROUPS * (2 * below[at] - rows[at]) < 2 * k * below[-1]  # the middle of a score's rows
+    middle = GROUPS * (2 * below[at] - rows[at])
+    at += middle < 2 * k * below[-1] * (1 - _ROUNDING)
     return np.unique(np.append(0, at[at < len(rows)]))
 
 

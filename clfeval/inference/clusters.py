@@ -22,7 +22,7 @@ from clfeval.inference.special import critical_value, student_quantile
 
 _LEAST, _MOST = 0.05, 2.0  # of what two shares may take off, or add, by going together
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
-_ROUNDING = 1e-9  # of the largest difference: what rounding of weights leaves
+_ROUNDING = 1e-9  # of numbers of clusters, of the largest difference: what rounding leaves
 
 
 def design(
@@ -58,7 +58,7 @@ def design(
             spread = spread + (each * (0.5 - p)) ** 2 / 2
         alone = hits * (1 - p)
         effect = np.where(alone > 0, np.maximum(spread / alone, 1), each)
-    return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
+    return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
 
 
 def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:

@@ -16,6 +16,7 @@ from clfeval.arrays import Floats, Influence, over
 from clfeval.inference.independent import Independent, powers
 from clfeval.inference.special import student_quantile
 
+_LEAST_FREE = 0.5  # as where one row has all the weight: t reaches 1e100 and more
 _DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 
 
@@ -108,7 +109,12 @@ def degrees(parts: float, kurtosis: Floats, fewest: float) -> Floats:
     At most fewest - 1, and that at kurtosis 1. Shapes: those of kurtosis. Source: `uncertainty`.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+        return enough(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+
+
+def enough(df: Floats) -> Floats:
+    """Return degrees of freedom, 0 for less than half a one: Student's t then has no limit."""
+    return np.asarray(np.where(df < _LEAST_FREE, 0.0, df))
 
 
 def corrected(squares: Floats, total: float, parts: float) -> Floats:
@@ -148,7 +154,8 @@ def limits(
         ends = x - reach, x + reach
     elif scale == "log":
         factor = np.exp(np.minimum(reach / x, 700))
-        ends = x / factor, x * factor
+        with np.errstate(over="ignore"):
+            ends = x / factor, x * factor
     else:
         up, down = x - low, high - x
         factor = np.exp(np.minimum(reach * (high - low) / (up * down), 700))

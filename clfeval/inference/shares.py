@@ -269,9 +269,9 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     if (rare % 1 == 0).all() and (often % 1 == 0).all():
         found = beta_quantiles(tail, *ends)
     else:
-        from scipy.special import betaincinv
+        from scipy.special import betainccinv, betaincinv
 
-        found = betaincinv(*ends[0], tail), betaincinv(*ends[1], 1 - tail)
+        found = betaincinv(*ends[0], tail), betainccinv(*ends[1], tail)
     low, high = np.zeros(len(x)), np.ones(len(x))
     low[some], high[other] = found
     few = 2 * x <= m

@@ -18,6 +18,7 @@ from clfeval.measures.scored import distinct, probabilities, totals
 
 BINS = 10  # where no number is given
 _DECILES = 10
+_BORDER = 1e-9  # of rows in a tenth: what rounding of weights leaves between it and the next
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -149,7 +150,9 @@ def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
     return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
 
 
-def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
+def ece_debiased(
+    scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS, row: float = 1
+) -> Floats:
     """Return the ECE less what chance adds to it, not below 0.
 
     sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
@@ -159,13 +162,13 @@ def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int
 
     E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance.
 
-    Else as `ece`.
+    row: how many counts make a row. Else as `ece`.
     Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
     without its random draws.
     """
     gap, n, hits = _bins(scores, positives, negatives, bins)
     d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
-    s = np.sqrt(np.divide(o * (1 - o), n, out=np.zeros_like(n), where=n > 0))
+    s = np.sqrt(np.divide(o * (1 - o) * row, n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
     expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
     return np.maximum(over((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
@@ -187,11 +190,12 @@ def _bins(
     return hits - expected, n, hits
 
 
-def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return sum over ten groups of (O - E)² / (E (1 - E / n)), groups of equal size by score.
 
     Equal scores stay together: a score is of the tenth in which the middle of its rows lies.
-    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups.
+    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups. row: how
+    many counts make a row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..inf,
     best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
@@ -205,7 +209,7 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Flo
     )
     rows = n.sum(axis=-1)
     share = over(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
-    group = np.minimum((_DECILES * share).astype(np.int64), _DECILES - 1)
+    group = np.minimum((_DECILES * share + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
     tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
     sums = [
@@ -214,22 +218,23 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Flo
     ]
     apart, spread = (sums[0] - sums[1]) ** 2, sums[1] * (1 - over(sums[1], np.maximum(sums[2], 1)))
     each = np.where(apart > 0, over(apart, np.maximum(spread, 0.0)), 0.0)
-    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape), np.nan)
+    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape) / row, np.nan)
 
 
-def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return z of the test that the Brier score is what calibrated probabilities would have.
 
     sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
 
     Shapes: scores (m,); positives and negatives (..., m); result (...). Best 0; NaN where all
-    probabilities are 0, 1/2 or 1 and none is wrong by it. Errors: ValueError outside 0..1.
+    probabilities are 0, 1/2 or 1 and none is wrong by it. row: how many counts make a row. Errors:
+    ValueError outside 0..1.
     Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
     """
     p = probabilities(scores)
     n = positives + negatives
     top = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
-    return over(top, np.sqrt((n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
+    return over(top, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
 
 
 _COX = "Cox 1958, Biometrika 45:562"
@@ -240,15 +245,16 @@ _TOP = "; of more than two classes, of the largest probability and the share of 
 _BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
 
 CALIBRATION = (
-    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "drawn",
+    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "null",
             f"mean over bins of |share of positives - mean score|, {_EDGES}{_TOP}", _NAEINI,
             ("expected_calibration_error",), takes=("bins",), caveat=_BIASED),
-    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "drawn",
+    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "null",
             f"greatest |share of positives - mean score| over bins, {_EDGES}{_TOP}", _NAEINI,
             ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
-            "drawn", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
-            takes=("bins",), caveat="some of what chance adds stays, and it depends on the bins"),
+            "null", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
+            takes=("bins",), fills=("row",),
+            caveat="some of what chance adds stays, and it depends on the bins"),
     Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
             -inf, inf, _APART, "influence",
             "b of the logistic regression a + b ln(p / (1 - p)) of truth",
@@ -266,13 +272,13 @@ CALIBRATION = (
             "Debray et al. 2017, BMJ 356:i6460", ("observed_expected",),
             influence=oe_influence, scale="log"),
     Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", "min", 0, inf,
-            _FEW, "drawn", "sum over tenths of (O - E)² / (E (1 - E / n))",
+            _FEW, "null", "sum over tenths of (O - E)² / (E (1 - E / n))",
             "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
             caveat="it grows with the rows and turns on the groups: look at calibration slope and"
-            " intercept"),
+            " intercept", fills=("row",)),
     Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
-            inf, ("no_uncertainty",), "drawn",
+            inf, ("no_uncertainty",), "null",
             "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
             "Spiegelhalter 1986, Statistics in Medicine 5:421",
-            caveat="a test statistic, of calibration and of the rows' number"),
+            caveat="a test statistic, of calibration and of the rows' number", fills=("row",)),
 )  # fmt: skip

@@ -20,6 +20,8 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.measures.record import Measure, OfClasses
 from clfeval.measures.scored import LEAST
 
+_EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs, from which on two sums of the same may differ
+
 Weighting = Literal["macro", "weighted"]
 RowLoss = Callable[[Ints, Floats], Floats]
 
@@ -215,7 +217,9 @@ def _wins(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Float
         below, counts = _standing(place, known, side, sides, n[at])
         won[at] = counts[1::2, own] @ below
         rows[at] = counts.sum(axis=0)
-    return won, rows
+    pairs = rows * rows[..., [own]]
+    all_won = (pairs >= _EXACT) & np.isclose(won, pairs, rtol=_ROUNDING, atol=0)
+    return np.where(all_won, pairs, won), rows
 
 
 def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> Floats:

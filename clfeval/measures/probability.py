@@ -249,7 +249,7 @@ PROBABILITIES = (
 
 DECOMPOSITION = (
     Measure("brier_reliability", "Brier reliability", brier_reliability, "probabilities", "min",
-            0, 1, _FEW, "drawn",
+            0, 1, _FEW, "null",
             "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
             _MURPHY, caveat=_GROUPS),
     Measure("brier_resolution", "Brier resolution", brier_resolution, "probabilities", "max", 0,

@@ -14,7 +14,17 @@ from clfeval.arrays import Bools, Floats, Influence
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
-    "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "influence", "drawn"
+    "share",
+    "linear",
+    "logit",
+    "ratio",
+    "log",
+    "region",
+    "derived",
+    "delong",
+    "influence",
+    "drawn",
+    "null",
 ]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
@@ -63,7 +73,8 @@ class Measure:
     low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
     interval: how its limits are found. invariant: it does not change with the class ratio while
     sensitivity and specificity stay. twin: the id of which this is another name.
-    takes: settings that `of` and `terms` need.
+    takes: settings that `of` and `terms` need. fills: such that the table knows (row: how many
+    counts make a row, of what is no ratio of counts).
 
     share: of which rows it is what part, a pair of counts; then it has exact limits as counted.
     terms: what its interval is made from: of the class shares p and n (linear: a, b, shift of
@@ -96,6 +107,7 @@ class Measure:
     invariant: bool = False
     twin: str | None = None
     takes: tuple[str, ...] = ()
+    fills: tuple[str, ...] = ()
     share: Callable[[Any], tuple[Any, Any]] | None = None
     terms: Callable[..., tuple[Any, ...]] = lambda *_, **__: ()
     base: str | None = None
@@ -151,7 +163,8 @@ class Measure:
     def given(self, **settings: Any) -> Measure:
         """Return the measure with the settings filled in that it takes; None is no setting."""
         classes = None if self.classes is None else self.classes.given(**settings)
-        mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
+        takes = (*self.takes, *self.fills)
+        mine = {key: settings[key] for key in takes if settings.get(key) is not None}
         if not mine:
             return self if classes == self.classes else replace(self, classes=classes)
         of, terms = self.of and partial(self.of, **mine), partial(self.terms, **mine)

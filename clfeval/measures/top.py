@@ -13,12 +13,14 @@ from clfeval.measures.scored import at_scores, share, totals
 TOP = 0.1  # the share of the rows where none is given
 
 
-def recall_at(scores: Counts, positives: Counts, negatives: Counts, k: float = TOP) -> Floats:
+def recall_at(
+    scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
+) -> Floats:
     """Return the share of the positives that is among the top k, the cumulative gain.
 
     k up to 1 is a share of the rows, above 1 a number of rows. Of rows tied at the cut as many are
     taken as there is room for, in expectation over their order: each is cut by the same share, and
-    so is a row where k of the rows is no whole number.
+    so is a row where k of the rows is no whole number. row: how many counts make a row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1, chance k as a share; NaN without positives, and with fewer than k rows.
@@ -26,36 +28,43 @@ def recall_at(scores: Counts, positives: Counts, negatives: Counts, k: float = T
     Source: Jarvelin and Kekalainen 2002, ACM TOIS 20:422, cumulative gain; the ties: McSherry and
     Najork 2008, ECIR 30:414.
     """
-    found, _ = _top(scores, positives, negatives, k)
+    found, _ = _top(scores, positives, negatives, k, row)
     return share(found, totals(positives, negatives)[0])
 
 
-def precision_at(scores: Counts, positives: Counts, negatives: Counts, k: float = TOP) -> Floats:
+def precision_at(
+    scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
+) -> Floats:
     """Return the share of positives among the top k rows.
 
     Range 0..1, best 1, chance the prevalence; NaN without rows, and with fewer than k.
     Else as `recall_at`.
     """
-    return share(*_top(scores, positives, negatives, k))
+    return share(*_top(scores, positives, negatives, k, row))
 
 
-def lift_at(scores: Counts, positives: Counts, negatives: Counts, k: float = TOP) -> Floats:
+def lift_at(
+    scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
+) -> Floats:
     """Return the share of positives among the top k rows over that among all rows.
 
     Range from 0 up, best high, chance 1. Else as `recall_at`.
     """
     p, n = totals(positives, negatives)
-    return over(precision_at(scores, positives, negatives, k), over(p, np.where(p > 0, p + n, p)))
+    precision = precision_at(scores, positives, negatives, k, row)
+    return over(precision, over(p, np.where(p > 0, p + n, p)))
 
 
-def _top(scores: Counts, positives: Counts, negatives: Counts, k: float) -> tuple[Floats, Floats]:
+def _top(
+    scores: Counts, positives: Counts, negatives: Counts, k: float, row: float
+) -> tuple[Floats, Floats]:
     """Return how many positives are among the top k, in expectation, and how many rows that is."""
     if not k > 0:
         raise ValueError(f"the top {k:g} are no rows")
     pos, neg, _ = at_scores(scores, positives, negatives)
     pos, n = pos[..., ::-1] * 1.0, (pos[..., ::-1] + neg[..., ::-1]) * 1.0
     rows = n.sum(axis=-1)
-    room = k * rows if k <= 1 else np.where(rows >= k, float(k), np.nan)
+    room = k * rows if k <= 1 else np.where(rows >= k * row, k * row, np.nan)
     above = n.cumsum(axis=-1) - n
     with np.errstate(invalid="ignore"):
         taken = np.clip(room[..., None] - above, 0, n)
@@ -64,20 +73,20 @@ def _top(scores: Counts, positives: Counts, negatives: Counts, k: float) -> tupl
 
 
 _TIES = "Jarvelin and Kekalainen 2002, ACM TOIS 20:422"
-_TAKES = ("k",)
+_TAKES, _FILLS = ("k",), ("row",)
 
 TOPS = (
     Measure("precision@k", "precision at k", precision_at, "scores", "max", 0, 1,
             ("too_few_rows",), "drawn", "share of positives among the top k", _TIES,
-            ("precision_at_k",), takes=_TAKES),
+            ("precision_at_k",), takes=_TAKES, fills=_FILLS),
     Measure("recall@k", "recall at k", recall_at, "scores", "max", 0, 1,
             ("no_positive_truth", "too_few_rows"), "drawn", "share of the positives in the top k",
-            _TIES, ("recall_at_k",), takes=_TAKES),
+            _TIES, ("recall_at_k",), takes=_TAKES, fills=_FILLS),
     Measure("gain@k", "gain at k", recall_at, "scores", "max", 0, 1,
             ("no_positive_truth", "too_few_rows"), "drawn", "share of the positives in the top k",
-            _TIES, ("gain_at_k", "cumulative_gain"), twin="recall@k", takes=_TAKES),
+            _TIES, ("gain_at_k", "cumulative_gain"), twin="recall@k", takes=_TAKES, fills=_FILLS),
     Measure("lift@k", "lift at k", lift_at, "scores", "max", 0, inf,
             ("no_positive_truth", "too_few_rows"), "drawn",
             "share of positives among the top k / share of positives", _TIES, ("lift_at_k",),
-            takes=_TAKES),
+            takes=_TAKES, fills=_FILLS),
 )  # fmt: skip

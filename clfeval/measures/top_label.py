@@ -43,7 +43,7 @@ def _of(measure: Of, *takes: str) -> OfClasses:
 OF_TOP: Mapping[str, OfClasses] = {
     "ece": _of(calibration.ece, "bins"),
     "mce": _of(calibration.mce, "bins"),
-    "ece_debiased": _of(calibration.ece_debiased, "bins"),
+    "ece_debiased": _of(calibration.ece_debiased, "bins", "row"),
     "aurc": _of(selective.mean_risk),
     "selective_accuracy": _of(selective.sure_accuracy, "coverage"),
 }

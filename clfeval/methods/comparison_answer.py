@@ -109,6 +109,8 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"{model} is equivalent to {to} within {exact(margin)} {size}."
     elif found == NOT_WORSE and margin is not None:
         text = f"{model} is not worse than {to} by {exact(margin)} {size}."
+    elif row["p"] is None:
+        text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
         text = f"{model} is not significantly different from {to} {size}."
         if isinstance(row["detectable"], float):

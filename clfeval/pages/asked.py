@@ -15,6 +15,7 @@ LISTED = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
     SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
     Column("se", "number?", "standard error"), *of("text", "method"),
+    *of("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
 )  # fmt: skip
 MEASURED = Table("metrics", COLUMNS)
 MEANINGS: Mapping[str, str] = {
@@ -24,7 +25,10 @@ MEANINGS: Mapping[str, str] = {
     "weighted, micro, or class: one against the rest",
     "value": "the measure's value",
     "se": "its standard error, on the measure's own scale",
-    "metrics.method": "how its interval was found",
+    "metrics.method": "how its interval, or its p, was found",
+    "calibrated_mean": "the mean of the measure, were the probabilities calibrated",
+    "calibrated_high": "what it would pass, were they calibrated, in 1 - level of all tables",
+    "metrics.p": "chance of a value as far off, were the probabilities calibrated",
 }
 
 
@@ -56,7 +60,8 @@ def shown_measures(
     if not mine:
         return
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric "
-    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value method"
+    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
+    columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
     whys: dict[str, dict[str, None]] = {}
     for row in mine[:LISTED]:
         reason = estimate(row["value"]).reason

@@ -236,3 +236,19 @@ def test_sign_test_against_scipy(a: int, b: int) -> None:
 @pytest.mark.parametrize(("a", "b"), [(50_000, 50_400), (499_000, 501_000), (1_000_000, 1_003_000)])
 def test_sign_test_of_many_rows(a: int, b: int) -> None:
     assert sign_test(a, b) == pytest.approx(binomtest(a, a + b).pvalue, rel=1e-8)
+
+
+@pytest.mark.parametrize("tail", [1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize(("a", "b"), [(1, 148), (2, 3), (3, 320), (40, 9), (130, 340)])
+def test_far_tails_solve_their_equations_in_exact_fractions(tail: float, a: int, b: int) -> None:
+    """P(Beta(a, b) <= x) = P(Binomial(a + b - 1, x) >= a); Newton would step by less than 1e-9."""
+    one = np.array([a], np.float64), np.array([b], np.float64)
+    n = a + b - 1
+
+    def below(x: Fraction, at: range) -> Fraction:
+        return sum((math.comb(n, i) * x**i * (1 - x) ** (n - i) for i in at), Fraction(0))
+
+    for x, at in zip(beta_quantiles(tail, one, one), (range(a, n + 1), range(a)), strict=True):
+        exact = Fraction(float(x[0]))
+        density = a * math.comb(n, a) * exact ** (a - 1) * (1 - exact) ** (b - 1)
+        assert abs((below(exact, at) - Fraction(tail)) / density / exact) < 1e-9

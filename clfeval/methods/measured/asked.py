@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from clfeval.errors import UsageError, suggestion
 from clfeval.measures.catalog import CATALOG, at_cut, find_measure, folded, spellings
 from clfeval.measures.odds import Stakes
 from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
+
+if TYPE_CHECKING:
+    from clfeval.counts.counted import Counted
 
 NEEDS = {  # of the sets
     "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
@@ -96,6 +99,14 @@ def asked_of(names: Sequence[str], flag: str = FLAG) -> tuple[Asked, ...]:
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())
+
+
+def in_rows(asked: Sequence[Asked], counted: Counted | None) -> tuple[Asked, ...]:
+    """Return measures told how many units make a row, where they are no ratios of counts."""
+    if counted is None or not any(one.measure.fills for one in asked):
+        return tuple(asked)
+    row = counted.row
+    return tuple(replace(one, measure=one.measure.given(row=row)) for one in asked)
 
 
 def measure_called(name: str) -> Measure | None:

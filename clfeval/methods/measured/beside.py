@@ -36,10 +36,10 @@ def beside(sample: Sample, names: Sequence[str], wanted: Certainty) -> Beside:
     if not names:
         return Beside({})
     # most runs ask for none, and start without all that
-    from clfeval.methods.measured.asked import NET_BENEFIT, asked_of
+    from clfeval.methods.measured.asked import NET_BENEFIT, asked_of, in_rows
     from clfeval.methods.measured.metrics import caveats, hard_rows, in_order, unscored_rows
 
-    asked = asked_of(names)
+    asked = in_rows(asked_of(names), sample.counted)
     rows = [*hard_rows(sample, asked, wanted), *unscored_rows(sample, asked)]
     of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
     scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])

@@ -133,12 +133,12 @@ def jeffreys(k: Floats, n: Floats, level: float) -> Limits:
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
     """
-    from scipy.special import betaincinv
+    from scipy.special import betainccinv, betaincinv
 
     hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
     tail, none = tail_of(level), np.where(trials > 0, 0.0, np.nan)
     low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
-    high = np.where(hits < trials, betaincinv(hits + 0.5, trials - hits + 0.5, 1 - tail), 1.0)
+    high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
     return low + none, high + none
 
 

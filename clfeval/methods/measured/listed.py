@@ -53,8 +53,8 @@ def _interval(measure: Measure) -> str:
         return "square-and-add"
     if measure.interval == "delong":
         return "DeLong"
-    if measure.interval == "drawn":
-        return "bootstrap"
+    if measure.interval in ("drawn", "null"):
+        return "bootstrap" if measure.interval == "drawn" else "p, calibrated draws"
     if measure.interval == "share" or (measure.share is not None and measure.needs == "confusion"):
         return "exact"
     if measure.needs != "confusion":

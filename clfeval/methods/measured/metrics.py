@@ -12,12 +12,14 @@ from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured import hard, scored
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.measured.calibrated import calibrated_values, with_columns
 from clfeval.methods.measured.decisions import net_benefit
 from clfeval.methods.options import Certainty
 from clfeval.result import Estimate, Row, Warn, estimate
 
 TWO_CLASSES = "binary"
 UNCUT = "needs_threshold"
+OF_TRUTH = ("prevalence", "no_information_rate")  # in which there is no threshold
 
 
 def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list[Row]:
@@ -38,7 +40,9 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list
     found = {one.name: hard.measured(one, counts, sure) for one in labelled}
     for i, (label, model) in enumerate(who):
         for name, one in found.items():
-            known = (none, nan, hard.NONE) if model in uncut else one.at(i)
+            known = one.at(i)
+            if model in uncut and name not in OF_TRUTH:
+                known = none, nan, hard.NONE
             rows.append(_row(label, model, name, *known))
     return rows
 
@@ -48,14 +52,17 @@ def score_rows(
     asked: Iterable[Asked], wanted: Certainty,
 ) -> list[Row]:  # fmt: skip
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
-    rows, name = [], f"{model}\0{label or ''}"
-    for one in filter(takes_scores, asked):
+    rows, name = list[Row](), f"{model}\0{label or ''}"
+    some = [one for one in asked if takes_scores(one)]
+    calibrated = calibrated_values(some, counts, wanted, name)
+    for one in some:
         t = risk_of(one, threshold)
         if t is not None:
             known = _worth(counts, t, wanted, name)
         else:
             known = scored.measured(one.measure, counts, wanted, name)
-        rows.append(_row(label, model, one.name, known.value, known.error, known.method))
+        row = _row(label, model, one.name, known.value, known.error, known.method)
+        rows.append({**row, **calibrated.get(one.name, {})})
     return rows
 
 
@@ -148,7 +155,7 @@ def in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> lis
     models = {model: i for i, model in enumerate(sample.slices[None].models)}
     names = {one.name: i for i, one in enumerate(asked)}
     return sorted(
-        rows,
+        with_columns(rows),
         key=lambda row: (
             slices[row["slice"]], models[str(row["model"])], names[str(row["metric"])],  # type: ignore[index]
         ),

@@ -56,7 +56,7 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str
     if measure.influence is not None:
         found = _uncertainty(measure.influence(*parts), counts)
         error = float(found.errors[0])
-    if wanted.level is None:
+    if wanted.level is None or measure.interval == "null":
         return Known(estimate(value), error, NONE)
     if measure.id == "oe_ratio" and found is not None and 0 in (parts[1].sum(), parts[2].sum()):
         return _of_one_class(measure, counts, value, tail_of(wanted.level) ** (1 / found.size))

@@ -22,9 +22,12 @@ from clfeval.methods.mlcps.singles import closed_limits
 from clfeval.result import InputFile, Warn
 
 
-def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
-    """Return the function from counts of the joint rows (b, m) to measures (b, k, n)."""
-    of = {name: measure_named(name) for name in names}
+def evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
+    """Return the function from counts of the joint rows (b, m) to measures (b, k, n).
+
+    row: how many counts make a row.
+    """
+    of = {name: measure_named(name).given(row=row) for name in names}
     cells = _cells(joint)
     losses = {
         name: [measure.loss(p, joint.truth) for p in _columns(joint)]
@@ -180,7 +183,7 @@ def measured(
         drawn = 0
         text = "weights are no numbers of rows: none can be drawn again, so there are no intervals"
         notes += [Warn("resamples", text)] if resamples is None else []
-    values = evaluator(joint, names)(joint.n[None])[0]
+    values = evaluator(joint, names, counted.row)(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None

@@ -22,6 +22,7 @@ from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import Limits, estimate
 from clfeval.methods.measured import hard
 from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.calibrated import calibrated_values
 from clfeval.methods.measured.drawn import drawn_limits
 from clfeval.methods.measured.hard import EXACT, INFLUENCE, NONE
 from clfeval.methods.measured.scored import Known
@@ -119,8 +120,10 @@ def probability_rows(
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
     wider = wider_by(counts)[counts.truth]
     kinds = Kinds(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
+    calibrated = calibrated_values(asked, counts.most_probable(), wanted, name)
     for part, value in zip(found, _known(found, kinds, wanted), strict=True):
-        yield _row(label, model, part.metric, part.estimator, None, value)
+        row = _row(label, model, part.metric, part.estimator, None, value)
+        yield {**row, **calibrated.get(part.metric, {})}
 
 
 def _form(one: Asked) -> OfClasses:
@@ -221,7 +224,9 @@ def _drawn(
     some = [
         part
         for part in parts
-        if not isnan(part.value) and (every or (part.moved is None and part.share is None))
+        if not isnan(part.value)
+        and part.measure.interval != "null"
+        and (every or (part.moved is None and part.share is None))
     ]
     if not some:
         return {}

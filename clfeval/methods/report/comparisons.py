@@ -129,13 +129,13 @@ def compare_models(
                 reference_rows(family, kept, size, reference, margin=margin)
             )
     if reference is not None and patterns is not None and counted is not None and every:
-        all_of, size = rows.get("comparisons", []), float(shown(patterns.n.sum(), patterns.unit))
+        all_of = rows.get("comparisons", [])
         pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
         pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
         wanted = by_measure(options.resolution, called)
         rows["mcnemar"] = [*_mcnemar_rows(patterns, pairs)]
         rows["together"] = [*_cochran_rows(patterns, uncut)]
-        rows["resolution"] = [*_resolution_rows(all_of, wanted, size, level)]
+        rows["resolution"] = [*_resolution_rows(all_of, wanted, counted.size, level)]
         if options.list_changes is not None:
             rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
     tables = {name: some for name, some in rows.items() if some}

@@ -24,7 +24,7 @@ from clfeval.methods.document import (
     class_totals,
     clipped_note,
 )
-from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
+from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of, in_rows
 from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.metrics import (
     any_scored,
@@ -85,7 +85,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
         from clfeval.methods.report.cutting.tables import check_scored
 
         check_scored(options, sample.thresholds, scored=any_scored(sample))
-    asked = asked_of(("default", *options.measure, *options.compared))
+    asked = in_rows(asked_of(("default", *options.measure, *options.compared)), sample.counted)
     counts = sample.slices[None]
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)

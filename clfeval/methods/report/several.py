@@ -23,7 +23,8 @@ from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
 from clfeval.methods.comparison_answer import comparison_answers, why_untested
 from clfeval.methods.document import clipped_note, counting_notes
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.asked import Asked, in_rows
+from clfeval.methods.measured.calibrated import with_columns
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
@@ -64,9 +65,8 @@ FEW_CLASSES = 7  # that may be grades
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
     """Compute every table of a report on more than two classes, none of them positive."""
-    asked = asked_of_classes(
-        (*options.measure, *options.compared), counted.order, ordered=counted.ordered
-    )
+    names = (*options.measure, *options.compared)
+    asked = in_rows(asked_of_classes(names, counted.order, ordered=counted.ordered), counted)
     _refuse(counted, options)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
@@ -116,12 +116,14 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         return {key: replace(one, rho=rho) for key, one in rests(found, {})}
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = [
-        row
-        for label in every
-        for model in whole.models
-        for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
-    ]
+    rows = with_columns(
+        [
+            row
+            for label in every
+            for model in whole.models
+            for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
+        ]
+    )
     estimates = _estimates(whole, counted, held)
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(

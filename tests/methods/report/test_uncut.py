@@ -32,6 +32,15 @@ def rows_of(result: Result) -> list[tuple[object, ...]]:
             for row in result.tables["models"]]  # fmt: skip
 
 
+def test_what_is_of_the_truth_alone_needs_no_threshold() -> None:
+    names = ["prevalence", "no_information_rate", "detection_prevalence"]
+    result = clfeval.report(drawn(), measure=names, interval="none", ignore="site")
+    share = float(drawn()["truth"].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
+    known = [Estimate(share), Estimate(max(share, 1 - share)), NONE]
+    found = {str(row["metric"]): row["value"] for row in result.tables["metrics"]}
+    assert [found[name] for name in names] == known
+
+
 def test_ratings_are_ranked_by_and_not_cut() -> None:
     frame = drawn()
     result = clfeval.report(frame, by="site", measure=["ks", "f_beta:beta=2"])

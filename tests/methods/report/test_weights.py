@@ -303,3 +303,27 @@ def test_weights_in_clusters_say_as_how_many_clusters_they_count(classes: int) -
     assert text in str(result)
     plain = clfeval.report(frame, truth="y", ignore="w", cluster="site", **more)
     assert "effective_clusters" not in plain.summary
+
+
+@pytest.mark.parametrize("heavy", [1e3, 1e6, 1e12])
+@pytest.mark.parametrize("seed", thinned(range(6), [0, 1]))
+def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: int) -> None:
+    """Kish's size is 1.06 and less: with so few degrees of freedom t was 1e16, and 1e145."""
+    rng, rows = np.random.default_rng(seed), 30
+    y = rng.integers(0, 2, rows)
+    frame = pl.DataFrame({
+        "who": np.arange(rows), "y": y, "w": [heavy, *[1.25] * (rows - 1)],
+        "a": np.round(0.5 * y + 0.5 * rng.random(rows), 3),
+        "b": np.round(0.4 * y + 0.6 * rng.random(rows), 3),
+    })  # fmt: skip
+    result = asked(frame, reference="a", measure="average_precision")
+    for row in result.tables["comparisons"]:
+        ranges = 2 if row["metric"] == "mcc" else 1
+        for one in (row["difference"], row["difference_adjusted"]):
+            assert isinstance(one, Estimate)
+            assert one.low is None or -ranges <= one.low <= (one.high or 0) <= ranges, row
+        assert row["detectable"] is None or float(str(row["detectable"])) < ranges, row
+    for metric in result.tables["metrics"]:
+        assert all(abs(end) < 1e6 for end in ends(metric["value"])[1:] if end is not None), metric
+    if heavy > 1e3:
+        assert result.answer[0].text.startswith("It is unknown whether b differs significantly")

@@ -1,0 +1,106 @@
+"""Measures of calibration beside what they would be, were the probabilities calibrated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import clfeval
+from tests.thoroughness import full
+
+NAMES = ["ece", "mce", "ece_debiased", "hosmer_lemeshow", "spiegelhalter_z", "brier_reliability"]
+
+
+def scores(n: int, rng: np.random.Generator) -> Any:
+    return np.round(1 / (1 + np.exp(-rng.normal(-0.5, 1.5, n))), 4)
+
+
+def asked(frame: pl.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
+    options = {"positive": "1", "measure": NAMES} | options
+    result = clfeval.report(frame, truth="y", **options)
+    found = {str(row["metric"]): dict(row) for row in result.tables["metrics"]}
+    return {str(name): found[name] for name in options["measure"]}
+
+
+def table(n: int, seed: int, slope: float = 1.0) -> pl.DataFrame:
+    """Draw rows whose log odds are `slope` times those that the model says."""
+    rng = np.random.default_rng(seed)
+    p = scores(n, rng)
+    y = rng.random(n) < 1 / (1 + (1 / p - 1) ** slope)
+    return pl.DataFrame({"y": y.astype(int), "m": p})
+
+
+def ece(p: Any, y: Any) -> Any:
+    """Return the ECE of draws of the classes, (..., n), by loops over bins."""
+    found = 0.0
+    for k in range(10):
+        some = np.minimum((p * 10).astype(int), 9) == k
+        found = found + np.abs((y[..., some] - p[some]).sum(axis=-1)) / len(p)
+    return found
+
+
+def test_mean_limit_and_p_are_those_of_outcomes_drawn_by_hand() -> None:
+    frame = table(300, 3, slope=0.6)
+    p, y = frame["m"].to_numpy(), frame["y"].to_numpy()
+    drawn = ece(p, np.random.default_rng(0).random((20_000, 300)) < p)
+    row = asked(frame)["ece"]
+    assert row["value"].value == pytest.approx(ece(p, y), rel=1e-12)
+    assert row["calibrated_mean"] == pytest.approx(drawn.mean(), rel=0.02)
+    assert row["calibrated_high"] == pytest.approx(np.quantile(drawn, 0.95), rel=0.03)
+    assert row["p"] == pytest.approx((drawn >= ece(p, y)).mean(), abs=0.01)
+    z = asked(frame)["spiegelhalter_z"]
+    assert z["p"] == pytest.approx(2 * stats.norm.sf(abs(z["value"].value)), abs=0.02)
+    for one in asked(frame).values():
+        assert (one["value"].low, one["value"].high) == (None, None)
+        assert one["method"] == "calibrated draws"
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_p_of_calibrated_models_is_uniform(n: int) -> None:
+    tables = 400 if full() else 60
+    found = [asked(table(n, seed), resamples=200) for seed in range(tables)]
+    error = 3.5 / np.sqrt(tables)
+    for name in NAMES:
+        p = np.array([one[name]["p"] for one in found])
+        for at in (0.05, 0.5):
+            assert abs((p <= at).mean() - at) < error * np.sqrt(at * (1 - at)) + 0.005, (name, at)
+        means = np.mean([one[name]["calibrated_mean"] for one in found])
+        values = [one[name]["value"].value for one in found]
+        assert abs(np.mean(values) - means) < error * np.std(values), name
+
+
+def test_of_three_classes_the_largest_probability_is_drawn() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([1, 1, 1], 200)
+    y = (rng.random((200, 1)) > p.cumsum(axis=1)[:, :2]).sum(axis=1)
+    top = p.max(axis=1)
+    right = pl.DataFrame({"y": (p.argmax(axis=1) == y).astype(int), "m": top})
+    three = pl.DataFrame({"y": [f"k{i}" for i in y]} | {f"m:k{k}": p[:, k] for k in range(3)})
+    names = ["ece", "mce", "ece_debiased"]
+    of_two = asked(right, measure=names)
+    for name, row in asked(three, positive=None, measure=names).items():
+        assert row["value"].value == pytest.approx(of_two[name]["value"].value, rel=1e-12)
+        assert row["calibrated_mean"] == pytest.approx(of_two[name]["calibrated_mean"], rel=0.05)
+        assert row["p"] == pytest.approx(of_two[name]["p"], abs=0.04)
+
+
+def test_what_is_drawn_is_said() -> None:
+    frame = table(200, 5).with_columns(
+        w=pl.Series([0.5, 1.25] * 100), who=pl.Series([*range(100)] * 2)
+    )
+    plain, rows = frame.drop("w", "who"), frame.drop("who")
+    assert asked(plain) == asked(plain)
+    assert "p" not in asked(plain, interval="none")["ece"]
+    owned = asked(frame.drop("w"), cluster="who")["ece"]
+    assert owned["method"] == "calibrated draws, independent rows"
+    assert owned["p"] == pytest.approx(asked(plain)["ece"]["p"], abs=0.05)
+    doubled = asked(rows.with_columns(w=pl.lit(0.5)), weight="w", measure=["ece"])["ece"]
+    assert doubled["calibrated_mean"] == pytest.approx(
+        asked(plain)["ece"]["calibrated_mean"], rel=0.05
+    )
+    with_labels = pl.DataFrame({"y": [0, 1] * 5, "m": [0, 1, 1, 1, 0] * 2})
+    assert "p" not in clfeval.report(with_labels, truth="y", measure="ece").tables["metrics"][0]
