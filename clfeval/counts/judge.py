@@ -273,9 +273,13 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
     if judged.classes:
         models = settled.columns.models
         refuse_twins(
-            settled.name, settled.columns.truth, judged.rows, settled.roles, models,
+            settled.name,
+            settled.columns.truth,
+            judged.rows,
+            settled.roles,
+            models,
             predicted=settled.predicted,
-        )  # fmt: skip
+        )
         positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None

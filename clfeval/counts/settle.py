@@ -273,9 +273,13 @@ def settle(opened: Predictions) -> Settled:
     rows = {name: everywhere[name] for name in classes}
     if classes:
         refuse_twins(
-            settled.name, columns.truth, rows, roles, columns.models,
+            settled.name,
+            columns.truth,
+            rows,
+            roles,
+            columns.models,
             predicted=settled.predicted,
-        )  # fmt: skip
+        )
         refuse_numbers(settled.name, columns.truth, classes, roles)
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)

@@ -15,9 +15,13 @@ NAMED = 4  # labels in a hint
 
 
 def refuse_gaps(
-    file: str, truth: str, classes: Mapping[str, int], roles: Input,
-    models: Iterable[ModelColumns], predicted: Collection[str],
-) -> None:  # fmt: skip
+    file: str,
+    truth: str,
+    classes: Mapping[str, int],
+    roles: Input,
+    models: Iterable[ModelColumns],
+    predicted: Collection[str],
+) -> None:
     """Raise for a word of missing values that would be a class beside two others.
 
     One that is declared, the positive one, or has a column of probabilities, is a class; so is one

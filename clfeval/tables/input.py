@@ -78,9 +78,12 @@ class Input:
         str | None,
         Opt(
             "Take the rows that meet a condition: \"split = 'test' and age >= 18\".",
-            READING, metavar="CONDITION", signed="where", common=True,
+            READING,
+            metavar="CONDITION",
+            signed="where",
+            common=True,
         ),
-    ] = None  # fmt: skip
+    ] = None
     renormalize: Annotated[
         bool,
         Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),

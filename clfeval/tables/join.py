@@ -88,10 +88,21 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     at = next((i for i, name in enumerate(bare) if name is not None), None)
     given_truth = None if at is None else peeks[at][str(bare[at])]
     parts = [
-        _part(of, of == name, file, each, roles, ignored, others, times,
-              given_truth if i != at else None, only=i == at, called_so=bare[i])
+        _part(
+            of,
+            of == name,
+            file,
+            each,
+            roles,
+            ignored,
+            others,
+            times,
+            given_truth if i != at else None,
+            only=i == at,
+            called_so=bare[i],
+        )
         for i, (of, (name, file), each) in enumerate(zip(called, files, peeks, strict=True))
-    ]  # fmt: skip
+    ]
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
@@ -228,8 +239,11 @@ def _part(
 
 def _only_truth(peeks: Mapping[str, Peek], called: str, roles: Input, used: set[str]) -> str | None:
     """Return the column of truth of a file that has nothing else beside its ids."""
-    free = {name: column for name, column in peeks.items()
-            if name != roles.join and not {name, OF.format(called, name)} & used}  # fmt: skip
+    free = {
+        name: column
+        for name, column in peeks.items()
+        if name != roles.join and not {name, OF.format(called, name)} & used
+    }
     truth = truth_of(free, roles)
     return truth if truth is not None and [*free] == [truth] else None
 

@@ -39,8 +39,13 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
             hint += "are joined on their ids: --join COLUMN"
             common = [name for name in first.columns if name in theirs]
             key = find(common, Names.ID) or next((n for n in common if n.endswith("_id")), None)
-            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint,
-                               fixes={"join": key} if key else {})  # fmt: skip
+            raise DataError.of(
+                "; ".join(parts),
+                "different-columns",
+                other.name,
+                hint=hint,
+                fixes={"join": key} if key else {},
+            )
 
 
 def _apart(first: TableFile, other: TableFile) -> DataError | None:

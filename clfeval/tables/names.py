@@ -15,10 +15,27 @@ from clfeval.tables.peek import Peek
 MOST_CLASSES = 20  # of a column that may be truth
 # what truth is also called: the certain ones are taken where one alone is there, others proposed
 CERTAIN = (
-    "class", "y", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard", "ground_truth",
-    "groundtruth", "reference_standard", "true", "observed", "expected", "y_test", "truth_label",
-    "label_true", "true_class", "actual_class", "diagnosis",
-)  # fmt: skip
+    "class",
+    "y",
+    "outcome",
+    "labels",
+    "gt",
+    "gold",
+    "gold_label",
+    "gold_standard",
+    "ground_truth",
+    "groundtruth",
+    "reference_standard",
+    "true",
+    "observed",
+    "expected",
+    "y_test",
+    "truth_label",
+    "label_true",
+    "true_class",
+    "actual_class",
+    "diagnosis",
+)
 LIKELY = (
     *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation",
     "correct", "result", "event", "truth label", "true label", "default", "defaulted", "churn",

@@ -225,8 +225,13 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     columns = list(peeks)
     facets, asked = facets_of(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
-    named = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
-             "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
+    named = {
+        "--truth": (roles.truth,),
+        "--id": (roles.id,),
+        "--weight": (roles.weight,),
+        "--by": roles.by,
+        "--cluster": (roles.cluster,),
+    }
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
     ignored += columns_of(roles, peeks, (*used, *ignored))

@@ -143,8 +143,10 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     frame = in_polars(text)
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():
-        held = [f"'{name}' holds {listed_values(distinct_of([file], name, ()))}"
-                for name in asked.columns]  # fmt: skip
+        held = [
+            f"'{name}' holds {listed_values(distinct_of([file], name, ()))}"
+            for name in asked.columns
+        ]
         what = f"no row meets {given('--where', where)}"
         raise DataError.of(what, "empty-table", file.name, hint="; ".join(held))
     return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
@@ -171,10 +173,13 @@ def columns_of(
     if peeks is None:
         return list(asked.columns)
     return [
-        name for name in asked.columns
-        if name in peeks and name not in {*used} and not find([name], Names.ID)
+        name
+        for name in asked.columns
+        if name in peeks
+        and name not in {*used}
+        and not find([name], Names.ID)
         and not (peeks[name].mostly_numeric and peeks[name].shares)
-    ]  # fmt: skip
+    ]
 
 
 def refuse_train_and_test(
@@ -201,7 +206,10 @@ def refuse_train_and_test(
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
         what = f"holds rows for training and rows for the test: {listed_values(counts)}"
-        hint = f"{given('--where', where)} takes the rows of one part; {given('--by', name)} " \
-               f"compares the parts; {given('--ignore', name)} takes all rows together"  # fmt: skip
-        raise DataError.of(what, "train-and-test", files[0].name, None, name, hint=hint,
-                           fixes={"where": where})  # fmt: skip
+        hint = (
+            f"{given('--where', where)} takes the rows of one part; {given('--by', name)} "
+            f"compares the parts; {given('--ignore', name)} takes all rows together"
+        )
+        raise DataError.of(
+            what, "train-and-test", files[0].name, None, name, hint=hint, fixes={"where": where}
+        )

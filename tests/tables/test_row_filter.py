@@ -15,27 +15,34 @@ from tests.process.program import clfeval as program
 from tests.tables.door import write
 
 ROWS = [
-    {"id": i, "truth": i % 2, "m": (i * 7 % 10) / 10, "age": 15 + i * 3 % 50,
-     "part of": ("train", "test", "dev")[i % 3], "site": ("A", "B ", None, "01")[i % 4]}
+    {
+        "id": i,
+        "truth": i % 2,
+        "m": (i * 7 % 10) / 10,
+        "age": 15 + i * 3 % 50,
+        "part of": ("train", "test", "dev")[i % 3],
+        "site": ("A", "B ", None, "01")[i % 4],
+    }
     for i in range(60)
-]  # fmt: skip
+]
 FRAME = pl.DataFrame(ROWS)
 Row = dict[str, object]
 CONDITIONS: list[tuple[str, Callable[[Row], bool]]] = [
     ("age >= 18", lambda r: r["age"] >= 18),  # type: ignore[operator]
     ("age<18 or age>60", lambda r: not 18 <= r["age"] <= 60),  # type: ignore[operator]
     ("\"part of\" = 'test'", lambda r: r["part of"] == "test"),
-    ("\"part of\" in ('test', 'dev') and age != 18.0",
-     lambda r: r["part of"] != "train" and r["age"] != 18),
+    (
+        "\"part of\" in ('test', 'dev') and age != 18.0",
+        lambda r: r["part of"] != "train" and r["age"] != 18,
+    ),
     ("not (age >= 18 and m <= .5)", lambda r: not (r["age"] >= 18 and r["m"] <= 0.5)),  # type: ignore[operator]
     ("site = 'B '", lambda r: r["site"] == "B "),
     ("site <> 'A'", lambda r: r["site"] not in ("A", None)),  # a missing value meets nothing
     ("site not in ('A', 'B ')", lambda r: r["site"] == "01"),
     ("site = 1", lambda r: r["site"] == "01"),  # a number is compared as a number
     ("site = '1' or id == 7 or id=9", lambda r: r["id"] in (7, 9)),
-    ("age > 20 and age < 40 or id = 0",
-     lambda r: 20 < r["age"] < 40 or r["id"] == 0),  # type: ignore[operator]
-]  # fmt: skip
+    ("age > 20 and age < 40 or id = 0", lambda r: 20 < r["age"] < 40 or r["id"] == 0),  # type: ignore[operator]
+]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
@@ -109,12 +116,16 @@ def test_a_proposed_command_reads_the_table_rightly(name: str) -> None:
     cells = {
         "label": lambda i: ("cat", "dog", "bird")[i % 3],
         "prediction": lambda i: ("cat", "dog", "bird")[(i + (i % 7 == 0)) % 3],
-        "confidence": lambda i: f"{0.4 + i % 6 / 10:.2f}", "outcome": lambda i: str(i % 2),
-        "risk_score": lambda i: f"{i * 7 % 20 / 20}", "age": lambda i: str(20 + i * 3 % 70),
-        "sex": lambda i: "mf"[i % 3 % 2], "y": lambda i: str(i % 2),
+        "confidence": lambda i: f"{0.4 + i % 6 / 10:.2f}",
+        "outcome": lambda i: str(i % 2),
+        "risk_score": lambda i: f"{i * 7 % 20 / 20}",
+        "age": lambda i: str(20 + i * 3 % 70),
+        "sex": lambda i: "mf"[i % 3 % 2],
+        "y": lambda i: str(i % 2),
         "split": lambda i: ("train", "train", "test")[i % 3],
-        "pred_proba": lambda i: f"{i * 7 % 20 / 20}", "bmi": lambda i: f"{20 + i * 3 % 70 / 5}",
-    }  # fmt: skip
+        "pred_proba": lambda i: f"{i * 7 % 20 / 20}",
+        "bmi": lambda i: f"{20 + i * 3 % 70 / 5}",
+    }
     names = header.split(",")
     rows = [",".join(cells[column](i) for column in names) for i in range(60)]
     write("t.csv", "\n".join([header, *rows]) + "\n")
@@ -135,8 +146,11 @@ def test_truth_in_one_file_and_predictions_in_others() -> None:
     files = ("truth.csv", "one=sub1.csv", "two=sub2.csv")
     done = program("report", *files, "--join", "id", "-q", "-f", "json")
     assert done.code == 0, done.err
-    aucs = {row["model"]: row["value"]["value"] for row in json.loads(done.out)["tables"]["metrics"]
-            if row["metric"] == "roc_auc"}  # fmt: skip
+    aucs = {
+        row["model"]: row["value"]["value"]
+        for row in json.loads(done.out)["tables"]["metrics"]
+        if row["metric"] == "roc_auc"
+    }
     # one: .9 and .6 before .4, .6 not before .7; two: .2 and .3 before .1 alone
     assert aucs == {"one": 3 / 4, "two": 2 / 4}
     refused = program("report", "truth.csv", "sub2.csv", "-q")

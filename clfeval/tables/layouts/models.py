@@ -91,8 +91,10 @@ def refuse_confidence(
     asked = roles.several and not (roles.positive or roles.kind or roles.model)
     if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
         return
-    what = f"one number a row, and truth has {len(classes)} classes: is it the probability of " \
-           "the predicted class?"  # fmt: skip
+    what = (
+        f"one number a row, and truth has {len(classes)} classes: is it the probability of "
+        "the predicted class?"
+    )
     raise DataError(
         [Problem(what, "stray-confidence", file, None, name) for name in scores],
         hint=f"{given('--ignore', scores[0])} evaluates the predicted classes; probabilities are "

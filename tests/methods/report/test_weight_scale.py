@@ -18,20 +18,47 @@ from tests.thoroughness import thinned
 ROWS = 60
 GROWING = {"spiegelhalter_z", "hosmer_lemeshow", "ece_debiased"}  # with the number of rows
 TOP = ("precision@k:k=5", "recall@k:k=5", "gain@k:k=5", "lift@k:k=5")
-TWO = ("all", *TOP, "precision@k:k=.2", "hosmer_lemeshow", "ece", "mce", "ece_debiased",
-       "partial_auc:fpr=0..0.3", "f_beta:beta=2", "net_benefit:t=.3", "ppv_at:prevalence=.1",
-       "brier_reliability", "selective_accuracy", "ordinal")  # fmt: skip
+TWO = (
+    "all",
+    *TOP,
+    "precision@k:k=.2",
+    "hosmer_lemeshow",
+    "ece",
+    "mce",
+    "ece_debiased",
+    "partial_auc:fpr=0..0.3",
+    "f_beta:beta=2",
+    "net_benefit:t=.3",
+    "ppv_at:prevalence=.1",
+    "brier_reliability",
+    "selective_accuracy",
+    "ordinal",
+)
 MANY = ("all", "ece", "mce", "ece_debiased", "top_k_accuracy:k=2", "aurc", "selective_accuracy")
-SHOWN = {"tp", "fp", "fn", "tn", "rows", "positives", "negatives", "newly_right", "newly_wrong",
-         "differ", "contradicted"}  # fmt: skip
+SHOWN = {
+    "tp",
+    "fp",
+    "fn",
+    "tn",
+    "rows",
+    "positives",
+    "negatives",
+    "newly_right",
+    "newly_wrong",
+    "differ",
+    "contradicted",
+}
 
 
 def table(seed: int, classes: int) -> pl.DataFrame:
     """Draw rows of two models, of so many classes, whose weights differ fourteen times."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, ROWS)
-    columns: dict[str, Any] = {"y": [f"k{i}" for i in y], "site": rng.choice(["s", "t"], ROWS),
-                               "w": rng.choice([0.5, 1.25, 2, 3.75, 7], ROWS)}  # fmt: skip
+    columns: dict[str, Any] = {
+        "y": [f"k{i}" for i in y],
+        "site": rng.choice(["s", "t"], ROWS),
+        "w": rng.choice([0.5, 1.25, 2, 3.75, 7], ROWS),
+    }
     for model in "ab":
         p = rng.random((ROWS, classes)) + (y[:, None] == np.arange(classes))
         p = np.round(p / p.sum(axis=1, keepdims=True), 2 if classes == 2 else 6)
@@ -65,9 +92,11 @@ def test_no_scale_of_sampling_weights_changes_more_than_shown_counts(
     classes: int, factor: float
 ) -> None:
     options: dict[str, Any] = {
-        "sampling_weights": True, "reference": "a", "resolution": {"log_loss": 0.1},
+        "sampling_weights": True,
+        "reference": "a",
+        "resolution": {"log_loss": 0.1},
         "resamples": 200,
-    }  # fmt: skip
+    }
     options |= {"best_threshold": ["j", "sens>=.9"], "prevalence": [0.1]} if classes == 2 else {}
     frame = table(1, classes)
     one, other = (asked(frame.with_columns(w=pl.col("w") * by), **options) for by in (1.0, factor))
@@ -104,17 +133,32 @@ def test_weights_all_alike_are_rows_to_every_ratio(classes: int, sampling: bool)
 
 def test_statistics_that_count_rows_take_the_weights_themselves() -> None:
     """Exact fractions of five rows: units of a thousandth made z 18.08."""
-    rows = [("1", ".7", ".123"), ("0", ".4", ".517"), ("1", ".3", ".871"), ("0", ".6", ".333"),
-            ("1", ".9", ".759")]  # fmt: skip
+    rows = [
+        ("1", ".7", ".123"),
+        ("0", ".4", ".517"),
+        ("1", ".3", ".871"),
+        ("0", ".6", ".333"),
+        ("1", ".9", ".759"),
+    ]
     exact = [tuple(map(Fraction, row)) for row in rows]
     measures = ("spiegelhalter_z", "hosmer_lemeshow", "precision@k:k=2", "recall@k:k=2")
-    frame = pl.DataFrame({"y": [int(row[0]) for row in rows],
-                          "m": [float(row[1]) for row in rows],
-                          "w": [float(row[2]) for row in rows]})  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "y": [int(row[0]) for row in rows],
+            "m": [float(row[1]) for row in rows],
+            "w": [float(row[2]) for row in rows],
+        }
+    )
     for declared in (False, True):
         mean = sum(w for *_, w in exact) / len(rows) if declared else 1
-        found = clfeval.report(frame, truth="y", weight="w", sampling_weights=declared,
-                               measure=measures, interval="none")  # fmt: skip
+        found = clfeval.report(
+            frame,
+            truth="y",
+            weight="w",
+            sampling_weights=declared,
+            measure=measures,
+            interval="none",
+        )
         value = {str(row["metric"]): row["value"].value for row in found.tables["metrics"]}  # type: ignore[union-attr]
         parts = [(y, p, w / mean) for y, p, w in exact]
         top = sum(w * (y - p) * (1 - 2 * p) for y, p, w in parts)

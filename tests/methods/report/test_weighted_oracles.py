@@ -21,12 +21,25 @@ import clfeval
 from tests.thoroughness import thinned
 
 NEAR = 1e-9
-NAMED = ("all", "hosmer_lemeshow", "ece", "mce", "ece_debiased", "ece:bins=4", "f_beta:beta=2",
-         "f_odds", "expected_cost:fp=1,fn=5", "net_benefit:t=.2", "ppv_at:prevalence=.01",
-         "npv_at:prevalence=.01", "selective_accuracy:coverage=.6", "partial_auc:fpr=0..0.3",
-         "interventions_avoided:t=.2", "net_benefit_standardised:t=.2",
-         *(f"{name}@k:k={k}" for name in ("precision", "recall", "gain", "lift")
-           for k in ("0.2", "7")))  # fmt: skip
+NAMED = (
+    "all",
+    "hosmer_lemeshow",
+    "ece",
+    "mce",
+    "ece_debiased",
+    "ece:bins=4",
+    "f_beta:beta=2",
+    "f_odds",
+    "expected_cost:fp=1,fn=5",
+    "net_benefit:t=.2",
+    "ppv_at:prevalence=.01",
+    "npv_at:prevalence=.01",
+    "selective_accuracy:coverage=.6",
+    "partial_auc:fpr=0..0.3",
+    "interventions_avoided:t=.2",
+    "net_benefit_standardised:t=.2",
+    *(f"{name}@k:k={k}" for name in ("precision", "recall", "gain", "lift") for k in ("0.2", "7")),
+)
 TABLES = range(120)
 
 
@@ -61,30 +74,55 @@ def of_table(y: Any, v: Any, w: list[Fraction]) -> dict[str, Any]:
     odds = (over(tp, fp), over(tn, fn))
     entropy = -float(p / m) * log2(p / m) - float(n / m) * log2(n / m)
     return {
-        "sensitivity": se, "specificity": sp, "precision": ppv, "npv": npv,
+        "sensitivity": se,
+        "specificity": sp,
+        "precision": ppv,
+        "npv": npv,
         "accuracy": (tp + tn) / m,
-        "error_rate": (fp + fn) / m, "fpr": 1 - sp, "fnr": 1 - se, "fdr": over(fp, tp + fp),
-        "for": over(fn, fn + tn), "balanced_accuracy": (se + sp) / 2, "f1": f1, "f_beta:beta=2": f2,
-        "f_odds": over(f1, 1 - f1), "jaccard": over(tp, tp + fp + fn), "g_mean": root(se * sp),
+        "error_rate": (fp + fn) / m,
+        "fpr": 1 - sp,
+        "fnr": 1 - se,
+        "fdr": over(fp, tp + fp),
+        "for": over(fn, fn + tn),
+        "balanced_accuracy": (se + sp) / 2,
+        "f1": f1,
+        "f_beta:beta=2": f2,
+        "f_odds": over(f1, 1 - f1),
+        "jaccard": over(tp, tp + fp + fn),
+        "g_mean": root(se * sp),
         "fowlkes_mallows": None if ppv is None else root(se * ppv),
         "markedness": None if None in (ppv, npv) else ppv + npv - 1,
         "mcc": over(float(tp * tn - fp * fn), sqrt(margins)),
-        "kappa": over((tp + tn) / m - chance, 1 - chance), "lr_pos": lr, "lr_neg": over(1 - se, sp),
-        "dor": dor, "dp": None if not dor else sqrt(3) / math.pi * math.log(dor),
-        "epa": None if None in odds else (odds[0] + odds[1]) / 2, "ppv_odds": odds[0],
-        "npv_odds": odds[1], "tor": over(tp + tn, fp + fn), "prevalence": p / m,
-        "detection_prevalence": (tp + fp) / m, "no_information_rate": max(p, n) / m,
-        "phi": se - sp, "delta": j, "phi_b": 2 * (n * (1 - sp) - p * (1 - se)) / m,
-        "delta_b": 2 * (tp + tn) / m - 1, "accuracy_u": (1 + j) / 2, "error_u": (1 - j) / 2,
-        "precision_u": over(a, a + b), "npv_u": over(d, c + d), "f1_u": over(2 * a, 2 * a + b + c),
-        "mcc_u": over(float(j), sqrt((a + b) * (c + d))), "net_benefit": (tp - fp) / m,
+        "kappa": over((tp + tn) / m - chance, 1 - chance),
+        "lr_pos": lr,
+        "lr_neg": over(1 - se, sp),
+        "dor": dor,
+        "dp": None if not dor else sqrt(3) / math.pi * math.log(dor),
+        "epa": None if None in odds else (odds[0] + odds[1]) / 2,
+        "ppv_odds": odds[0],
+        "npv_odds": odds[1],
+        "tor": over(tp + tn, fp + fn),
+        "prevalence": p / m,
+        "detection_prevalence": (tp + fp) / m,
+        "no_information_rate": max(p, n) / m,
+        "phi": se - sp,
+        "delta": j,
+        "phi_b": 2 * (n * (1 - sp) - p * (1 - se)) / m,
+        "delta_b": 2 * (tp + tn) / m - 1,
+        "accuracy_u": (1 + j) / 2,
+        "error_u": (1 - j) / 2,
+        "precision_u": over(a, a + b),
+        "npv_u": over(d, c + d),
+        "f1_u": over(2 * a, 2 * a + b + c),
+        "mcc_u": over(float(j), sqrt((a + b) * (c + d))),
+        "net_benefit": (tp - fp) / m,
         "expected_cost:fn=5,fp=1": (fp + 5 * fn) / m,
         "ppv_at:prevalence=0.01": over(few * se, few * se + (1 - few) * (1 - sp)),
         "npv_at:prevalence=0.01": over((1 - few) * sp, (1 - few) * sp + few * (1 - se)),
         "mutual_information": bits(tp / m, fp / m, fn / m, tn / m),
         "ic": bits(tp / m, fp / m, fn / m, tn / m) / entropy,
         "mutual_information_u": bits(a / 2, b / 2, c / 2, d / 2),
-    }  # fmt: skip
+    }
 
 
 def top(y: Any, p: Any, w: Any, k: float) -> float:
@@ -137,8 +175,9 @@ def binned(y: Any, p: Any, w: Any, bins: int) -> tuple[float, float, float]:
         d, s = abs(o - (w * p)[some].sum() / n), sqrt(o * (1 - o) / n)
         gaps.append((n, d))
         z = d / s if s else math.inf
-        debiased += n * (2 * d - s * sqrt(2 / math.pi) * math.exp(-z * z / 2)
-                         - d * math.erf(z / sqrt(2)))  # fmt: skip
+        debiased += n * (
+            2 * d - s * sqrt(2 / math.pi) * math.exp(-z * z / 2) - d * math.erf(z / sqrt(2))
+        )
     return sum(n * d for n, d in gaps) / total, max(d for _, d in gaps), max(debiased / total, 0.0)
 
 
@@ -162,8 +201,9 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
     brier, losses = sk.brier_score_loss(y, p, **a), sk.log_loss(y, p, **a)
     fit = sm.GLM(y.astype(float), sm.add_constant(logit), sm.families.Binomial(), freq_weights=w)
     line = fit.fit(tol=1e-14, maxiter=200).params
-    ones = sm.GLM(y.astype(float), np.ones(len(y)), sm.families.Binomial(), offset=logit,
-                  freq_weights=w).fit(tol=1e-14, maxiter=200)  # fmt: skip
+    ones = sm.GLM(
+        y.astype(float), np.ones(len(y)), sm.families.Binomial(), offset=logit, freq_weights=w
+    ).fit(tol=1e-14, maxiter=200)
     levels = [(w[p == x].sum(), (w * y)[p == x].sum(), x) for x in np.unique(p)]
     sure = np.round(np.maximum(p, 1 - p), 12)  # 1 - .42 is no .58 in floats
     right = (p > 0.5) == y
@@ -175,16 +215,27 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
     benefit = ((w * y)[at].sum() - (w * ~y)[at].sum() / 4) / total
     ece, mce, debiased = binned(y, p, w, 10)
     found = {
-        "roc_auc": roc, "gini": 2 * roc - 1,
+        "roc_auc": roc,
+        "gini": 2 * roc - 1,
         "average_precision": sk.average_precision_score(y, p, **a),
-        "pr_auc": sk.auc(recall, precision), "ks": np.abs(tpr - fpr).max(),
-        "partial_auc:fpr=0..0.3": area_over(y, p, w, 0.3), "auprg": gain_area(y, p, w),
-        "brier": brier, "brier_sum": 2 * brier, "brier_skill": 1 - brier / (share * (1 - share)),
-        "log_loss": losses, "log_loss_skill": sk.d2_log_loss_score(y, p, **a),
-        "mean_score": (w * p).sum() / total, "oe_ratio": (w * y).sum() / (w * p).sum(),
-        "calibration_slope": line[1], "calibration_intercept": line[0],
-        "calibration_in_the_large": ones.params[0], "ece": ece, "mce": mce,
-        "ece_debiased": debiased, "ece:bins=4": binned(y, p, w, 4)[0],
+        "pr_auc": sk.auc(recall, precision),
+        "ks": np.abs(tpr - fpr).max(),
+        "partial_auc:fpr=0..0.3": area_over(y, p, w, 0.3),
+        "auprg": gain_area(y, p, w),
+        "brier": brier,
+        "brier_sum": 2 * brier,
+        "brier_skill": 1 - brier / (share * (1 - share)),
+        "log_loss": losses,
+        "log_loss_skill": sk.d2_log_loss_score(y, p, **a),
+        "mean_score": (w * p).sum() / total,
+        "oe_ratio": (w * y).sum() / (w * p).sum(),
+        "calibration_slope": line[1],
+        "calibration_intercept": line[0],
+        "calibration_in_the_large": ones.params[0],
+        "ece": ece,
+        "mce": mce,
+        "ece_debiased": debiased,
+        "ece:bins=4": binned(y, p, w, 4)[0],
         "hosmer_lemeshow": groups_of_ten(y, p, w, exact),
         "spiegelhalter_z": (w * (y - p) * (1 - 2 * p)).sum()
         / sqrt((w * (1 - 2 * p) ** 2 * p * (1 - p)).sum()),
@@ -192,12 +243,14 @@ def of_scores(y: Any, p: Any, w: Any, exact: list[Fraction]) -> dict[str, Any]:
         "brier_reliability": sum(n * (x - k / n) ** 2 for n, k, x in levels) / total,
         "brier_resolution": sum(n * (share - k / n) ** 2 for n, k, x in levels) / total,
         "brier_refinement": sum(k * (1 - k / n) for n, k, x in levels) / total,
-        "overconfidence": ((w * sure).sum() - (w * right).sum()) / total, "aurc": np.mean(risks),
+        "overconfidence": ((w * sure).sum() - (w * right).sum()) / total,
+        "aurc": np.mean(risks),
         "selective_accuracy:coverage=0.6": top(right, sure, w, 0.6) / (0.6 * total),
-        "net_benefit:t=0.2": benefit, "net_benefit@t:t=0.2": benefit,
+        "net_benefit:t=0.2": benefit,
+        "net_benefit@t:t=0.2": benefit,
         "net_benefit_standardised:t=0.2": benefit / share,
         "interventions_avoided:t=0.2": 400 * (benefit - (share - (1 - share) / 4)),
-    }  # fmt: skip
+    }
     for k in (0.2, 7.0):
         hits, taken = top(y, p, w, k), k * total if k <= 1 else k
         there = total >= taken
@@ -227,10 +280,18 @@ def test_all_measures_of_two_classes(seed: int) -> None:
         texts = [str(x) for x in rng.choice([1, 10, 25, 40], n)]
     exact = [Fraction(one) for one in texts]
     site = rng.choice(["s", "t"], n)
-    frame = pl.DataFrame({"y": y.astype(int), **models, "w": [float(one) for one in texts],
-                          "site": site})  # fmt: skip
-    result = clfeval.report(frame, truth="y", weight="w", sampling_weights=sampling, by="site",
-                            measure=NAMED, interval="none")  # fmt: skip
+    frame = pl.DataFrame(
+        {"y": y.astype(int), **models, "w": [float(one) for one in texts], "site": site}
+    )
+    result = clfeval.report(
+        frame,
+        truth="y",
+        weight="w",
+        sampling_weights=sampling,
+        by="site",
+        measure=NAMED,
+        interval="none",
+    )
     mean = sum(exact) / n if sampling else Fraction(1)
     compared, known = 0, dict[tuple[Any, str], dict[str, Any]]()
     for row in result.tables["metrics"]:

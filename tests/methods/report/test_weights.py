@@ -311,11 +311,15 @@ def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: i
     """Kish's size is 1.06 and less: with so few degrees of freedom t was 1e16, and 1e145."""
     rng, rows = np.random.default_rng(seed), 30
     y = rng.integers(0, 2, rows)
-    frame = pl.DataFrame({
-        "who": np.arange(rows), "y": y, "w": [heavy, *[1.25] * (rows - 1)],
-        "a": np.round(0.5 * y + 0.5 * rng.random(rows), 3),
-        "b": np.round(0.4 * y + 0.6 * rng.random(rows), 3),
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "who": np.arange(rows),
+            "y": y,
+            "w": [heavy, *[1.25] * (rows - 1)],
+            "a": np.round(0.5 * y + 0.5 * rng.random(rows), 3),
+            "b": np.round(0.4 * y + 0.6 * rng.random(rows), 3),
+        }
+    )
     result = asked(frame, reference="a", measure="average_precision")
     for row in result.tables["comparisons"]:
         ranges = 2 if row["metric"] == "mcc" else 1
