@@ -167,7 +167,8 @@ def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
         ("c", "recall"): (None, "not_in_baseline"),
     }  # fmt: skip
     assert compared(result(c={"recall": LOW}), old).answer[0].text == (
-        "Compared with old.csv, nothing is tested: no model has a value in both."
+        "Compared with old.csv, nothing is tested: no model has a value in both; "
+        "--join compares models of several files."
     )
 
 

@@ -33,7 +33,11 @@ def change_answers(
     start = f"Compared with {name}{how}"
     if not tested:
         known = any(estimate(row["difference"]).value is not None for row in rows)
-        why = "no intervals are computed" if known else "no model has a value in both"
+        why = (
+            "no intervals are computed"
+            if known
+            else "no model has a value in both; --join compares models of several files"
+        )
         yield Answer(CODE, f"{start}, nothing is tested: {why}.")
         return
     told = [row for row in tested if row["verdict"] in SIGNIFICANT]

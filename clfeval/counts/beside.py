@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf, isinf, nextafter
 
-from clfeval.errors import DataError
+from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.shell import given
 from clfeval.tables.cells import as_text, is_absent
@@ -16,13 +16,14 @@ from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 def threshold_beside(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
-    write: Callable[..., list[str]],
+    write: Callable[..., list[str]], known: Collection[str],
 ) -> tuple[float, float, float] | None:  # fmt: skip
     """Return a threshold at which the scores of a model say what its labels say, and which do.
 
     It is 0.5, or else the shortest number, of all that lie above the second and not above the
     third. None where the scores cannot be read, which is told later. write: numbers as the column
-    of scores has them. Raises DataError where no threshold does.
+    of scores has them. known: the labels of truth. Raises DataError where no threshold does, and
+    where no label is a known one.
     """
     label = str(model.beside)
     chosen = columns.readings("plain")
@@ -48,6 +49,12 @@ def threshold_beside(
                 least = min(least, row["least"])
             else:
                 most = max(most, row["most"])
+    if labels and not labels & {*known}:
+        what = (
+            f"no value is one of truth's labels {listing(sorted(known), 3)}: "
+            f"{listing(sorted(map(str, labels)), 3)}"
+        )
+        raise _differ(what, model, files[0].name, code="unknown-label")
     if most >= least:
         cuts = write(least, most)
         what = (
@@ -86,7 +93,9 @@ def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColu
         raise _differ(what, model, files[0].name)
 
 
-def _differ(what: str, model: ModelColumns, file: str, *, sure: bool = False) -> DataError:
+def _differ(
+    what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
+) -> DataError:
     """Build the error of labels that do not follow from what they stand beside.
 
     sure: that is how sure the model is of them, and no score of the positive class.
@@ -96,7 +105,7 @@ def _differ(what: str, model: ModelColumns, file: str, *, sure: bool = False) ->
     hint = f"{given('--ignore', label)} takes the {'probabilities' if many else 'scores'}, "
     hint += f"{others}{' and so on' * (len(model.columns) > 2)} takes the labels"
     fixes = {"ignore": model.columns if sure else (label,)}
-    return DataError.of(what, "labels-differ", file, None, label, hint=hint, fixes=fixes)
+    return DataError.of(what, code, file, None, label, hint=hint, fixes=fixes)
 
 
 def _between(above: float, up_to: float) -> float:

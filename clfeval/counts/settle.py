@@ -328,6 +328,7 @@ def with_related(settled: Settled) -> Settled:
                 score,
                 settled.positive,
                 partial(settled.ends, model),
+                known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles),
             )
             if found is not None:
                 cuts[model.name], above, up_to = found

@@ -43,6 +43,8 @@ LIKELY = (
     "malignant", "cancer", "relevant", "relevance", "included", "include", "decision",
     "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
+TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a name of truth
+PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 RATES = ("sensitivity", "specificity")
 # of a table with a column of truth for each label
@@ -207,6 +209,10 @@ def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
     named = find(few, LIKELY)
     if named is not None:
         return named, "its name"
+    parts = {name: {*re.split(r"[\W_]+", name.casefold())} for name in few}
+    called = [name for name, words in parts.items() if words & TRUE and not words & PREDICTED]
+    if len(called) == 1:
+        return called[0], "its name"
     # its classes are what other columns say
     said = {
         name: sum(other.texts == column.texts for key, other in few.items() if key != name)

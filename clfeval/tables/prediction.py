@@ -106,8 +106,7 @@ class Columns:
 
     def label(self, column: str, mode: Mode = "plain") -> Reading:
         """Say how a column of labels is read."""
-        plain: Reading = "folded" if self.fold else "bit" if mode == "fast" else "text"
-        return self.bits.get(column, plain)
+        return self.bits.get(column, "folded" if self.fold else "bit" if mode == "fast" else "text")
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Say how every column that is counted is read."""
@@ -242,29 +241,27 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
             raise unknown_column(file, name, columns)
     wanted = roles.layout
     for layout in layouts():
-        if wanted in (None, layout.name, *layout.asked):
-            found = layout.recognise(file, peeks, roles)
-            if found is not None:
-                few = found.truth in peeks and len(peeks[found.truth].texts) < 3
-                alone = ("--by",) if few else ()  # a slice would be a class
-                for flag in ("--cluster", "--weight", "--id", *alone):
-                    if found.truth in named[flag]:
-                        raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
-                for name in {*asked}:
-                    refuse_score_slices(name, peeks.get(name))
-                if roles.decimal == ".":
-                    numbers = [name for one in found.models for name in one.columns]
-                    refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
-                return layout, replace(
-                    found, facets=facets, weight=roles.weight, run=roles.run,
-                    cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
-                    ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
-                    written=frozenset(
-                        name
-                        for name, column in peeks.items()
-                        if column.percent or (roles.decimal == "," and not column.typed_number)
-                    ),
-                )  # fmt: skip
+        if wanted not in (None, layout.name, *layout.asked):
+            continue
+        if (found := layout.recognise(file, peeks, roles)) is not None:
+            few = found.truth in peeks and len(peeks[found.truth].texts) < 3
+            for flag in ("--cluster", "--weight", "--id", *["--by"] * few):  # slices are classes
+                if found.truth in named[flag]:
+                    raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
+            for name in {*asked}:
+                refuse_score_slices(name, peeks.get(name))
+            if roles.decimal == ".":
+                numbers = [name for one in found.models for name in one.columns]
+                refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
+            return layout, replace(
+                found, facets=facets, weight=roles.weight, run=roles.run, cluster=roles.cluster,
+                null_values=roles.null_value, fold=roles.fold_labels,
+                ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
+                written=frozenset(
+                    name for name, column in peeks.items()
+                    if column.percent or (roles.decimal == "," and not column.typed_number)
+                ),
+            )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"

@@ -198,14 +198,14 @@ def refuse_train_and_test(
     }
     for name in peeks:
         parts = {text.strip().casefold() for text in peeks[name].texts}
-        if name in said or not (parts <= _PARTS and parts & TRAIN and len(parts) > 1):
+        if name in said or len(parts) < 2 or not (parts <= _PARTS and parts & {*TRAIN, *TEST}):
             continue
         counts = sum((distinct_of([file], name, ()) for file in files), Counter[str]())
         column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
         tests = [one for one in counts if one.strip().casefold() in TEST]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
-        what = f"holds rows for training and rows for the test: {listed_values(counts)}"
+        what = f"tells rows for training or tuning from others: {listed_values(counts)}"
         hint = (
             f"{given('--where', where)} takes the rows of one part; {given('--by', name)} "
             f"compares the parts; {given('--ignore', name)} takes all rows together"

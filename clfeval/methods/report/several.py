@@ -61,6 +61,14 @@ MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
 FEW_CLASSES = 7  # that may be grades
+GRADES = (
+    "none no normal negative",
+    "minimal low mild i",
+    "moderate medium mid neutral ii",
+    "high severe positive iii",
+    "critical iv",
+    "v",
+)  # words for a grade, the least first
 
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
@@ -196,14 +204,21 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
 
 
 def _order(counted: Counted) -> list[Answer]:
-    """Tell how labels are compared that are numbered one after the other, if that is an order."""
-    first, last = counted.order[0], counted.order[-1]
-    numbered = (*map(str, range(int(first == "1"), int(first == "1") + len(counted.order))),)
+    """Tell how labels are compared that are numbered or graded, if that is an order."""
+    first = int(counted.order[0] == "1")
+    grades = {word: place for place, words in enumerate(GRADES) for word in words.split()}
+    place = {one: grades.get(one.casefold(), -1) for one in counted.order}
+    numbered = (*map(str, range(first, first + len(counted.order))),)
     of_labels = all(model.kind != "classes" for model in counted.models)
-    if counted.ordered or not of_labels or counted.order != numbered or len(numbered) > FEW_CLASSES:
+    if -1 not in place.values() and len({*place.values()}) == len(place):
+        numbered = (*sorted(place, key=place.__getitem__),)
+    if counted.ordered or not of_labels or {*counted.order} != {*numbered}:
+        return []
+    if len(numbered) > FEW_CLASSES:
         return []
     how = " ".join(f"--labels {one}" for one in numbered)
-    text = f"If {first} to {last} are in order, rank models by how far off they are: {how}."
+    text = f"If {numbered[0]} to {numbered[-1]} are in order, rank models by how far off they are: "
+    text += f"{how}."
     return [Answer("unordered-classes", text)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -405,9 +406,16 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
             "--labels 2."),
     ("1234", "If 1 to 4 are in order, rank models by how far off they are: --labels 1 --labels 2 "
              "--labels 3 --labels 4."),
+    (("severe", "none", "mild"), "If none to severe are in order, rank models by how far off they "
+     "are: --labels none --labels mild --labels severe."),
+    (("II", "I", "III"), "If I to III are in order, rank models by how far off they are: "
+     "--labels I --labels II --labels III."),
+    (("mid", "medium", "low"), None),
     ("013", None), ("abc", None), ("01234567", None),
 ])  # fmt: skip
-def test_labels_that_are_numbered_may_be_in_order(classes: str, words: str | None) -> None:
+def test_labels_that_are_numbered_or_graded_may_be_in_order(
+    classes: Sequence[str], words: str | None
+) -> None:
     table = pl.DataFrame({"truth": [*classes] * 20, "m": [*classes, *classes[::-1]] * 10})
     said = {one.code: one.text for one in clfeval.report(table).answer}
     assert said.get("unordered-classes") == words
