@@ -116,8 +116,9 @@ def _all(
             fixes = with_fixes(fixes, answers(another))
             last = another
     asked = first if len(parts) == 1 else type(first).together(parts)
-    asked.fixes = fixes
-    asked.settled = settled
+    # no proposal leaves rows out: what lacks values is to be filled, or is left out knowingly
+    asked.settled = settled and "missing" not in fixes
+    asked.fixes = {name: value for name, value in fixes.items() if name != "missing"}
     asked.args = ("\n".join(asked.lines()),)
     return asked
 

@@ -224,6 +224,23 @@ def expected(truth: Any, said: Any) -> tuple[str, float]:
     return "balanced_accuracy", float(balanced_accuracy_score(truth, said))
 
 
+@pytest.mark.parametrize(("command", "text", "proposed"), [
+    ("mlcps", "model,f1,mcc,auc\na,.8,.5,.7\nb,.7,,.6\n", None),
+    ("mlcps", "model,f1,mcc,auc\na,.8,-.5,.7\nb,.7,,.6\n", "--rescale mcc=-1:1"),
+    ("mars", "truth,a\nyes,yes\nno,\nno,yes\n", "--positive yes"),
+    ("phidelta", "truth,a\n1,.8\n0,\n0,.1\n", None),
+])  # fmt: skip
+def test_no_proposal_leaves_rows_out(command: str, text: str, proposed: str | None) -> None:
+    write("t.csv", text)
+    done = program(command, "t.csv", "-q")
+    assert done.code == 3
+    last = done.err.splitlines()[-1]
+    if proposed is None:
+        assert last.startswith("hint: fill the cells, or add --missing drop"), done.err
+    else:
+        assert last == f"when the rest is mended, try: clfeval {command} t.csv -q {proposed}"
+
+
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda one: one.__name__)
 def test_what_is_proposed_leads_to_what_is_meant(trap: Callable[[Dice], Trap]) -> None:
     for seed in range(SEEDS):
