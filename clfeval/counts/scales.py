@@ -85,4 +85,5 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
     if wide and len(found) > 2 and apart:
         hint = f"measurements? clfeval phidelta --features takes columns as features; {hint}"
         fixes["features"] = True
+        fixes.pop("threshold", None)
     return hint, fixes

@@ -228,6 +228,8 @@ def expected(truth: Any, said: Any) -> tuple[str, float]:
     ("mlcps", "model,f1,mcc,auc\na,.8,.5,.7\nb,.7,,.6\n", None),
     ("mlcps", "model,f1,mcc,auc\na,.8,-.5,.7\nb,.7,,.6\n", "--rescale mcc=-1:1"),
     ("mars", "truth,a\nyes,yes\nno,\nno,yes\n", "--positive yes"),
+    # measurements: no thresholds are made up
+    ("report", "truth,a,b,c\n1,14.5,90.1,650\n0,12.1,80.3,-20.5\n1,16.2,101,900\n", None),
     ("phidelta", "truth,a\n1,.8\n0,\n0,.1\n", None),
 ])  # fmt: skip
 def test_no_proposal_leaves_rows_out(command: str, text: str, proposed: str | None) -> None:
@@ -236,7 +238,7 @@ def test_no_proposal_leaves_rows_out(command: str, text: str, proposed: str | No
     assert done.code == 3
     last = done.err.splitlines()[-1]
     if proposed is None:
-        assert last.startswith("hint: fill the cells, or add --missing drop"), done.err
+        assert last.startswith(("hint: fill the cells, or add --missing", "hint: measurements?"))
     else:
         assert last == f"when the rest is mended, try: clfeval {command} t.csv -q {proposed}"
 

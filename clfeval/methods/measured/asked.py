@@ -234,6 +234,9 @@ def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) ->
             raise UsageError.of(what, "unknown-measure", hint=instead(text, OF_TWO_CLASSES, flag))
         if key not in known:
             takes = ", ".join(known) or "none"
+            takes += f", as in {measure.id}:{','.join(f'{one}=1' for one in [*known][:2])}" * bool(
+                known
+            )
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
             raise UsageError.of(what, "bad-option", hint=hint)
