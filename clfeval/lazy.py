@@ -48,7 +48,9 @@ class LazyRows(Sequence[LazyRow]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def later(length: int, make: Callable[[], Sequence[LazyRow]]) -> LazyRows:
+def later(
+    length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None
+) -> LazyRows:
     """Return so many rows, all made when the first of them is asked for."""
     made: list[Sequence[LazyRow]] = []
 
@@ -57,7 +59,13 @@ def later(length: int, make: Callable[[], Sequence[LazyRow]]) -> LazyRows:
             made.append(make())
         return made[0][i]
 
-    return LazyRows(length, row)
+    return LazyRows(length, row, columns)
+
+
+def picked(rows: LazyRows, places: Sequence[int]) -> LazyRows:
+    """Return the rows at some places, none of which is made for it."""
+    columns = {name: [cells[i] for i in places] for name, cells in rows.columns.items()}
+    return LazyRows(len(places), lambda i: rows[places[i]], columns)
 
 
 def stacked(parts: Sequence[tuple[str | None, Sequence[LazyRow]]]) -> LazyRows:

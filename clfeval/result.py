@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, cast
 from clfeval import __version__
 from clfeval.bounds import Bounds
 from clfeval.bounds import Gate as Gate
-from clfeval.lazy import BySlice, LazyRows
+from clfeval.lazy import BySlice, LazyRows, picked
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -286,18 +286,27 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     """
     if isinstance(rows, BySlice):
         rows = cast("Sequence[R]", rows.first)
-    first = rows[0] if len(rows) else {}
-    columns = rows.columns if isinstance(rows, LazyRows) else {}
-    if isinstance(rows, LazyRows) and "slice" in columns:  # each when asked for
-        every, whole = rows, [i for i, label in enumerate(columns["slice"]) if label is None]
-        rows = cast("Sequence[R]", LazyRows(len(whole), lambda i: every[whole[i]]))
-    elif "slice" in first:
-        rows = [row for row in rows if row.get("slice") is None]
-    if "population" not in first:
+    rows = where(rows, "slice", None)
+    known = {*column_of(rows, "population")}
+    return where(rows, "population", next(filter(known.__contains__, POPULATIONS), None))
+
+
+def column_of(rows: Sequence[R], name: str) -> Sequence[object]:
+    """Return a column of a table, of lazy rows if it may be without making them; or nothing."""
+    if isinstance(rows, LazyRows) and name in rows.columns:
+        return rows.columns[name]
+    return [row.get(name) for row in rows] if len(rows) and name in rows[0] else ()
+
+
+def where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
+    """Return the rows with a value in a column, all where there is no such column."""
+    cells = column_of(rows, name)
+    places = [i for i, cell in enumerate(cells) if cell == value]
+    if len(places) == len(cells):
         return rows
-    kinds = {row.get("population") for row in rows}
-    kind = next((one for one in POPULATIONS if one in kinds), None)
-    return [row for row in rows if row.get("population") == kind]
+    if isinstance(rows, LazyRows) and name in rows.columns:  # each when asked for
+        return cast("Sequence[R]", picked(rows, places))
+    return [rows[i] for i in places]
 
 
 def estimate(cell: object) -> Estimate:

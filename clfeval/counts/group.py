@@ -24,6 +24,7 @@ from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types are what they are
+Types = Mapping[str, Any]  # of the columns of a frame
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
 
@@ -147,14 +148,14 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     keys |= {f"b{i}": nw.col(name) for i, name in enumerate(what.by)}
     if what.cluster is not None:
         keys["c"] = nw.col(what.cluster)
-    values: dict[str, Any] = {}
+    types, values = frame.collect_schema(), dict[str, Any]()
     sums = [nw.len().alias("rows")]
     for i, model in enumerate(what.models):
         if model.kind == "label":
             keys[f"v{i}"] = nw.col(model.columns[0])
         else:
             vote = (
-                nw.when(says_positive(model, settled, frame)).then(nw.lit(1)).otherwise(nw.lit(0))
+                nw.when(says_positive(model, settled, types)).then(nw.lit(1)).otherwise(nw.lit(0))
             )
             absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING))
             keys[f"v{i}"] = absent.otherwise(vote).cast(nw.Int8)
@@ -180,8 +181,7 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
         # rows of weight 0 stand for no row; unusable weights stay, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
-    known = frame.collect_schema().names()
-    for mark in (name for name in (TEXT_BYTES, NO_TAIL, WRONG) if name in known):
+    for mark in (name for name in (TEXT_BYTES, NO_TAIL, WRONG) if name in types):
         values[mark] = nw.col(mark).cast(nw.Int64)
         sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
@@ -193,18 +193,17 @@ def scored_by(model: ModelColumns, positive: str | None) -> str:
     return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
-def score_column(model: ModelColumns, positive: str | None, frame: Frame) -> nw.Expr:
+def score_column(model: ModelColumns, positive: str | None, types: Types) -> nw.Expr:
     """Return the scores of the positive class."""
-    return score_columns(model, frame)[model.columns.index(scored_by(model, positive))]
+    return score_columns(model, types)[model.columns.index(scored_by(model, positive))]
 
 
-def score_columns(model: ModelColumns, frame: Frame) -> list[nw.Expr]:
+def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
     """Return the scores of every column of a model.
 
     Those of 32 bits are the decimals they stand for, so that a table says the same as its CSV,
     where .7 is .7 and not .699999988. -0 is 0, and would sort before it.
     """
-    types = frame.collect_schema()
 
     def number(name: str) -> nw.Expr:
         score = nw.col(name)
@@ -225,7 +224,7 @@ def largest(model: ModelColumns) -> nw.Expr:
     return nw.min_horizontal(*places)
 
 
-def says_positive(model: ModelColumns, settled: Settled, frame: Frame) -> nw.Expr:
+def says_positive(model: ModelColumns, settled: Settled, types: Types) -> nw.Expr:
     """True where the score is at or above the threshold, or the positive class the likeliest.
 
     A threshold of NaN asks for the largest class probability; ties go to the first class.
@@ -233,9 +232,9 @@ def says_positive(model: ModelColumns, settled: Settled, frame: Frame) -> nw.Exp
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
         if model.shares:
-            return score_column(model, settled.positive, frame) >= threshold
+            return score_column(model, settled.positive, types) >= threshold
         name = scored_by(model, settled.positive)
-        single = frame.collect_schema()[name] == nw.Float32
+        single = types[name] == nw.Float32
         return nw.col(name).cast(nw.Float64) >= (in_single(threshold) if single else threshold)
     index = model.classes.index(settled.positive)
     own = nw.col(model.columns[index])

@@ -89,19 +89,19 @@ class Kept:
         shares: int | None,
     ) -> dict[str, nw.Expr]:  # fmt: skip
         """Return what the models of a file say."""
-        settled, said = self.settled, dict[str, nw.Expr]()
+        settled, said, types = self.settled, dict[str, nw.Expr](), frame.collect_schema()
         for i, model in enumerate(settled.columns.models if votes else ()):
             if model.kind == "label":
                 said[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
             else:
-                said[f"v{i}"] = says_positive(model, settled, frame)
+                said[f"v{i}"] = says_positive(model, settled, types)
         for i in scores:
-            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, frame)
+            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, types)
         for i in labels:
             model = settled.columns.models[i]
             said[f"y{i}"] = nw.col(model.columns[0]) if model.kind == "label" else largest(model)
         if shares is not None:
-            each = score_columns(settled.columns.models[shares], frame)
+            each = score_columns(settled.columns.models[shares], types)
             said |= {f"p{k}": score for k, score in enumerate(each)}
         return said
 

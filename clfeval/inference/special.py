@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,13 +141,21 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     if some.any():
         each, place = np.unique(free[some], return_inverse=True)
         half = each / 2
-        x, _ = beta_quantiles(tail, (half, half), (half[:0], half[:0]))
+        none = half[:0], half[:0]
+        x, _ = beta_quantiles(tail, (half, half), none) if len(half) > 1 else _middle(*half, tail)
         found[some] = (np.sqrt(each) * (0.5 - x) / np.sqrt(x * (1 - x)))[place.ravel()]
     if few.any():  # their tails are longer than the method reaches
         from scipy.special import stdtrit
 
         found[few] = -stdtrit(free[few], tail)
     return np.asarray(found.reshape(given.shape))
+
+
+@lru_cache(2**12)
+def _middle(half: float, tail: float) -> tuple[Floats, Floats]:
+    """Return the quantile `tail` of Beta(half, half), and none: of 1,000 models all ask for it."""
+    both = np.array([half])
+    return beta_quantiles(tail, (both, both), (both[:0], both[:0]))
 
 
 @cache

@@ -70,9 +70,13 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
     """
     c, value = np.shape(n)[-1], average(measure, n, by)[..., None]
     if by == "micro":
-        (top, bottom), cells = _parts(measure), _cells(c)
         whole = _bottom(measure, n).sum(axis=-1, keepdims=True)
-        mine, theirs = top[cells].sum(axis=0), bottom[cells].sum(axis=0)
+        # a cell is TP of its class or FN of one and FP of another, and TN of all others
+        right = np.eye(c, dtype=bool).ravel()
+        mine, theirs = (
+            np.where(right, one[0] + (c - 1) * one[3], one[1] + one[2] + (c - 2) * one[3])
+            for one in _parts(measure)
+        )
         return np.asarray((mine - value * theirs) / np.where(whole > 0, whole, np.nan))
     values, weights = _weighted(measure, n, by)
     summed = _summed(measure, n, values, weights)
@@ -120,14 +124,6 @@ def _bottom(measure: Measure, n: Counts) -> Floats:
     each = against_rest(n)
     cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
     return over(cells @ _parts(measure)[1], cells.sum(axis=-1))
-
-
-def _cells(c: int) -> Ints:
-    """Return which of TP, FP, FN, TN of each class a cell of the table is, (C, C C)."""
-    k = np.arange(c)[:, None]
-    truth, said = np.repeat(np.arange(c), c), np.tile(np.arange(c), c)
-    found = np.where(truth == k, np.where(said == k, 0, 2), np.where(said == k, 1, 3))
-    return found.astype(np.int64)
 
 
 def _f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:

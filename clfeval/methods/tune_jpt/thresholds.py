@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.lazy import BySlice
+from clfeval.lazy import BySlice, later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, end_to_end, estimate
@@ -70,7 +70,7 @@ def threshold_tables(
         found = _scores(given, i)[None]
         digests.append(f"{models[i].name}{found.digest()}")
         if np.isfinite(found.scores).all():
-            first += _best_thresholds(given, options, i, {None: found})
+            first += _best_thresholds(given, options, i, {None: found}, swept=False)
         else:
             unbounded.append(models[i].name)
             known.remove(i)
@@ -78,16 +78,29 @@ def threshold_tables(
     if not digests:
         return tables, [], []
 
-    def of_slices() -> list[Row]:
+    def chosen(whole: bool) -> list[Row]:
         found = [one for i in known for one in _best_thresholds(given, options, i, {
-            label: one for label, one in _scores(given, i).items() if label is not None
+            label: one for label, one in _scores(given, i).items() if (label is None) is whole
         })]  # fmt: skip
         place = {label: i for i, label in enumerate(given.slices)}
         found.sort(key=lambda one: place[one.label])
         return threshold_rows(found, given, options)
 
-    rows = threshold_rows(first, given, options)
-    tables |= {"thresholds": BySlice(rows, of_slices), "cutoffs": cutoff_rows(rows)}
+    # at all the odds of the sweep they are dear, and few ask for them
+    who = [
+        (None, one.model, name, kind, there.ratio) for one in first for name in options.tuned
+        for kind, there in places_of(given, None, options)
+    ]  # fmt: skip
+    names = ("slice", "model", "measure", "population", "ratio")
+    columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
+    rows, places = (
+        later(len(who), partial(chosen, True), columns),
+        {(*one[1:3], one[4]) for one in who},
+    )
+    tables |= {
+        "thresholds": BySlice(rows, partial(chosen, False)),
+        "cutoffs": later(len(places), lambda: cutoff_rows(rows)),
+    }
     return tables, sorted(digests), unbounded
 
 
@@ -131,14 +144,19 @@ def _usable_rule(options: TuneOptions) -> str:
 
 
 def _best_thresholds(
-    given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts]
-) -> Iterator[BestThresholds]:
-    """Yield what is chosen for the model of this number in slices that have both classes."""
+    given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts], *,
+    swept: bool = True,
+) -> Iterator[BestThresholds]:  # fmt: skip
+    """Yield what is chosen for the model of this number in slices that have both classes.
+
+    swept: at the odds of the sweep too.
+    """
     names = list(dict.fromkeys((*options.tuned, _usable_rule(options))))
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
         if table.positives[0] and table.negatives[0]:
-            places = places_of(given, label, options)
+            every = places_of(given, label, options)
+            places = [place for place in every if swept or place[0] != "sweep"]
             rules = _rules(names, places, options)
             who = f"{model}\0{label or ''}"
             chosen = ChosenThresholds.of(counts, rules, options.seed, who, hull=True)
@@ -212,9 +230,8 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     names = ("model", "measure", "odds", "threshold", "rule")
     found: dict[tuple[str, str], dict[float, Row]] = {}
     for row in rows:
-        if row["slice"] is None and row["rule"] is not None:
-            by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
-            by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
+        by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
+        by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
     return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
 
 

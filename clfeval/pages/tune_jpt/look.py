@@ -9,7 +9,7 @@ from typing import Any
 from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
-from clfeval.result import Cell, Estimate, Result, Row, side_by_side
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side, where
 from clfeval.schema import Shown, Source
 from clfeval.words import close, quoted
 
@@ -117,11 +117,11 @@ class Look:
         """Show rows of a table, with more digits where they are close to 0 or 1."""
         return Shown(table, title, columns, rows, **{"write": close, **more})
 
-    def swept(self, table: str) -> list[Row]:
+    def swept(self, table: str) -> Sequence[Row]:
         """Return the rows of a table that are of swept odds: they are of no slice."""
         rows = self.result.tables.get(table, ())
         rows = rows.first if isinstance(rows, BySlice) else rows
-        return [row for row in rows if row["population"] == "sweep"]
+        return where(rows, "population", "sweep")
 
 
 def more(name: str) -> str:

@@ -9,6 +9,7 @@ from itertools import groupby
 from math import inf
 from typing import Any
 
+from clfeval.lazy import later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt.look import (
@@ -28,7 +29,7 @@ from clfeval.pages.tune_jpt.look import (
     several,
 )
 from clfeval.pages.write import ABSENT, amount, evenly, exact
-from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
+from clfeval.result import Cell, Estimate, Result, Row, column_of, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
 from clfeval.words import quoted
 
@@ -90,7 +91,7 @@ def _swept(look: Look) -> Iterator[Shown]:
 
 def _spread(rows: Sequence[Row]) -> tuple[int, set[float]]:
     """Return how many odds there are, and a few evenly spaced ones."""
-    ratios = sorted({float(str(row["ratio"])) for row in rows})
+    ratios = sorted({float(str(ratio)) for ratio in column_of(rows, "ratio")})
     return len(ratios), evenly(ratios, SWEPT)
 
 
@@ -262,20 +263,24 @@ def best_threshold(row: Row) -> Cell:
 def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     """Show thresholds at a few evenly spaced odds, a column for each measure."""
     ratios, kept = _spread(rows)
-    lines: dict[tuple[str, str, float], dict[str, Cell]] = {}
-    for row in rows:
-        ratio = float(str(row["ratio"]))
-        if ratio in kept:
-            line = lines.setdefault((str(row["slice"]), str(row["model"]), ratio), {**row})
-            line[f"best for {row['measure']}"] = best_threshold(row)
-    names = dict.fromkeys(str(row["measure"]) for row in rows)
+    places = [i for i, ratio in enumerate(column_of(rows, "ratio")) if ratio in kept]
+    who = list(zip(*(column_of(rows, name) for name in ("slice", "model", "ratio")), strict=True))
+
+    def made() -> list[dict[str, Cell]]:
+        found: dict[object, dict[str, Cell]] = {}
+        for i in places:
+            line = found.setdefault(who[i], {**rows[i]})
+            line[f"best for {rows[i]['measure']}"] = best_threshold(rows[i])
+        return list(found.values())
+
+    names = dict.fromkeys(map(str, column_of(rows, "measure")))
     columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "positive from there up"
     if "cutoffs" in look.result.tables:
         note += f"; all odds, with every digit: {more('cutoffs')}"
     title = f"Best threshold by odds: at {len(kept)} of {ratios}"
     return look.table(
-        "thresholds", title, {**look.who(), PLACE: place, **columns}, list(lines.values()),
+        "thresholds", title, {**look.who(), PLACE: place, **columns}, later(len({who[i] for i in places}), made),
         note=note, right=tuple(columns), name="cutoffs",
     )  # fmt: skip
 
