@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
-from typing import Any, overload
+from itertools import accumulate, chain
+from typing import Any, TypeVar, cast, overload
 
 LazyRow = Mapping[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 CellColumns = Mapping[str, Sequence[Any]]
 
 
@@ -68,16 +69,34 @@ def picked(rows: LazyRows, places: Sequence[int]) -> LazyRows:
     return LazyRows(len(places), lambda i: rows[places[i]], columns)
 
 
-def stacked(parts: Sequence[tuple[str | None, Sequence[LazyRow]]]) -> LazyRows:
-    """Return the rows of slices below one another; those of one are found without the others."""
-    starts = [0, *accumulate(len(rows) for _, rows in parts)]
+def column_of(rows: Sequence[R], name: str) -> Sequence[Any]:
+    """Return a column of a table, of lazy rows if it may be without making them; or nothing."""
+    if isinstance(rows, LazyRows) and name in rows.columns:
+        return rows.columns[name]
+    return [row.get(name) for row in rows] if len(rows) and name in rows[0] else ()
+
+
+def where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
+    """Return the rows with a value in a column, all where there is no such column."""
+    cells = column_of(rows, name)
+    places = [i for i, cell in enumerate(cells) if cell == value]
+    if len(places) == len(cells):
+        return rows
+    if isinstance(rows, LazyRows) and name in rows.columns:  # each when asked for
+        return cast("Sequence[R]", picked(rows, places))
+    return [rows[i] for i in places]
+
+
+def stacked(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
+    """Return the rows of slices and models below one another; of each alone without the others."""
+    starts = [0, *accumulate(len(rows) for *_, rows in parts)]
 
     def row(i: int) -> LazyRow:
         part = bisect_right(starts, i) - 1
-        return parts[part][1][i - starts[part]]
+        return parts[part][2][i - starts[part]]
 
-    labels = [label for label, rows in parts for _ in range(len(rows))]
-    return LazyRows(starts[-1], row, {"slice": labels})
+    columns = (chain.from_iterable([one[k]] * len(one[2]) for one in parts) for k in (0, 1))
+    return LazyRows(starts[-1], row, dict(zip(("slice", "model"), map(list, columns), strict=True)))
 
 
 class BySlice(LazyRows):

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, cast
 from clfeval import __version__
 from clfeval.bounds import Bounds
 from clfeval.bounds import Gate as Gate
-from clfeval.lazy import BySlice, LazyRows, picked
+from clfeval.lazy import BySlice, column_of, where
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -289,24 +289,6 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     rows = where(rows, "slice", None)
     known = {*column_of(rows, "population")}
     return where(rows, "population", next(filter(known.__contains__, POPULATIONS), None))
-
-
-def column_of(rows: Sequence[R], name: str) -> Sequence[object]:
-    """Return a column of a table, of lazy rows if it may be without making them; or nothing."""
-    if isinstance(rows, LazyRows) and name in rows.columns:
-        return rows.columns[name]
-    return [row.get(name) for row in rows] if len(rows) and name in rows[0] else ()
-
-
-def where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
-    """Return the rows with a value in a column, all where there is no such column."""
-    cells = column_of(rows, name)
-    places = [i for i, cell in enumerate(cells) if cell == value]
-    if len(places) == len(cells):
-        return rows
-    if isinstance(rows, LazyRows) and name in rows.columns:  # each when asked for
-        return cast("Sequence[R]", picked(rows, places))
-    return [rows[i] for i in places]
 
 
 def estimate(cell: object) -> Estimate:

@@ -13,7 +13,7 @@ from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, bounded, known
 from clfeval.compare.paired import PairedEstimates
 from clfeval.inference.resampling import stream
-from clfeval.inference.special import critical_value, normal_quantile, student_quantile
+from clfeval.inference.special import critical_value, normal_quantiles, student_quantile
 from clfeval.result import Estimate
 from clfeval.words import NAMESAKES
 
@@ -28,7 +28,6 @@ CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
 _LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
-_MANY_PAIRS = 10_000
 _EQUAL = 1e-9  # of how far draws lie apart: the same
 
 PairPlaces = Sequence[tuple[int, int]]
@@ -139,21 +138,12 @@ def joint_maximum(
         return p, level
     most = np.sort(_maxima(covariance, first, second, rng))
     n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
-    z = _quantiles(p)
+    z = np.abs(normal_quantiles(np.clip(p, 1e-300, 1) / 2))
     share = (n - np.searchsorted(most, z, side="left")) / n
     beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may be larger than a significant one
     reach = critical_value(1 - (1 - level) / len(p))
     reach = min(reach, float(most[-beyond])) if beyond > 0 else reach
     return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
-
-
-def _quantiles(p: Floats) -> Floats:
-    """Return the z with P(|Z| >= z) = p of a standard normal Z, (q,)."""
-    if len(p) >= _MANY_PAIRS:  # one by one they take seconds; importing scipy takes .2 s
-        from scipy.special import ndtri
-
-        return np.asarray(np.abs(ndtri(np.maximum(p, 1e-300) / 2)))
-    return np.array([-normal_quantile(max(x, 1e-300) / 2) if x < 1 else 0.0 for x in p.tolist()])
 
 
 def _maxima(v: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from clfeval.compare.families import POWER, BestSet, detectable
+from clfeval.lazy import where
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.calibration_verdict import calibration_answer
 from clfeval.result import Answer, Row, at_most, estimate, whole
@@ -126,7 +127,7 @@ def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answ
 
     What is said holds for all of them together; ends are those of one range without a gap.
     """
-    mine = [row for row in decision if row["model"] == best]
+    mine = where(decision, "model", best)
     if not mine or level is None:
         return []
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]

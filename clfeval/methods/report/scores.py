@@ -43,7 +43,7 @@ from clfeval.methods.report.rests import Everybody
 from clfeval.methods.report.slices import Key, Rest, Retest, sliced
 from clfeval.result import Row, Rows, value_of
 
-Tables = list[tuple[str, str | None, Rows]]  # names, slices and their rows
+Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
 TABLES = (
     *CUTS,
@@ -177,9 +177,9 @@ def scores_of(
 
 def _together(tables: Tables) -> dict[str, LazyRows]:
     """Stack the tables of one name, in the order of `TABLES`."""
-    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
-    for table, label, some in tables:
-        parts[table].append((label, some))
+    parts: dict[str, list[tuple[str | None, str, Rows]]] = {name: [] for name in TABLES}
+    for table, label, model, some in tables:
+        parts[table].append((label, model, some))
     return {name: stacked(some) for name, some in parts.items() if some}
 
 
@@ -230,7 +230,7 @@ def _of_model(
             from clfeval.methods.report.cutting.tables import cut_tables
 
             for table, cuts in cut_tables(label, model, here, sample, options):
-                tables.append((table, label, cuts))
+                tables.append((table, label, model, cuts))
     moved = dict[str, tuple[float, Floats]]()
     for one in held:
         if (found := row_by_row(one, cut, whole, place, every.truth)) is not None:
@@ -261,19 +261,19 @@ def _in_slices(
 
 def _curves(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
-) -> Iterator[tuple[str, str | None, Rows]]:
+) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
     if not len(here.scores):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_of(sample)
-    yield "distribution", label, distribution_rows(label, model, here, classes)
-    yield "curves", label, curve_rows(label, model, here, options.points)
+    yield "distribution", label, model, distribution_rows(label, model, here, classes)
+    yield "curves", label, model, curve_rows(label, model, here, options.points)
     cuts = cuts_asked(here, options.thresholds)
-    yield "thresholds", label, threshold_rows(label, model, here, cuts, level, design)
+    yield "thresholds", label, model, threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
-        yield "calibration", label, calibration_rows(label, model, here, level, design)
-        yield "decision", label, decision_rows(label, model, here, level)
+        yield "calibration", label, model, calibration_rows(label, model, here, level, design)
+        yield "decision", label, model, decision_rows(label, model, here, level)
 
 
 def negative_of(sample: Sample) -> str:

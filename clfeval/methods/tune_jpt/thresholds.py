@@ -93,13 +93,10 @@ def threshold_tables(
     ]  # fmt: skip
     names = ("slice", "model", "measure", "population", "ratio")
     columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
-    rows, places = (
-        later(len(who), partial(chosen, True), columns),
-        {(*one[1:3], one[4]) for one in who},
-    )
+    rows = later(len(who), partial(chosen, True), columns)
     tables |= {
         "thresholds": BySlice(rows, partial(chosen, False)),
-        "cutoffs": later(len(places), lambda: cutoff_rows(rows)),
+        "cutoffs": BySlice((), lambda: cutoff_rows(rows)),  # all made when asked for
     }
     return tables, sorted(digests), unbounded
 
@@ -230,8 +227,9 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     names = ("model", "measure", "odds", "threshold", "rule")
     found: dict[tuple[str, str], dict[float, Row]] = {}
     for row in rows:
-        by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
-        by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
+        if row["slice"] is None and row["rule"] is not None:
+            by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
+            by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
     return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+from clfeval.lazy import column_of, later
 from clfeval.pages.report.cutting import risk_chart
 from clfeval.pages.report.order import ranked
 from clfeval.result import Result, Row, value_of
@@ -54,11 +56,16 @@ def _straight(name: str, left: float, right: float, letter: str = AGAINST) -> Se
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
-def _by_model(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(str(row["model"]), []).append(row)
-    return found
+def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
+    places: dict[str, list[int]] = {}
+    for i, model in enumerate(column_of(rows, "model")):
+        places.setdefault(str(model), []).append(i)
+    return {model: later(len(one), partial(_at, rows, one))
+            for model, one in places.items()}  # fmt: skip
+
+
+def _at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
+    return [rows[i] for i in places]
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:

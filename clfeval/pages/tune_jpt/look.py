@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clfeval.lazy import BySlice
+from clfeval.lazy import BySlice, where
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
-from clfeval.result import Cell, Estimate, Result, Row, side_by_side, where
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side
 from clfeval.schema import Shown, Source
 from clfeval.words import close, quoted
 

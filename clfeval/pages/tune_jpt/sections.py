@@ -9,7 +9,7 @@ from itertools import groupby
 from math import inf
 from typing import Any
 
-from clfeval.lazy import later
+from clfeval.lazy import column_of, later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt.look import (
@@ -29,7 +29,7 @@ from clfeval.pages.tune_jpt.look import (
     several,
 )
 from clfeval.pages.write import ABSENT, amount, evenly, exact
-from clfeval.result import Cell, Estimate, Result, Row, column_of, side_by_side, value_of
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
 from clfeval.words import quoted
 
@@ -279,8 +279,9 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     if "cutoffs" in look.result.tables:
         note += f"; all odds, with every digit: {more('cutoffs')}"
     title = f"Best threshold by odds: at {len(kept)} of {ratios}"
+    lines = later(len({who[i] for i in places}), made)
     return look.table(
-        "thresholds", title, {**look.who(), PLACE: place, **columns}, later(len({who[i] for i in places}), made),
+        "thresholds", title, {**look.who(), PLACE: place, **columns}, lines,
         note=note, right=tuple(columns), name="cutoffs",
     )  # fmt: skip
 
