@@ -8,6 +8,7 @@ from itertools import combinations
 from math import ceil, erf, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, bounded, known
@@ -229,16 +230,19 @@ def _by_name(estimates: PairedEstimates) -> tuple[Floats, Ints]:
     return (np.eye(len(order)) if v is None else v[np.ix_(order, order)]), np.argsort(order)
 
 
-def detectable(error: float, *, level: float, df: float = np.inf, power: float = POWER) -> float:
+def detectable(
+    error: ArrayLike, *, level: float, df: ArrayLike = np.inf, power: float = POWER
+) -> Floats:
     """Return the smallest true difference that is found with a probability of `power`.
 
     (t at (1 + level) / 2 + t at power) x standard error of the difference, Student's t with so
     many degrees of freedom
 
+    Shapes: as error and df, which broadcast.
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     both = (student_quantile(df, level=one) for one in (level, 2 * power - 1))
-    return float(sum(both)) * error
+    return np.asarray(sum(both) * np.asarray(error, np.float64))
 
 
 def normal_draws(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf, isfinite
 
 from clfeval.compare.change import Change, adjusted_fdr, comparison_row, known
 from clfeval.compare.families import BEST, Family, PairPlaces, detectable, family_of, pairs_of
@@ -23,19 +22,20 @@ def reference_rows(
     one, level = family.estimates, family.level
     leader = int((one.sign * one.values).argmax()) if reference == BEST else None
     _, _, _, wide = one.intervals(family.first, family.second, level=level)
-    changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), strict=True)
-    for (i, j), change, reaching in changes:
+    at = family.first, family.second
+    seen = detectable(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
+    changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), seen, strict=True)
+    for (i, j), change, reaching, least in changes:
         if leader not in (None, i, j):
             continue
         turned = leader == i  # the leader is the reference
         model, other = (j, i) if turned else (i, j)
-        error, df = float(one.known.errors[i, j]), float(one.known.df[i, j])
-        least = detectable(error, level=level, df=df) if error > 0 else inf
+        error = float(one.known.errors[i, j])
         yield comparison_row(
             "reference", one.metric, one.models[model], one.models[other],
             change.turned() if turned else change, level, margin=margin,
             se=known(error) or None, method=one.method(i, j, wide=reaching),
-            detectable=least if least < one.span and isfinite(least) else None,
+            detectable=least if error > 0 and least < one.span else None,
         )  # fmt: skip
 
 

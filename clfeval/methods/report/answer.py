@@ -161,7 +161,7 @@ def _detectable(tested: BestSet | None, lead: str, level: float | None) -> list[
     """Say which difference from the next best model this table can detect."""
     if tested is None or level is None or tested.tied.sum() == 1:
         return []  # where one is significantly the best, the question has its answer
-    least = detectable(tested.error, level=level, df=tested.df)
+    least = float(detectable(tested.error, level=level, df=tested.df))
     if not (isfinite(least) and least):
         return []
     pair = [tested.models[place] for place in (tested.leader, tested.second)]

@@ -222,10 +222,12 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
 
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
     """Yield how many rows one of two models alone has right, and McNemar's mid-p."""
+    right_in = patterns.votes == patterns.truth[:, None]
+    alone = (right_in * patterns.n[:, None]).T.astype(np.float64) @ ~right_in  # whole numbers
+    at = {name: i for i, name in enumerate(patterns.models)}
     for model, reference in pairs:
-        mine, theirs = (patterns.votes[:, patterns.models.index(name)] == patterns.truth
-                        for name in (model, reference))  # fmt: skip
-        right, wrong = (patterns.n[some].sum().item() for some in (mine & ~theirs, theirs & ~mine))
+        i, j = at[model], at[reference]
+        right, wrong = (int(one) for one in (alone[i, j], alone[j, i]))
         alike = patterns.clusters is None
         yield {
             "model": model, "reference": reference,
@@ -265,7 +267,7 @@ def _resolution_rows(
     for row in rows:
         least, error = wanted.get(str(row["metric"])), row["se"]
         if least is not None and isinstance(error, float):
-            seen = detectable(error, level=level)
+            seen = float(detectable(error, level=level))
             yield {
                 "metric": row["metric"], "model": row["model"], "reference": row["reference"],
                 "detectable": seen, "wanted": least,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from clfeval.lazy import column_of, later
@@ -10,6 +11,7 @@ from clfeval.pages.report.cutting import risk_chart
 from clfeval.pages.report.order import ranked
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Note, Point, Series
+from clfeval.words import many
 
 CURVES = (
     ("roc", "ROC: sensitivity over 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
@@ -18,16 +20,23 @@ CURVES = (
      "share of rows claimed"),
     ("lift", "Lift: precision over prevalence", "claimed", "lift", "share of rows claimed"),
 )  # fmt: skip
+DRAWN = 26  # models; there are as many letters
 WHOLE = (0.0, 1.0)  # of a share
 AGAINST = ":"  # what draws a line that models are held against
 FEW = "chance: the precision it comes to with many positives; with few it is above"
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """Yield the curves there are, the best model first."""
+    """Yield the curves there are, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
     names = [str(row["model"]) for row in ranked(result.whole("models"), "roc_auc")]
+    more = (Note(many(len(names) - DRAWN, "more model")),) if len(names) > DRAWN else ()
+    for chart in _charts(result, names[:DRAWN]):
+        yield replace(chart, key=(*chart.key, *more))
+
+
+def _charts(result: Result, names: Sequence[str]) -> Iterator[Chart]:
     points = _by_model(result.whole("curves"))
     chance = {"roc": WHOLE, "gain": WHOLE, "lift": (1.0, 1.0)}
     if (prevalence := value_of(result.summary["prevalence"])) is not None:

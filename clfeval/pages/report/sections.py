@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
+from clfeval.lazy import where
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.report.classes import shown_classes
@@ -158,8 +160,9 @@ def _details(result: Result) -> Iterator[Shown]:
     ):  # fmt: skip
         if name in tables:
             rows = result.whole(name)
-            if name == "decision":  # every fifth hundredth
-                kept = evenly(sorted({float(str(row["threshold"])) for row in rows}), 21)
-                rows = [row for row in rows if row["threshold"] in kept]
+            if name == "decision":  # every fifth hundredth; all models have the same
+                first = where(rows, "model", rows[0]["model"])
+                kept = evenly(sorted({float(str(row["threshold"])) for row in first}), 21)
+                rows = list(islice((row for row in rows if row["threshold"] in kept), most))
             yield Shown(name, title, columns, rows, most, total=len(result.whole(name)),
                         name="spread" if name == "distribution" else name)  # fmt: skip
