@@ -64,6 +64,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     left, _, number = text.rpartition("=")
     share = kind == "max-drop" and number.endswith("%")
     try:
+        number = number if number.isascii() else "?"  # full-width digits look like others
         limit = float(number.removesuffix("%") if share else number) / (100 if share else 1)
     except ValueError:
         limit = math.nan
@@ -109,7 +110,8 @@ def _limits(flag: str, given: Any) -> tuple[str, ...]:
 
 def _as_given(flag: str, given: Any) -> Any:
     """Take what is read elsewhere: a result, known by its signature, or the name of a file."""
-    if given is None or isinstance(given, (str, PathLike)) or hasattr(given, "signature"):
+    named = isinstance(given, (str, PathLike)) and str(given)
+    if given is None or named or hasattr(given, "signature"):
         return given
     raise bad_option(f"{flag} {given!r:.60} is neither a file nor a result")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 
 import clfeval
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
-from clfeval.result import Gate, Result
+from clfeval.result import Estimate, Gate, Result
 
 NO_ALARM, FAIR, WRONG = (67, 0, 33, 100), (67, 5, 33, 95), (0, 100, 100, 0)
 
@@ -89,3 +91,27 @@ def test_a_summary_that_differs_by_model_is_said_to() -> None:
     result = tuned({"a": FAIR, "b": (60, 5, 3, 95)})
     with pytest.raises(clfeval.UsageError, match="'positives' is not the same for all models"):
         judge(result, [parse_limit("fail-under", "positives=10")])
+
+
+def test_a_measure_with_both_ends_is_never_infinite() -> None:
+    endless = Estimate(None, reason="infinite")
+    found = replace(tuned(FAIR), tables={"models": [{"model": "m", "roc_auc": endless}]})
+    judged = gate(found, "fail-under", "roc_auc=0.9")
+    assert (judged.passed, judged.value, judged.reason) == (False, None, "infinite")
+
+
+def test_a_saved_result_with_a_model_twice_is_refused() -> None:
+    twice = replace(tuned(FAIR), tables={"models": [{"model": "m", "recall": 1.0}] * 2})
+    with pytest.raises(clfeval.UsageError, match="the result has 'm' twice"):
+        gate(twice, "fail-under", "recall=0.9")
+
+
+@pytest.mark.parametrize("limit", ["recall=\uff11", "recall=0.\u0661"])
+def test_digits_that_are_not_ascii_are_no_limit(limit: str) -> None:
+    with pytest.raises(clfeval.UsageError, match="bad-gate"):
+        parse_limit("fail-under", limit)
+
+
+def test_an_empty_baseline_is_no_file_that_is_not_there_yet() -> None:
+    with pytest.raises(clfeval.UsageError, match="neither a file nor a result"):
+        clfeval.report(pl.DataFrame({"truth": [0, 1], "m": [0.1, 0.9]}), baseline="")

@@ -150,3 +150,24 @@ def test_help_explains_every_keyword() -> None:
         explained = [line.split(":")[0].strip() for line in words]
         assert explained == [option.name for option in function.command.options()]
         assert all(line.partition(": ")[2] for line in words)
+
+
+def test_names_of_columns_that_are_no_texts_are_written_as_texts() -> None:
+    truth, score = [0, 1] * 10, [0.1, 0.9] * 10
+    for names, models in (
+        (["truth", 0], {"0"}), (["truth", ("a", "x")], {"a x"}), (["truth", 1.5], {"1.5"}),
+    ):  # fmt: skip
+        frame = pd.DataFrame(dict(zip(names, (truth, score), strict=True)))
+        found = clfeval.report(frame)
+        assert {row["model"] for row in found.tables["models"]} == models
+
+
+def test_frames_that_hold_no_cells_are_refused() -> None:
+    twice = pd.DataFrame([[0, 0.1, 0.2], [1, 0.9, 0.8]] * 5, columns=["truth", "a", "a"])
+    with pytest.raises(clfeval.DataError, match=r"column 'a': two columns .*duplicate-column"):
+        clfeval.report(twice)
+    lists = pd.DataFrame({"truth": [0, 1], "a": [0.1, 0.9], "l": [[1], [2]]})
+    with pytest.raises(clfeval.DataError, match=r"column 'l': holds values .*bad-type"):
+        clfeval.report(lists)
+    with pytest.raises(clfeval.UsageError, match="no table"):
+        clfeval.report(pd.DataFrame({"truth": [0, 1], "a": [0.1, 0.9]})).frame([])  # type: ignore[arg-type]

@@ -66,6 +66,8 @@ def framed(result: Result, table: str | None, backend: str) -> Any:
 
     if backend not in get_args(Backend):
         raise bad_option(f"backend '{backend}' is none of {', '.join(get_args(Backend))}")
+    if not isinstance(table, (str, type(None))):
+        raise bad_option(f"no table '{table}'")
     name = known_table(result, table)
     columns = columns_of(result, name)
     empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]

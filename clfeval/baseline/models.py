@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from clfeval.compare.families import CHANGING
+from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Result, Row, Rows, whole
@@ -21,6 +23,9 @@ def labelled(result: Result, part: str | None = None) -> Labelled:
     )
     several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
     found = {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in rows}
+    if len(found) < len(rows):
+        twice = Counter(map(name_of, rows)).most_common(1)[0][0]
+        raise UsageError.of(f"the result has '{twice}' twice", "baseline")
     more = _by_measure(tidy)
     return {label: {**more.get(label, {}), **row} for label, row in found.items()}
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from glob import glob
 from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote
 
 from clfeval.baseline.models import labelled
 from clfeval.baseline.whole import check_whole
@@ -160,7 +161,7 @@ def _unread(name: str, error: OSError, what: str = "the baseline") -> UsageError
 def differing(ours: Result, theirs: Result) -> dict[str, str]:
     """Return the settings in which two results differ: `--option VALUE there, VALUE here`."""
     here, there = (
-        {key: value for key, _, value in (part.partition(":") for part in text.split("|"))}
+        {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
         for text in (settings_of(one.signature) for one in (ours, theirs))
     )
     return {

@@ -17,7 +17,7 @@ from clfeval.cli.command import built
 from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note, register
-from clfeval.errors import ClfevalError, ExitCode, UsageError
+from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
 HEAD = "Evaluate classifiers from a table of predictions."
 EXAMPLES = (
@@ -116,7 +116,10 @@ def main() -> NoReturn:
 
 def _run() -> int:
     verbose = "-v" in sys.argv or "--verbose" in sys.argv
+    threads = os.environ.get("POLARS_MAX_THREADS")
     try:
+        if threads is not None and not (threads.isdecimal() and int(threads)):
+            raise bad_option(f"POLARS_MAX_THREADS '{threads}' is no number from 1 up")
         return app(standalone_mode=not for_programs()) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
@@ -125,6 +128,10 @@ def _run() -> int:
     except ClfevalError as error:
         say_error(error, verbose=verbose)
         return error.exit_code
+    except MemoryError:
+        hint = "give fewer rows or models, or a machine with more memory"
+        say_error(UsageError.of("there is not enough memory for this", "memory", hint=hint))
+        return ExitCode.USAGE
     except KeyboardInterrupt:
         note("interrupted")
         return ExitCode.INTERRUPTED

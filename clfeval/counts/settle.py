@@ -32,6 +32,7 @@ from clfeval.tables.scan import (
 )
 from clfeval.words import many
 
+MOST_CLASSES = 1000
 MANY = 20  # different fractions that are no classes
 OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
 
@@ -76,6 +77,19 @@ def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) 
         what = f"truth holds {len(classes):,} different numbers, and clfeval evaluates classifiers"
         hint = "write a class in each row, such as 1 where the number is at or above a threshold"
         raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
+
+
+def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
+    """Raise for a truth that names the rows, or has more classes than anybody can compare."""
+    if roles.positive is not None or {*rows} <= {*roles.labels}:
+        return
+    if len(rows) > MANY and max(rows.values()) == 1:
+        what = f"each of its {len(rows):,} values is in one row: is it an id?"
+        raise DataError.of(what, "truth-of-ids", file, None, truth, hint="--truth names the class")
+    if len(rows) > MOST_CLASSES:
+        what = f"truth has {len(rows):,} classes"
+        hint = f"at most {MOST_CLASSES:,}: name a column with fewer, or join rare ones"
+        raise DataError.of(what, "too-many-classes", file, None, truth, hint=hint)
 
 
 def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
@@ -281,6 +295,7 @@ def settle(opened: Predictions) -> Settled:
             predicted=settled.predicted,
         )
         refuse_numbers(settled.name, columns.truth, classes, roles)
+        refuse_ids(settled.name, columns.truth, rows, roles)
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}

@@ -10,6 +10,7 @@ from decimal import Decimal
 from clfeval.bounds import Severity
 from clfeval.compare.change import MISSING, WORSE, Change
 from clfeval.limits import Limit
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.result import Cell, Estimate, Gate
 
@@ -144,5 +145,8 @@ def slack(gate: Gate) -> tuple[bool, float]:
 def _told(gate: Gate, value: float, met: bool) -> Gate:
     if math.isfinite(value):
         return replace(gate, value=value, passed=met)
-    # what is beyond every number is judged as that, and named by a reason
+    # what is beyond every number is judged as that, and named by a reason; no measure that has both
+    # ends is
+    known = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
+    met &= known is None or not (math.isfinite(known.low) and math.isfinite(known.high))
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")

@@ -24,12 +24,11 @@ from clfeval.tables.prediction import (
     Columns,
     ModelColumns,
     Predictions,
-    frame_file,
     opened,
     recognise,
 )
 from clfeval.tables.row_filter import columns_of, filtered_rows
-from clfeval.tables.scan import FILE_NAME, TableFile
+from clfeval.tables.scan import FILE_NAME, TableFile, frame_file
 from clfeval.tables.source import named, open_sources, paths_of
 
 OF = "{}:{}"  # a column, or one model of several, of a file

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Any, Literal, cast
 
-from clfeval.errors import DataError, bad_option, listing, no_table, unknown_column
-from clfeval.late import nw, pl
+from clfeval.errors import DataError, bad_option, listing, unknown_column
+from clfeval.late import pl
 from clfeval.tables.bins import edges_of, refuse_score_slices
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
@@ -23,7 +23,15 @@ from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
 from clfeval.tables.row_filter import columns_of, filtered_rows, refuse_train_and_test
 from clfeval.tables.run_files import run_files
-from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
+from clfeval.tables.scan import (
+    FILE_NAME,
+    Frame,
+    Reading,
+    TableFile,
+    check_names,
+    frame_file,
+    open_typed,
+)
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
 
@@ -193,17 +201,6 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         files = tuple(map(opened, sources))
         check_same_columns(files)
         yield tuple(filtered_rows(file, said.where) for file in files)
-
-
-def frame_file(frame: Any, name: str) -> TableFile:
-    """Return a data frame as a table of this name; UsageError for what is none."""
-    try:
-        native = nw.from_native(frame).lazy()
-    except TypeError as error:
-        raise no_table(frame) from error
-    columns = tuple(native.collect_schema().names())
-    check_names(name, columns)
-    return TableFile(name, columns, native=native)
 
 
 def opened(source: SourceFile) -> TableFile:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
-from clfeval.errors import DataError, Problem
+from clfeval.errors import DataError, Problem, no_table
 from clfeval.late import nw, pl
 from clfeval.tables.cells import counted_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
@@ -275,6 +275,37 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
             problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
         raise DataError(problems, hint=NAMES_HINT)
+
+
+def frame_file(frame: Any, name: str) -> TableFile:
+    """Return a data frame as a table of this name; UsageError for what is none."""
+    try:
+        native = nw.from_native(with_texts(frame, name)).lazy()
+    except TypeError as error:
+        raise no_table(frame) from error
+    columns = tuple(native.collect_schema().names())
+    check_names(name, columns)
+    return TableFile(name, columns, native=native)
+
+
+def with_texts(frame: Any, name: str) -> Any:
+    """Return a frame of pandas or Arrow whose columns are called by texts, each by its own."""
+    if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
+        return frame
+    pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
+    names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
+    texts = [" ".join(filter(None, map(str, one))) if isinstance(one, tuple) else str(one)
+             for one in names]  # fmt: skip
+    if twice := [text for text, count in Counter(texts).items() if count > 1]:
+        raise DataError.of("two columns have this name", "duplicate-column", name, None, twice[0])
+    if not pandas:
+        return frame
+    for i, text in enumerate(texts):
+        known = frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
+        if len(known) and isinstance(known.iloc[0], (list, tuple, dict, set)):
+            what = f"holds values such as {known.iloc[0]!r:.40}, not single values"
+            raise DataError.of(what, "bad-type", name, None, text)
+    return frame if texts == names else frame.set_axis(texts, axis=1)
 
 
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:

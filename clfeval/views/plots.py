@@ -22,7 +22,7 @@ MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
 OTHERS = "."  # of curves without a name
 HEIGHT = 20
-USUAL, BROADEST = 80, 120  # columns where nobody says how many, and at most
+USUAL, BROADEST, NARROWEST = 80, 120, 20  # columns where nobody says how many; at most, at least
 FRAME = 10  # columns beside a plot, about
 ROOM = 0.08  # of the height, on top, for letters
 BESIDE = 0.04  # of an axis, beyond the outermost points
@@ -69,7 +69,7 @@ def asked(
     draws without names.
     """
     named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
-    width = min(width or USUAL, BROADEST)
+    width = max(min(width or USUAL, BROADEST), NARROWEST)
     return plots(result, names, width=width, color=color) if named or one else ""
 
 

@@ -142,7 +142,7 @@ def _print_section(out: StringIO, part: Section, width: int | None, *, color: bo
             table.add_row(*map(_text, row), style="bold" if sign == BEST else None)
         console.print(table)
     for line in (*part.legend, *([part.note] if part.note else [])):
-        for piece in _text(line).wrap(prose, prose.width - len(INDENT)):
+        for piece in _text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
             prose.print(_text(INDENT, style="dim").append_text(piece))
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -22,9 +23,16 @@ def broken(error: Exception) -> Callable[..., None]:
     return fail
 
 
+def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clfeval.api.mars.mars.asked", broken(MemoryError()))
+    done = clfeval("mars", "t.csv")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[0] == "there is not enough memory for this [memory]"
+
+
 @pytest.mark.parametrize("error", [
     RuntimeError("[/red] out of order"), FileNotFoundError(2, "No such file", "lost.so"),
-    MemoryError(), ImportError("gone"),
+    ImportError("gone"),
 ], ids=repr)  # fmt: skip
 def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
@@ -122,3 +130,21 @@ def test_importing_the_program_loads_nothing_heavy() -> None:
         "import sys, clfeval.cli.app; print([m for m in sys.argv[1:] if m in sys.modules])", *heavy
     )
     assert done.out == "[]\n"
+
+
+@pytest.mark.parametrize("columns", ["1", "2", "3", "5"])
+def test_tiny_terminals_show_everything(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    Path("tiny.csv").write_text("truth,m\n" + "1,0.9\n0,0.2\n1,0.6\n0,0.7\n" * 5)
+    done = clfeval("report", "tiny.csv", "--show", "all", "--plot")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("threads", ["0", "x", ""])
+def test_an_environment_that_polars_breaks_off_at_is_named(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", threads)
+    done = clfeval("mars", "t.csv")
+    assert done.code == 2
+    assert done.err == f"POLARS_MAX_THREADS '{threads}' is no number from 1 up [bad-option]\n"

@@ -30,17 +30,23 @@ def rank(content: str, *words: str, name: str = "m.csv") -> Done:
     return clfeval("mlcps", name, *words)
 
 
-def proposed(done: Done) -> list[str]:
-    """Return the words of the command that a refusal proposes."""
+def proposed(done: Done, *typed: str) -> list[str]:
+    """Return the words of the command that a refusal proposes.
+
+    No proposal leaves models out: what the hint says of it is added here, to what was typed.
+    """
     line = done.err.splitlines()[-1]
-    assert line.startswith("try: clfeval "), done.err
-    return shlex.split(line.removeprefix("try: clfeval "))
+    if "--missing drop" not in done.err:
+        assert line.startswith("try: clfeval "), done.err
+        return shlex.split(line.removeprefix("try: clfeval "))
+    _, found, words = line.partition("when the rest is mended, try: clfeval ")
+    return [*(shlex.split(words) if found else ["mlcps", "m.csv", *typed]), "--missing", "drop"]
 
 
-def pasted(done: Done) -> dict[str, Any]:
+def pasted(done: Done, *typed: str) -> dict[str, Any]:
     """Run the command that a refusal proposes: it asks nothing more. Return its document."""
     assert done.code == 3, done.err
-    again = clfeval(*proposed(done), "-f", "json")
+    again = clfeval(*proposed(done, *typed), "-f", "json")
     assert again.code == 0, done.err + again.err
     found: dict[str, Any] = json.loads(again.out)
     return found
@@ -205,8 +211,8 @@ def test_every_trouble_has_a_command_to_paste(case: str) -> None:
     assert said in done.err
     kept = [word for word in words if "dor=" not in word]  # what the proposal replaces
     kept = [word for n, word in enumerate(kept) if word != "--rescale" or n + 1 < len(kept)]
-    assert proposed(done) == ["mlcps", "m.csv", *kept, "-q", *more]
-    pasted(done)
+    assert proposed(done, "-q") == ["mlcps", "m.csv", *kept, "-q", *more]
+    pasted(done, "-q")
 
 
 SAME = [
@@ -413,7 +419,13 @@ def test_the_command_that_is_proposed_finds_no_further_question(dice: random.Ran
         return
     line = done.err.splitlines()[-1]
     if line.startswith("when the rest is mended, try: ") or "try: " not in line:
-        reasons = ["cannot pass 1", "has a percent sign", "a decimal ", "is it no metric?"]
+        reasons = [
+            "--missing drop",
+            "cannot pass 1",
+            "has a percent sign",
+            "a decimal ",
+            "is it no metric?",
+        ]
         if (
             sum(name in content for name in ("accuracy", "recall", "precision", "f1", "roc_auc"))
             < 4

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
+import clfeval
 from tests.tables.door import counted, data_message, write
 
 FIELDS = "hint: every row needs as many fields as the header; quote fields that hold a delimiter"
@@ -219,3 +221,22 @@ def test_blank_lines_are_not_blamed_beside_a_real_gap() -> None:
     assert data_message("id,truth,a\n1,1,1\n\n2,0,\n\n3,0,0\n") == (
         "t.csv:4: column 'a': missing [missing-value]\n" + FILL
     )
+
+
+@pytest.mark.parametrize(("truth", "code"), [
+    ([f"id{i}" for i in range(40)], "truth-of-ids"),
+    ([f"c{i % 1001}" for i in range(2002)], "too-many-classes"),
+    ([f"c{i % 1000}" for i in range(2000)], None),
+    ([f"id{i}" for i in range(20)], None),
+])  # fmt: skip
+def test_a_truth_that_is_an_id_or_has_too_many_classes_is_refused(
+    truth: list[str], code: str | None
+) -> None:
+    table = pl.DataFrame({"truth": truth, "m": truth[1:] + truth[:1]})
+    if code is None:
+        assert clfeval.report(table).summary["rows"] == len(truth)
+        return
+    with pytest.raises(clfeval.DataError, match=code):
+        clfeval.report(table)
+    one = clfeval.report(table, positive=truth[0])  # whoever names a class means it
+    assert one.summary["positives"] == truth.count(truth[0])
