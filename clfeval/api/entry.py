@@ -74,7 +74,8 @@ def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> 
             file = file or dialect.place(subject.name)
         problems.append(replace(problem, what=told(problem.what), file=file))
     error.problems = tuple(problems)
-    error.hint = error.hint and told(f" {error.hint}")[1:]  # no option opens a hint
+    if error.hint and not error.hint.startswith("clfeval "):  # what a shell is to run stays so
+        error.hint = told(f" {error.hint}")[1:]  # no option opens a hint
     error.listed = dialect.listed
     error.args = ("\n".join(error.lines()),)
 
