@@ -26,6 +26,7 @@ from clfeval.shell import WORD, unquoted
 from clfeval.tables.input import with_input
 
 _FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
+_BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
 _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
@@ -105,8 +106,11 @@ def _literal(text: str, option: Option, dialect: Dialect) -> str:
         key, equals, value = value.rpartition("=")
     parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
-    words = [part if plain.fullmatch(part) else _quoted(part) for part in parts]
+    bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
+    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quoted(p) for p in parts]
     value = words[0]
+    if option.holds == "several" and dialect.place is not None:
+        return f"[{value}]"
     if len(words) > 1:
         value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
     return f"{{{key!r}: {value}}}" if equals else value

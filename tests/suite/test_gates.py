@@ -152,7 +152,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
         ("max-drop: {recall: 0.1}", 16, "max-drop compares with a baseline"),
         ("fail-under: {recall.change: -0.1}", 18, "'recall.change' compares with a baseline"),
         ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
-        ("fail-under: {f1: 3}", 18, "3 is beyond 'f1'"),
+        ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
         ("still-best: a", 5, "nobody knows who may be the best here"),
         ("show: [rocc]", 5, "show 'rocc': nothing is called so"),
         ("table: metrix", 5, "table 'metrix': mars has no such table"),
