@@ -29,6 +29,7 @@ from clfeval.pages.suite import (
     MISSED,
     READY,
     WAITS,
+    WARNED,
 )
 from clfeval.result import Answer, Gate, Result, Row
 from clfeval.suite.ahead import asked_of, check_read
@@ -74,6 +75,11 @@ class Ended:
     def missed(self) -> list[Gate]:
         """The gates it missed."""
         return [gate for gate in self.gates if gate.failed]
+
+    @property
+    def warned(self) -> int:
+        """How many gates it missed that only warn."""
+        return sum(gate.state == "warned" for gate in self.gates)
 
 
 def carried_out(
@@ -147,11 +153,12 @@ def _one(
         return Ended(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
-    warned = (replace(gate, run=None) for gate in gates if gate.state == "warned")
+    warned = tuple(str(replace(gate, run=None)) for gate in gates if gate.state == "warned")
     skipped = (gate.metric for gate in gates if gate.state == "skipped")
-    said = (*missed, *(f"warning: {gate}" for gate in warned), *map(_skipped, skipped))
+    told = tuple(f"warning: {one}" for one in warned) if missed else warned
+    said = (*missed, *told, *map(_skipped, skipped))
     judged = any(gate.state != "skipped" for gate in gates)
-    state = MISSED if missed else MET if judged else COMPUTED
+    state = MISSED if missed else WARNED if warned else MET if judged else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return Ended(
