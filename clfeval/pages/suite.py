@@ -38,7 +38,8 @@ GLOSSARY = {
     "run": "its name in the YAML file, with what its matrix or file adds",
     "runs.command": "the command it is a run of", "runs.input": "the table it reads",
     "runs.state": "what became of it", "runs.code": "the exit code it has by itself",
-    "runs.gates": "the limits it was held to", "missed": "gates that were missed", "warned": "gates missed that only warn",
+    "runs.gates": "the limits it was held to", "missed": "gates that were missed",
+    "warned": "gates missed that only warn",
     "says": "what is wrong with it, else the first sentence of its answer",
     "answers.code": "which sentence it is", "answers.text": "a sentence of its answer",
     "gates.text": "the gate in words", "problems.text": "a line of what is wrong",
@@ -76,8 +77,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         if tables["gates"]:
             yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
-        "run": "run", "state": "state", "gates": "gates", "missed": "missed", "warned": "warned", "rows": "rows",
-        "command": "command", "input": "input",
+        name: name for name in "run state gates missed warned rows command input".split()
     }  # fmt: skip
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}
