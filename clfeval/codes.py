@@ -301,5 +301,5 @@ ANSWERS: Mapping[str, str] = {
     "within": "In how many slices models are better than the reference, and in how many worse.",
     "within-effort": "The set that finds most within the effort.",
     "worth": "Another model has significantly higher net benefit than the leader.",
-    "wrong": "Some runs of a batch missed gates or were not computed.",
+    "wrong": "Some runs of a batch have warnings, missed gates or were not computed.",
 }  # fmt: skip

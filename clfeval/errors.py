@@ -218,6 +218,12 @@ def joined(texts: Sequence[str], limit: int = 10) -> str:
     return ", ".join(texts[:limit]) + rest
 
 
+def has_it(owners: Sequence[str]) -> str:
+    """Say which commands have what another one lacks."""
+    last = f" and {owners[-1]} have it" if len(owners) > 1 else f"{owners[0]} has it"
+    return ", ".join(owners[:-1]) + last
+
+
 def bad_option(what: str, hint: str | None = None) -> UsageError:
     """Build the error for a value or a combination that no computation accepts."""
     return UsageError.of(what, "bad-option", hint=hint)

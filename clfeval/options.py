@@ -157,20 +157,23 @@ class Command:
 
     def options_of(self, group: type) -> tuple[Option, ...]:
         """Return the options of one group as this command has them."""
-        if group is not self.input:
-            return options_of(group)
-        return tuple(
-            one
-            if one.field not in self.words
-            else replace(one, opt=replace(one.opt, **self.words[one.field]))
-            for one in options_of(group)
-            if one.field not in self.without
-        )
+        return options_of(group) if group is not self.input else _reworded(self, group)
 
     def taken(self, given: Mapping[str, Any]) -> list[Any]:
         """Return its groups, made of what is given by name; UsageError for what is refused."""
         groups = [group for group in (self.input, *self.groups) if group]
         return [_made(group, self.options_of(group), given) for group in groups]
+
+
+@cache  # commands last as long as the program
+def _reworded(command: Command, group: Any) -> tuple[Option, ...]:
+    return tuple(
+        one
+        if one.field not in command.words
+        else replace(one, opt=replace(one.opt, **command.words[one.field]))
+        for one in options_of(group)
+        if one.field not in command.without
+    )
 
 
 def options_of(group: type) -> tuple[Option, ...]:
@@ -199,8 +202,8 @@ def taken(group: type[G], given: Mapping[str, Any]) -> G:
 
 def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
     values = {}
-    for option in options:
-        said = [name for name in option.names if name in given]
+    for option, names in named(tuple(options)):
+        said = [name for name in names if name in given]
         if len(said) > 1:
             raise bad_option(f"{option.flag} is given twice, as {' and '.join(said)}")
         if said:
@@ -216,6 +219,12 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
             if not getattr(made, other.field):
                 raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
     return made
+
+
+@cache
+def named(options: tuple[Option, ...]) -> list[tuple[Option, tuple[str, ...]]]:
+    """Return options, each with its names."""
+    return [(option, option.names) for option in options]
 
 
 def value_of(option: Option, given: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -258,6 +259,8 @@ def read_yaml(
     name = os.fspath(name)
     text = _text(name)
     try:
+        if len(text) > MOST_VALUES:
+            _count_soon(name, text)
         composer = Composer(name, yaml.parse(text, Loader=yaml.SafeLoader))
         file = YamlFile(name, *composer.document())
         if composer.problems:
@@ -280,6 +283,18 @@ def read_yaml(
             what, hint = words, remedy
             break
     raise UsageError.of(f"not YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
+
+
+def _count_soon(name: str, text: str) -> None:
+    """Refuse too many values by the parser in C, if there is one: the other takes half a minute."""
+    import yaml
+
+    counter, loader = Composer(name, iter(())), getattr(yaml, "CSafeLoader", None)
+    with suppress(yaml.YAMLError):  # the other parser says it
+        for event in yaml.parse(text, Loader=loader) if loader else ():
+            counter.count(
+                event, kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
+            )
 
 
 def _text(name: str) -> str:

@@ -118,7 +118,7 @@ def test_hints_of_a_batch_are_yaml() -> None:
     hint = "--rescale mcc=-1:1, --id 'x', --metric f1; or add --transpose"
     error = UsageError(Problem("no column 'a --id b'", "unknown-column", "t.csv"), hint=hint)
     retell(error, MLCPS.options(), yaml(lambda _: None))
-    assert error.hint == "rescale: {'mcc': [-1, 1]}, id: 'x', metric: 'f1'; or add transpose: true"
+    assert error.hint == "rescale: {'mcc': [-1, 1]}, id: x, metric: [f1]; or add transpose: true"
     assert error.problems[0].what == "no column 'a --id b'"
 
 

@@ -26,6 +26,7 @@ from clfeval.shell import WORD, unquoted
 from clfeval.tables.input import with_input
 
 _FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
+_BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
 _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
@@ -74,7 +75,8 @@ def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> 
             file = file or dialect.place(subject.name)
         problems.append(replace(problem, what=told(problem.what), file=file))
     error.problems = tuple(problems)
-    error.hint = error.hint and told(f" {error.hint}")[1:]  # no option opens a hint
+    if error.hint and not error.hint.startswith("clfeval "):  # what a shell is to run stays so
+        error.hint = told(f" {error.hint}")[1:]  # no option opens a hint
     error.listed = dialect.listed
     error.args = ("\n".join(error.lines()),)
 
@@ -104,8 +106,11 @@ def _literal(text: str, option: Option, dialect: Dialect) -> str:
         key, equals, value = value.rpartition("=")
     parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
-    words = [part if plain.fullmatch(part) else _quoted(part) for part in parts]
+    bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
+    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quoted(p) for p in parts]
     value = words[0]
+    if option.holds == "several" and dialect.place is not None:
+        return f"[{value}]"
     if len(words) > 1:
         value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
     return f"{{{key!r}: {value}}}" if equals else value

@@ -13,9 +13,10 @@ from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
 from clfeval.api.commands import command_of
-from clfeval.cli.command import built
+from clfeval.cli.command import built, has_flag
 from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
 from clfeval.cli.guide import guides, of_name
+from clfeval.cli.other_commands import naming_owners, refuse_command
 from clfeval.cli.output import abandon, note, register
 from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
@@ -42,6 +43,18 @@ class Commands(TyperGroup):
         lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
         self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
         super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words before a command; say which command has an option that stands there."""
+        with naming_owners("clfeval", [*args], COMMANDS, has_flag):
+            found: list[str] = super().parse_args(ctx, args)
+            return found
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named; say what does what no command does."""
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            refuse_command(args, COMMANDS, has_flag)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name; None where there is none."""

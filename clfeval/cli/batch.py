@@ -18,6 +18,7 @@ from clfeval.limits import Gates
 from clfeval.options import Command, Opt, options_of, taken
 from clfeval.pages import SUITE
 from clfeval.tables.source import named
+from clfeval.words import many
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -157,7 +158,7 @@ def _lines(one: Ended) -> list[str]:
 
 def _say(head: str, one: Ended, output: Output) -> None:
     """Say how a run ended: one line, and below it what is wrong with it."""
-    from clfeval.pages.suite import DOUBTFUL, FAILED, WAITS
+    from clfeval.pages.suite import DOUBTFUL, FAILED, MET, WAITS, WARNED
 
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
     said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:SAID]
@@ -168,7 +169,8 @@ def _say(head: str, one: Ended, output: Output) -> None:
             left = len(one.said) - len(shown)
             words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
             words += f"; {left:,} more" if left else ""
-        note(f"{head}{name}: {one.state}{words}")
+        state = f"{MET}, {many(one.warned, 'warning')}" if one.state == WARNED else one.state
+        note(f"{head}{name}: {state}{words}")
     if as_json():
         note(*_lines(one))
     elif failed:

@@ -14,8 +14,11 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
+from clfeval import COMMANDS
+from clfeval.api.commands import command_of
 from clfeval.cli import complete, explain, guide, measures
 from clfeval.cli.batch import Batch, batch_of
+from clfeval.cli.other_commands import naming_owners
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
 from clfeval.cli.trend import trend_of
@@ -61,7 +64,9 @@ class Brief(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line; refuse an option of one value that has two."""
-        if not ctx.resilient_parsing:
+        if ctx.resilient_parsing:
+            return self._parsed(ctx, args)
+        with naming_owners(str(self.name), [*args], COMMANDS, has_flag):
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
             for one in self.params:
                 if one.param_type_name == "argument":
@@ -71,6 +76,9 @@ class Brief(TyperCommand):
                 if times > 1 and single:
                     what = f"{option.opts[-1]} takes one value, and is given {times} times"
                     raise bad_option(what, hint="leave all but one out")
+            return self._parsed(ctx, args)
+
+    def _parsed(self, ctx: Any, args: list[str]) -> list[str]:
         found: list[str] = super().parse_args(ctx, args)
         return found
 
@@ -87,6 +95,15 @@ class Brief(TyperCommand):
 def more_of(command: Command) -> tuple[type, ...]:
     """Return the groups of a command that only the shell has, beside those of every command."""
     return (Batch,) if command.name == BATCHED else ()
+
+
+def has_flag(name: str, flag: str) -> bool:
+    """Tell whether a command has an option of this flag."""
+    command = command_of(name)
+    return any(
+        flag in (*one.opt.flags, one.flag, *(f"--{other.replace('_', '-')}" for other in one.names))
+        for one in command.options(*AFTER, *more_of(command))
+    )
 
 
 def _help_all(ctx: typer.Context, wanted: bool) -> None:

@@ -85,7 +85,7 @@ def check_measures(names: Sequence[str]) -> None:
 def curve_points(panel: str) -> Opt:
     """Return the option of how many points of a curve are listed, in a panel of a command."""
     return Opt(
-        "How many points of a curve are listed; default up to 500.",
+        "How many points of a curve are listed; default up to 200.",
         panel, metavar="N|all", parse=count_or_all, least=2,
     )  # fmt: skip
 

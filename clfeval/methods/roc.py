@@ -162,7 +162,7 @@ def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Int
     return np.array(kept, np.int64)
 
 
-MOST_POINTS = 500  # of a curve listed unless all are asked for
+MOST_POINTS = 200  # of a curve listed unless all are asked for
 _SAID = (
     "gini", "roc_auc", "best_threshold", "best_phi", "best_delta", "break_even_threshold",
     "break_even_delta", "points",

@@ -12,15 +12,15 @@ from clfeval.words import many
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "doubtful",
-    "waits",
+    "waits", "warned",
 )  # fmt: skip
-COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS = STATES
+COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
 RUN = Column("run", "text")
 TABLES = (
     Table("runs", (
         RUN, *of("text", "command"), *of("text?", "input"),
         Column("state", "text", among=STATES), *of("count", "code"), *of("count?", "rows"),
-        *of("count", "gates missed"), *of("text?", "says"),
+        *of("count", "gates missed warned"), *of("text?", "says"),
     ), when=""),
     Table("answers", (RUN, *of("text", "code text"))),
     Table("gates", (
@@ -39,6 +39,7 @@ GLOSSARY = {
     "runs.command": "the command it is a run of", "runs.input": "the table it reads",
     "runs.state": "what became of it", "runs.code": "the exit code it has by itself",
     "runs.gates": "the limits it was held to", "missed": "gates that were missed",
+    "warned": "gates missed that only warn",
     "says": "what is wrong with it, else the first sentence of its answer",
     "answers.code": "which sentence it is", "answers.text": "a sentence of its answer",
     "gates.text": "the gate in words", "problems.text": "a line of what is wrong",
@@ -76,8 +77,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         if tables["gates"]:
             yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
-        "run": "run", "state": "state", "gates": "gates", "missed": "missed", "rows": "rows",
-        "command": "command", "input": "input",
+        name: name for name in "run state gates missed warned rows command input".split()
     }  # fmt: skip
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}

@@ -69,7 +69,8 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
                 hint = f"write ${{{low}}}, and --set {low}=${shell[1]} in the shell"
                 what = f"{given.path[-1]}: ${shell[1]} is of the environment, which is never read"
                 wrong.say(one, what, hint)
-            found.append(whole)
+            else:
+                found.append(whole)
     if not several:
         wrong.say(given, f"{given.path[-1]}: an empty list names no table")
     return found

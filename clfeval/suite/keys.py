@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from glob import escape, has_magic
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 from clfeval import COMMANDS
 from clfeval.api.commands import command_of
 from clfeval.api.entry import retell, yaml
-from clfeval.errors import ClfevalError, UsageError, suggestion
+from clfeval.errors import ClfevalError, UsageError, has_it, suggestion
 from clfeval.limits import Gates, LimitKind
 from clfeval.measures.catalog import find_measure
 from clfeval.options import Command, Option, options_of, taken, value_of
@@ -53,6 +53,12 @@ class Keys:
         return (*own, *self.gates, *self.saved)
 
     @cached_property
+    def files(self) -> tuple[Option, ...]:
+        """Those that name a file that is read."""
+        saved = {one.field for one in self.saved}
+        return tuple(one for one in self.options if one.field not in saved and names_a_file(one))
+
+    @cached_property
     def known(self) -> dict[str, Option]:
         """The options by every name they have."""
         by_flag = {one.flag[2:].replace("-", "_"): one for one in self.options}
@@ -76,16 +82,22 @@ def known_anywhere(output: type) -> frozenset[str]:
     return frozenset(name for one in COMMANDS for name in keys_of(one, output).known)
 
 
-def unknown_key(given: Node, key: str, known: Iterator[str] | list[str], wrong: Wrong) -> None:
-    """Say that a key means nothing, and which one may be meant."""
-    names = [name.replace("_", "-") for name in (*RUN, *known)]
+def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong) -> None:
+    """Say that a key means nothing, and which one may be meant, or which command has it."""
     what = f"unknown key '{given.path[-1]}'"
+    if isinstance(known, Keys):
+        owners = [one for one in COMMANDS if key in keys_of(one, known.output).known]
+        what += f" of {known.command.name}: {has_it(owners)}" if owners else ""
+        known = known.known
+    names = [name.replace("_", "-") for name in (*RUN, *known)]
     hint = f"{key} stands at the top of the file" if key in TOP else None
     empty = [name for name, one in _around(given).items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
     if empty and find_measure(measure):
         hint = f"limits stand below {empty[0]}, indented"
-    wrong.say(given, what, hint or suggestion(key.replace("_", "-"), names))
+    if hint is None and not what.endswith(" it"):
+        hint = suggestion(key.replace("_", "-"), names)
+    wrong.say(given, what, hint)
 
 
 def _around(given: Node) -> dict[str, Value]:
@@ -108,6 +120,7 @@ def _within(kind: Any) -> Iterator[Any]:
         yield from _within(one)
 
 
+@cache
 def names_a_file(option: Option) -> bool:
     """Tell whether a text that an option takes is a path."""
     return option.opt.reads or option.field == "baseline" or takes(option, Path)
@@ -121,29 +134,23 @@ def located(given: Node, text: str) -> str:
     return path
 
 
-def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[str, Any] | None:
-    """Return what a run says, by the names of options; None where something is wrong.
+def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[str, Any]:
+    """Return what a run says, by the names of options, as far as nothing is wrong with it.
 
     What one value alone shows is told for all of them, and then what they show together.
     """
-    found, fine = {}, True
-    for name, one in given.items():
-        read = _read(keys.option(name), one, wrong)
-        if read is None:
-            fine = False
-        else:
-            found[name] = read[0]
-    if not fine:
-        return None
+    read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
+    found = {name: one[0] for name, one in read.items() if one is not None}
     try:
         keys.command.taken(found)
         limits = taken(Gates, found)
         _ = limits.limits
         taken(keys.output, {name: found[name] for name in found if name in SAVED})
     except ClfevalError as error:
-        in_yaml(error, keys, given)
-        wrong.take(error, next(iter(given.values()), None))
-        return None
+        if len(found) == len(given):
+            in_yaml(error, keys, given)
+            wrong.take(error, next(iter(given.values()), None))
+        return {}
     return found
 
 
@@ -153,11 +160,14 @@ def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
         keys.known[name].name if name in keys.known else name: one.place
         for name, one in given.items()
     }
-    retell(error, keys.options, yaml(places.get))
+    others = (one for name in COMMANDS for one in keys_of(name, keys.output).options)
+    retell(error, [*others, *keys.options], yaml(places.get))
 
 
 def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     """Return the value an option takes; None where it takes none of this kind."""
+    if wrong.closed & {given.place, *(one.place for _, one in given.inside())}:
+        return None  # what a variable stands for is not known
     before = wrong.times
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
         if isinstance(one.value, dict) and not takes(option, kind):

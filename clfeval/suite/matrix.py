@@ -38,7 +38,7 @@ def combinations(
         if name in RUN and name != "input":
             wrong.say(one, f"'{key}' is no option that a matrix can vary")
         elif name not in keys.known and name != "input":
-            unknown_key(one, name, [*keys.known], wrong)
+            unknown_key(one, name, keys, wrong)
         elif name in axes:
             wrong.say(one, f"{key}: an option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:

@@ -60,10 +60,12 @@ def ordered(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """Return the runs that are asked for, and those whose tables they take, in order."""
     known = {run.name: run for run in runs}
     wanted = chosen(runs, only)
-    names = [run.name for run in wanted]
-    for name in names:  # which grows
-        names += [one for one in needs(known[name]) if one not in names]
-    sorter = _sorter([run for run in runs if run.name in {*names}], known)
+    names = dict.fromkeys(run.name for run in wanted)
+    left = [*names]
+    while left:
+        left = [one for name in left for one in needs(known[name]) if one not in names]
+        names |= dict.fromkeys(left)
+    sorter = _sorter([run for run in runs if run.name in names], known)
     sorter.prepare()
     place = {run.name: i for i, run in enumerate(runs)}
     found: list[Run] = []

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clfeval.errors import UsageError
 from clfeval.result import InputFile
 from clfeval.suite.ahead import check_ahead
 from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.order import check_links, ordered
+from clfeval.suite.order import check_links, chosen, ordered
 from clfeval.suite.past import KeptIn, kept_in
 from clfeval.suite.reading import as_inputs, read_declared
+from clfeval.suite.running import check_tables
 from clfeval.suite.runs import Run, runs_of
 from clfeval.suite.saving import check_kept
 from clfeval.suite.variables import given_in_shell
@@ -49,6 +51,11 @@ def planned(
     read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
     check_kept(saved, [*names, *read], wrong)
     check_kept(saved, [history.file] if history else [], wrong)
+    if wrong.parts:
+        try:
+            check_tables(chosen(runs, only), wrong)
+        except UsageError as error:
+            wrong.take(error)
     wrong.stop()
-    chosen = ordered(runs, only)
-    return Plan(tuple(chosen), as_inputs(sheet, len(chosen)), history)
+    chosen_runs = ordered(runs, only)
+    return Plan(tuple(chosen_runs), as_inputs(sheet, len(chosen_runs)), history)

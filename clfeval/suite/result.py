@@ -10,7 +10,7 @@ from itertools import zip_longest
 from clfeval import __version__
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
-from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED
+from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
 from clfeval.result import Answer, Result, Row, in_short
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import names_a_file
@@ -70,7 +70,7 @@ def _row(one: Ended) -> Row:
     return {
         "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
-        "missed": len(one.missed), "says": said or None,
+        "missed": len(one.missed), "warned": one.warned, "says": said or None,
     }  # fmt: skip
 
 
@@ -113,14 +113,18 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
         said = [Answer("none", "No run was asked for.")]
     elif not wrong:
         held = [one for one in outcomes if one.state == MET]
+        warned = sum(one.state == WARNED for one in outcomes)
         their = "its" if len(held) == 1 else "their"
         gates = f", and {len(held)} met all {their} gates" if held else ""
+        gates += f"; {warned} met them with warnings" if warned else ""
         said = [Answer("fine", f"{total} computed{gates}.")]
     else:
-        fine = sum(one.code == ExitCode.OK and one.state != LEFT_OUT for one in outcomes)
-        said = [Answer("wrong", f"All is as it should be in {fine} of {total}.")]
+        bad = (LEFT_OUT, WARNED)
+        fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
+        said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
     for code, words, states in (
         ("gates-missed", "A gate was missed by", (MISSED,)),
+        ("warned", "Warnings in", (WARNED,)),
         ("not-computed", "Not computed:", (FAILED,)),
         ("left-out", "Left out:", (LEFT_OUT,)),
         ("doubtful", "Doubtful:", (DOUBTFUL,)),

@@ -15,7 +15,7 @@ from typing import Any
 
 from clfeval.api.gated import with_gated
 from clfeval.baseline.read import is_history
-from clfeval.errors import ClfevalError, ExitCode, UsageError
+from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 from clfeval.history.file import append
 from clfeval.history.line import Accepted, PastEntry
 from clfeval.limits import Gates
@@ -29,20 +29,23 @@ from clfeval.pages.suite import (
     MISSED,
     READY,
     WAITS,
+    WARNED,
 )
 from clfeval.result import Answer, Gate, Result, Row
 from clfeval.suite.ahead import asked_of, check_read
-from clfeval.suite.entries import with_place
+from clfeval.suite.entries import Wrong, with_place
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import SAVED, in_yaml
 from clfeval.suite.order import needs
 from clfeval.suite.past import KeptIn
 from clfeval.suite.runs import Run
 from clfeval.tables.cells import FRAME
+from clfeval.tables.input import Input
 from clfeval.tables.source import display_of, named
 from clfeval.tables.taken import Read
 from clfeval.views.files import SavedFiles, Wanted, known_table
 
+LOOKED_AT = 100  # runs whose tables are looked at where a file is wrong
 Hear = Callable[[str], None]  # how a table was read
 
 
@@ -73,6 +76,11 @@ class Ended:
         """The gates it missed."""
         return [gate for gate in self.gates if gate.failed]
 
+    @property
+    def warned(self) -> int:
+        """How many gates it missed that only warn."""
+        return sum(gate.state == "warned" for gate in self.gates)
+
 
 def carried_out(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
@@ -91,6 +99,7 @@ def carried_out(
     failed: dict[str, ExitCode] = {}
     entries: list[PastEntry] = []
     stopped = wrong = False
+    seen: dict[str, Result] = {}
     for run in runs:
         lost = next((name for name in needs(run) if name in failed), None)
         if stopped:
@@ -102,7 +111,7 @@ def carried_out(
             said = (f"for run '{run.input.run}'",)
             done = Ended(run, WAITS, ExitCode.OK, said, gates, texts)
         else:
-            done, result = _one(run, kept, saves, dry=dry, hear=hear, history=history)
+            done, result = _one(run, kept, saves, seen if dry else None, hear, history)
             if result is not None and waiting[run.name]:
                 kept[run.name] = result
         if done.state in (FAILED, LEFT_OUT):
@@ -123,18 +132,20 @@ def carried_out(
 
 
 def _one(
-    run: Run, kept: Mapping[str, Result], saves: Collection[str], *, dry: bool,
+    run: Run, kept: Mapping[str, Result], saves: Collection[str], seen: dict[str, Result] | None,
     hear: Hear | None, history: KeptIn | None,
 ) -> tuple[Ended, Result | None]:  # fmt: skip
-    """Carry one run out; whatever happens in it is its outcome. saves: files of all runs."""
+    """Carry one run out; whatever happens in it is its outcome.
+
+    saves: files of all runs. seen: of a dry run, how tables are read.
+    """
     try:
-        if dry:
-            return _opened(run, saves), None
+        if seen is not None:
+            return _opened(run, saves, seen), None
         result, wrote, entries = _computed(run, kept, hear, history)
     except ClfevalError as error:
-        in_yaml(error, run.keys, run.given)
-        _place(error, run)
-        return Ended(run, FAILED, error.exit_code, tuple(error.lines()), fault=error), None
+        lines = tuple(_in_words(error, run).lines())
+        return Ended(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs
@@ -142,11 +153,12 @@ def _one(
         return Ended(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
-    warned = (replace(gate, run=None) for gate in gates if gate.state == "warned")
+    warned = tuple(str(replace(gate, run=None)) for gate in gates if gate.state == "warned")
     skipped = (gate.metric for gate in gates if gate.state == "skipped")
-    said = (*missed, *(f"warning: {gate}" for gate in warned), *map(_skipped, skipped))
+    told = tuple(f"warning: {one}" for one in warned) if missed else warned
+    said = (*missed, *told, *map(_skipped, skipped))
     judged = any(gate.state != "skipped" for gate in gates)
-    state = MISSED if missed else MET if judged else COMPUTED
+    state = MISSED if missed else WARNED if warned else MET if judged else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return Ended(
@@ -253,12 +265,52 @@ def _make_folder(path: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def _opened(run: Run, saves: Collection[str]) -> Ended:
-    """Read a run's table as it would, and compute nothing. saves: files that there will be."""
+def table_reading(run: Run, seen: dict[str, Result]) -> Result:
+    """Return how a run's table is read; seen: it is, for runs that differ in other numbers only."""
     function, given = _function(run)
-    result = function.asked(
-        list(run.files) or None, {**given, "dry_run": True}, lambda _: None, partial(_offered, run)
-    )
+    reads = {one.name for one in run.keys.command.options_of(Input)}
+    kept = {k: v for k, v in given.items() if k in reads or type(v) not in (int, float)}
+    key = repr((run.command, run.files, kept))
+    if key not in seen:
+        dry = {**given, "dry_run": True}
+        files = list(run.files) or None
+        seen[key] = function.asked(files, dry, lambda _: None, partial(_offered, run))
+    return seen[key]
+
+
+def check_tables(runs: Sequence[Run], wrong: Wrong) -> None:
+    """Say what the tables of runs show to be wrong, beside all that no table is needed for."""
+    seen: dict[str, Result] = {}
+    for run in runs[:LOOKED_AT]:
+        if not run.files:
+            continue
+        try:
+            result = table_reading(run, seen)
+            doubts: Sequence[Any] = result.tables["doubts"]
+            for row in doubts:
+                code = row["code"]
+                if run.whole or code.startswith(("unknown-", "no-such-")):  # else asked in vain
+                    one = Problem(row["text"], code, row["file"], row["row"], row["column"])
+                    said = str(one).removesuffix(f" [{code}]")
+                    found = UsageError.of(said, code, run.place, hint=row["hint"])
+                    wrong.take(_in_words(found, run))
+            if not doubts:
+                check_read(run, result.tables["reading"])
+        except ClfevalError as error:
+            for part in _in_words(error, run).parts or (error,):
+                wrong.take(part)
+
+
+def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
+    """Put an error into the words of a batch, with a place in it."""
+    in_yaml(error, run.keys, run.given)
+    _place(error, run)
+    return error
+
+
+def _opened(run: Run, saves: Collection[str], seen: dict[str, Result]) -> Ended:
+    """Read a run's table as it would, and compute nothing. saves: files that there will be."""
+    result = table_reading(run, seen)
     doubts = tuple(str(row["text"]) for row in result.tables["doubts"])
     if not doubts:
         check_read(run, result.tables["reading"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval import COMMANDS
 from clfeval.errors import suggestion
-from clfeval.options import COLUMNS, listed
+from clfeval.options import READING, listed
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.inputs import Link, tables_of
 from clfeval.suite.keys import (
@@ -19,7 +19,6 @@ from clfeval.suite.keys import (
     keys_of,
     known_anywhere,
     located,
-    names_a_file,
     read_options,
     unknown_key,
 )
@@ -37,7 +36,7 @@ _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 class Run:
     """One run. group: its key in the file; given: what it says, for the places of messages.
 
-    home: the folder of the file that names its table.
+    home: the folder of the file that names its table. whole: nothing is wrong with what it says.
     """
 
     name: str
@@ -49,6 +48,7 @@ class Run:
     place: str
     home: str = ""
     save: tuple[str, ...] = ()
+    whole: bool = True
 
     @property
     def command(self) -> str:
@@ -63,8 +63,7 @@ class Run:
     @property
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by names and patterns: its table, others, a baseline."""
-        options = (*self.keys.command.options(), *self.keys.gates)
-        given = [self.options.get(one.name) for one in options if names_a_file(one)]
+        given = [self.options.get(one.name) for one in self.keys.files]
         others = [one for value in given for one in listed(value) if isinstance(one, str)]
         return (*(named(path)[1] for path in self.files), *others)
 
@@ -80,14 +79,19 @@ def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
     """Return the runs in the order of the file, every combination of each matrix by itself."""
     found: list[Run] = []
     for group, own in sheet.runs.items():
+        start = wrong.times
         keys = _keys(group, own, sheet, output, wrong)
         if keys is None:
             continue
         named = _named(own, keys, wrong)
         for key in own.keys() - keys.known.keys() - {*RUN}:
-            unknown_key(own[key], key, [*keys.known], wrong)
+            unknown_key(own[key], key, keys, wrong)
         given = {**_defaults(sheet, keys, named, wrong), **named}
-        found += _expanded(group, given, keys, wrong, MOST - len(found))
+        room = MOST - len(found)
+        found += (
+            replace(run, whole=False) if wrong.times > start else run
+            for run in _expanded(group, given, keys, wrong, room)
+        )
     _check_names(found, wrong)
     return found
 
@@ -112,7 +116,7 @@ def _keys(
         wrong.say(place, f"run '{group}' names no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:
-            unknown_key(one, key, [*known], wrong)
+            unknown_key(one, key, known, wrong)
     return None
 
 
@@ -140,7 +144,7 @@ def _defaults(
     known = known_anywhere(keys.output)
     for key, one in sheet.defaults.items():
         if key not in known and key not in RUN:
-            unknown_key(one, key, [*known], wrong)
+            unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
             wrong.say(one, f"'{key}' is of one run, and no default")
     usable = {k: v for k, v in sheet.defaults.items() if k in keys.known or k in RUN[:2]}
@@ -153,7 +157,7 @@ def _defaults(
     metrics = keys.command.name == "mlcps" and source != "predictions"
     unused = {
         one.name for one in keys.command.options_of(Input)
-        if linked or (metrics and one.opt.panel == COLUMNS)
+        if linked or (metrics and one.opt.panel != READING)
     }  # fmt: skip
     if keys.command.name != "report":  # no other says who may be the best
         unused |= {"still_best"}
@@ -180,7 +184,7 @@ def _expanded(
         if "baseline" in mine:
             mine |= _spread(mine.pop("baseline"), keys, mine, wrong)
         # one that is wrong stops the batch when all of it is read
-        options = read_options(keys, mine, wrong) or {}
+        options = read_options(keys, mine, wrong)
         written = tuple(listed(options.pop("save", ())))
         for stem, table in tables:
             label_ = ",".join(filter(None, (stem, label)))

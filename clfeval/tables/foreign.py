@@ -1,12 +1,14 @@
-"""Files that are no tables of ours, known by their first bytes, and what to do with them."""
+"""Files that are no tables, known by what they hold, and what to do with them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from errno import EINVAL
 from pathlib import Path
 
-from clfeval.errors import DataError
+from clfeval.errors import DataError, UsageError
+from clfeval.shell import line
 
 FIRST = 8  # bytes that are looked at
 _SAVE = "save the sheet as CSV"
@@ -39,16 +41,54 @@ _ZIPPED = (
     (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
 )
 _DAMAGED = "a damaged zip archive", "pack or save it anew"
+_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+_HEAD = 1 << 20  # bytes in which a line of a history is found
+_RESULT = re.compile(r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
+_COMMAND = re.compile(r'"command":\s*"([a-z-]+)"')
+_TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
+_KEYS = re.compile(_TOP, re.MULTILINE)
+_BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 
 
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
-    """Raise DataError for a file of another kind: workbooks, archives, pickles, pages."""
+    """Raise DataError for a file of another kind: workbooks, archives, pickles, pages.
+
+    A batch and a history of clfeval are refused as a command line is: UsageError.
+    """
     try:
         what, hint = _known(path, magic) or ("", "")
+        if not what and not magic.startswith((b"PAR1", b"ARROW1")):
+            _refuse_own_file(name, path)
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
         raise DataError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
+
+
+def refuse_result(name: str, path: Path) -> None:
+    """Raise UsageError for a saved result of clfeval, which mlcps alone takes for a table."""
+    if _RESULT.match(_beginning(path)):
+        raise _own(name, "a saved result of clfeval", "report", "--from-result")
+
+
+def _refuse_own_file(name: str, path: Path) -> None:
+    text = _beginning(path)
+    if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
+        raise _own(name, "a batch of runs", "report", "--config")
+    if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
+        command = _COMMAND.search(text)
+        raise _own(name, "a history of clfeval", command[1] if command else "report", "--history")
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
+
+
+def _own(name: str, what: str, command: str, flag: str) -> UsageError:
+    file = "FILE" if name.startswith("<") else name
+    hint = line(["clfeval", command, flag, file])
+    return UsageError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
 
 
 def _known(path: Path, magic: bytes) -> tuple[str, str] | None:

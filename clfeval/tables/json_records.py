@@ -12,10 +12,8 @@ from clfeval.errors import DataError, Problem
 from clfeval.late import pl
 from clfeval.tables.source import SourceFile
 
-_RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
 _SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
-_HEAD = 1 << 12
 
 
 def first_record(source: SourceFile) -> dict[str, Any]:
@@ -34,15 +32,6 @@ def in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
     """Order columns as the first record has them; keys of later ones follow by name."""
     place = {key: i for i, key in enumerate(first)}
     return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
-
-
-def refuse_result(source: SourceFile) -> None:
-    """Raise for a saved result of clfeval, which is no table of rows."""
-    with source.path.open("rb") as stream:
-        if _RESULT.match(stream.read(_HEAD)):
-            what = "is a result of clfeval, no table of rows"
-            hint = "name the table it was computed from; clfeval mlcps ranks the models of results"
-            raise DataError.of(what, "wrong-format", source.name, hint=hint)
 
 
 def json_frame(source: SourceFile) -> pl.DataFrame:

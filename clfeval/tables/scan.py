@@ -15,7 +15,8 @@ from clfeval.errors import DataError, Problem, no_table
 from clfeval.late import nw, pl
 from clfeval.tables.cells import counted_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.json_records import first_record, in_order, json_frame, refuse_result
+from clfeval.tables.foreign import refuse_result
+from clfeval.tables.json_records import first_record, in_order, json_frame
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
@@ -243,7 +244,7 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
 def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
     if source.format in ("ndjson", "json"):
-        refuse_result(source)
+        refuse_result(source.name, source.path)
     if source.format == "json" and any(
         not isinstance(value, (dict, list)) for value in first_record(source).values()
     ):  # one record a line: the first is an object of values

@@ -82,7 +82,9 @@ def test_pages_say_what_is_not_met_and_warnings_are_no_failure_to_compute(tmp_pa
         assert f"{sign} {gate}" in marked
     assert "\x1b[1;31mgate MISSED: held" in done.out
     lines = done.err.splitlines()
-    assert "[2/3] fine: gates met: warning: b: f1 is 0.667, warn-under 0.9; 1 more" in lines
+    assert "[2/3] fine: gates met, 2 warnings: b: f1 is 0.667, warn-under 0.9; 1 more" in lines
+    assert "1 of 3 runs ended without error, missed gate or warning." in done.out
+    assert "Warnings in 'fine'." in done.out
     assert "[3/3] skips: computed: baseline 'no.json' is missing: skipped" in lines
 
 
@@ -152,7 +154,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
         ("max-drop: {recall: 0.1}", 16, "max-drop compares with a baseline"),
         ("fail-under: {recall.change: -0.1}", 18, "'recall.change' compares with a baseline"),
         ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
-        ("fail-under: {f1: 3}", 18, "3 is beyond 'f1'"),
+        ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
         ("still-best: a", 5, "nobody knows who may be the best here"),
         ("show: [rocc]", 5, "show 'rocc': nothing is called so"),
         ("table: metrix", 5, "table 'metrix': mars has no such table"),

@@ -43,6 +43,50 @@ def test_everything_wrong_is_told_in_one_pass_in_the_order_of_the_file(tmp_path:
     ]
 
 
+def test_what_tables_show_is_told_with_what_the_file_shows(tmp_path: Path) -> None:
+    (tmp_path / "fold.csv").write_text(
+        "id,truth,a,fold\n" + "".join(f"{i},{i % 2},.{i},{i % 3}\n" for i in range(1, 9))
+    )
+    text = """\
+    version: 1
+    defaults: {truth: truth}
+    histroy: h.jsonl
+    runs:
+      a: {command: report, input: t.csv, fail-under: {"nobody:recall": 0.5, recal: 0.5}}
+      b: {command: mars, input: none.csv, reference: a}
+      c: {command: report, input: t.csv, id: "${week}", model: [aa]}
+      d: {command: report, input: t.csv, threshold: high, by: site}
+      e: {command: mars, input: fold.csv}
+      f: {command: mlcps, input: none.csv}
+      g: {command: mars, input: "$HOME/t.csv"}
+    """
+    columns = "columns: 'id', 'truth', 'a', 'b' [unknown-column]"
+    assert refused(tmp_path, text) == [
+        "suite.yaml:3:1: unknown key 'histroy' [configuration]",
+        "hint: did you mean 'history'?",
+        "suite.yaml:5:38: fail-under: no model 'nobody' [unknown-model]",
+        "hint: models: 'a', 'b'",
+        "suite.yaml:5:38: fail-under: no metric 'recal' [unknown-metric]",
+        "hint: did you mean 'recall'?",
+        "suite.yaml:6:3: none.csv: no such file [no-such-file]",
+        "suite.yaml:6:39: unknown key 'reference' of mars: phidelta and report have it "
+        "[configuration]",
+        "suite.yaml:7:3: t.csv: no model matches 'aa'; models: 'a', 'b' [unknown-model]",
+        "hint: did you mean 'a'?",
+        "suite.yaml:7:38: no variable ${week} [configuration]",
+        "hint: set: {week: ...}, or --set week=...",
+        f"suite.yaml:8:3: t.csv: no column 'site'; {columns}",
+        "suite.yaml:8:38: threshold 'high' is not a number [bad-option]",
+        "suite.yaml:9:3: fold.csv: column 'fold': called like the runs of models (folds, seeds): "
+        "is it one of them, or a model? [stray-run]",
+        "hint: run: fold of report and phidelta tells them apart; ignore: [fold] takes all rows "
+        "together; model, once for each model, says that it is one",
+        "suite.yaml:10:3: none.csv: no such file [no-such-file]",
+        "suite.yaml:11:22: input: $HOME is of the environment, which is never read [configuration]",
+        "hint: write ${home}, and --set home=$HOME in the shell",
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "column", "what"),
     [

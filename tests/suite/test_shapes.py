@@ -87,7 +87,7 @@ def test_a_variable_that_holds_nothing_is_no_number(value: str, tmp_path: Path) 
     text = f'{HEAD}    threshold: "${{t}}"\n    id: "${{t}}"\n'
     said = refused(tmp_path, text, variables=(f"t={value}",))
     what = f"suite.yaml:6:5: threshold: '{value}' is filled in, which is no value [configuration]"
-    assert said == [what]
+    assert what in said
 
 
 def test_a_variable_of_the_shell_that_nothing_has_is_refused(tmp_path: Path) -> None:

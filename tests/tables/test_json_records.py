@@ -9,11 +9,21 @@ import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
-from tests.tables.door import EXPECTED, FRAME, counted, data_message, opened, packed, refusal, write
+from tests.tables.door import (
+    EXPECTED,
+    FRAME,
+    counted,
+    data_message,
+    opened,
+    packed,
+    refusal,
+    usage_message,
+    write,
+)
 
 CONTENT = json.dumps(FRAME.to_dicts()).encode()
 RESULT = mars(FRAME).to_json()
-NO_ROWS = "is a result of clfeval, no table of rows [wrong-format]"
+NO_ROWS = "this is a saved result of clfeval, no table [wrong-format]"
 NO_LIST = (
     "t.json: is no list of records [wrong-format]\n"
     "hint: one object per row is needed, as pandas writes with orient='records', or "
@@ -72,10 +82,8 @@ def test_another_format_of_that_name() -> None:
 @pytest.mark.parametrize("name", ["t.json", "t.ndjson", "t"])
 @pytest.mark.parametrize("content", [RESULT, json.dumps(json.loads(RESULT))])
 def test_a_result_is_no_table_of_rows(name: str, content: str) -> None:
-    assert data_message(content, name) == (
-        f"{name}: {NO_ROWS}\n"
-        "hint: name the table it was computed from; clfeval mlcps ranks the models of results"
-    )
+    hint = f"hint: clfeval report --from-result {name}"
+    assert usage_message(content, name) == f"{name}: {NO_ROWS}\n{hint}"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from clfeval.methods.report.curves import (
     distribution_rows,
     threshold_rows,
 )
-from clfeval.methods.roc import roc_points
+from clfeval.methods.roc import RocPoints, roc_points
 from tests.benchmarks.coverage.acting import claims, undone
 
 
@@ -73,9 +73,18 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
     few = every.at(chosen(counts, 200))
     p, n = every.tp[-1], every.fp[-1]
     assert (few.tp[0], few.fp[0], few.tp[-1], few.fp[-1]) == (0, 0, p, n)
-    assert len(few.thresholds) <= 203
-    height = np.interp(every.fp / n, few.fp / n, few.tp / p)
-    assert np.abs(height - every.tp / p).max() < 0.02
+    assert len(few.thresholds) == 200 == len(curve_rows(None, "m", counts, None))
+    assert len(curve_rows(None, "m", counts, "all")) == len(every.thresholds)
+
+    def deviation(points: RocPoints) -> float:
+        """Return how far the whole curve lies from lines between some of its points, across."""
+        (x, y), (along, across) = (
+            (one.fp / n + one.tp / p, one.tp / p - one.fp / n) for one in (points, every)
+        )
+        return float(np.abs(np.interp(along, x, y) - across).max())
+
+    even = np.linspace(0, len(every.thresholds) - 1, 200).round().astype(np.int64)
+    assert deviation(few) < min(0.02, deviation(every.at(even)))
 
 
 def test_a_threshold_counts_rows_at_or_above_it() -> None:
