@@ -114,4 +114,4 @@ def test_digits_that_are_not_ascii_are_no_limit(limit: str) -> None:
 
 def test_an_empty_baseline_is_no_file_that_is_not_there_yet() -> None:
     with pytest.raises(clfeval.UsageError, match="neither a file nor a result"):
-        clfeval.report(pl.DataFrame({"truth": [0, 1], "m": [0.1, 0.9]}), baseline="")
+        tuned(FAIR).check(baseline="")

@@ -77,7 +77,8 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         if tables["gates"]:
             yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
-        name: name for name in "run state gates missed warned rows command input".split()
+        name: name
+        for name in ("run", "state", "gates", "missed", "warned", "rows", "command", "input")
     }  # fmt: skip
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}

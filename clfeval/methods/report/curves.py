@@ -29,9 +29,9 @@ SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thr
 def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
     """Return which points of a curve to list: those that lines between them deviate least with.
 
-    Point i is where the i highest scores are positive; precision begins at 1. A quarter of them lies at even steps of both
-    rates; then comes, one by one, the point farthest from the lines of the ROC curve until then
-    (Douglas and Peucker 1973). Of very many points so many at even steps are looked at.
+    Point i is where the i highest scores are positive; precision begins at 1. A quarter of them
+    lies at even steps of both rates; then comes, one by one, the point farthest from the lines of
+    the ROC curve until then (Douglas and Peucker 1973), of at most 20,000 at even steps.
     """
     ends, limit = counts.running, MOST_POINTS if most is None else most
     m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
