@@ -155,8 +155,10 @@ def test_help_explains_every_keyword() -> None:
 def test_names_of_columns_that_are_no_texts_are_written_as_texts() -> None:
     truth, score = [0, 1] * 10, [0.1, 0.9] * 10
     for names, models in (
-        (["truth", 0], {"0"}), (["truth", ("a", "x")], {"a x"}), (["truth", 1.5], {"1.5"}),
-    ):  # fmt: skip
+        (["truth", 0], {"0"}),
+        (["truth", ("a", "x")], {"a x"}),
+        (["truth", 1.5], {"1.5"}),
+    ):
         frame = pd.DataFrame(dict(zip(names, (truth, score), strict=True)))
         found = clfeval.report(frame)
         assert {row["model"] for row in found.tables["models"]} == models

@@ -251,14 +251,21 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 numbers = [name for one in found.models for name in one.columns]
                 refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
             return layout, replace(
-                found, facets=facets, weight=roles.weight, run=roles.run, cluster=roles.cluster,
-                null_values=roles.null_value, fold=roles.fold_labels,
-                ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
+                found,
+                facets=facets,
+                weight=roles.weight,
+                run=roles.run,
+                cluster=roles.cluster,
+                null_values=roles.null_value,
+                fold=roles.fold_labels,
+                ignored=(*found.ignored, *ignored),
+                bits=_bits(found, peeks, roles),
                 written=frozenset(
-                    name for name, column in peeks.items()
+                    name
+                    for name, column in peeks.items()
                     if column.percent or (roles.decimal == "," and not column.typed_number)
                 ),
-            )  # fmt: skip
+            )
     layout = next(layout for layout in layouts() if layout.name == wanted)
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"

@@ -295,8 +295,10 @@ def with_texts(frame: Any, name: str) -> Any:
         return frame
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
     names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
-    texts = [" ".join(filter(None, map(str, one))) if isinstance(one, tuple) else str(one)
-             for one in names]  # fmt: skip
+    texts = [
+        " ".join(filter(None, map(str, one))) if isinstance(one, tuple) else str(one)
+        for one in names
+    ]
     if twice := [text for text, count in Counter(texts).items() if count > 1]:
         raise DataError.of("two columns have this name", "duplicate-column", name, None, twice[0])
     if not pandas:

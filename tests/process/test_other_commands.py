@@ -32,14 +32,18 @@ def _files() -> None:
         ("mlcps", "suite.yaml", "a batch of runs", "report --config suite.yaml"),
         ("tune-jpt", "report.jsonl", "a history of clfeval", "report --history report.jsonl"),
         ("report", "mars.jsonl", "a history of clfeval", "mars --history mars.jsonl"),
-        ("mlcps", "odd report.jsonl.csv", "a history of clfeval",
-         "report --history 'odd report.jsonl.csv'"),
+        (
+            "mlcps",
+            "odd report.jsonl.csv",
+            "a history of clfeval",
+            "report --history 'odd report.jsonl.csv'",
+        ),
         ("mars", "plain-jsonl", "a history of clfeval", "report --history plain-jsonl"),
         ("mars", "report.json", "a saved result of clfeval", "report --from-result report.json"),
         ("report", "mars.json", "a saved result of clfeval", "report --from-result mars.json"),
         ("phidelta", "plain-json", "a saved result of clfeval", "report --from-result plain-json"),
     ],
-)  # fmt: skip
+)
 def test_a_file_of_ours_is_known_by_what_it_holds(
     command: str, file: str, what: str, hint: str
 ) -> None:
@@ -61,19 +65,27 @@ def test_a_table_with_a_key_of_batches_as_header_is_one_and_python_hears_the_sam
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        ("mars --config s.yaml", "mars has no --config: report has it",
-         "report --config s.yaml"),
+        ("mars --config s.yaml", "mars has no --config: report has it", "report --config s.yaml"),
         ("--config s.yaml", "clfeval has no --config: report has it", "report --config s.yaml"),
-        ("mars --reference", "mars has no --reference: phidelta and report have it",
-         "report --reference"),
+        (
+            "mars --reference",
+            "mars has no --reference: phidelta and report have it",
+            "report --reference",
+        ),
         ("report t.csv --best=3", "report has no --best: mars has it", "mars t.csv --best=3"),
-        ("batch s.yaml", "clfeval has no command 'batch': report has --config",
-         "report --config s.yaml"),
-        ("history h.jsonl", "clfeval has no command 'history': report has --history",
-         "report --history h.jsonl"),
+        (
+            "batch s.yaml",
+            "clfeval has no command 'batch': report has --config",
+            "report --config s.yaml",
+        ),
+        (
+            "history h.jsonl",
+            "clfeval has no command 'history': report has --history",
+            "report --history h.jsonl",
+        ),
         ("t.csv --id id", "'t.csv' is a file, no command", "report t.csv --id id"),
     ],
-)  # fmt: skip
+)
 def test_words_of_another_command_name_it(words: str, what: str, hint: str) -> None:
     done = clfeval(*words.split())
     assert (done.code, done.err) == (2, f"{what} [command-line]\nhint: clfeval {hint}\n")

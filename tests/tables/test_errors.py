@@ -223,12 +223,15 @@ def test_blank_lines_are_not_blamed_beside_a_real_gap() -> None:
     )
 
 
-@pytest.mark.parametrize(("truth", "code"), [
-    ([f"id{i}" for i in range(40)], "truth-of-ids"),
-    ([f"c{i % 1001}" for i in range(2002)], "too-many-classes"),
-    ([f"c{i % 1000}" for i in range(2000)], None),
-    ([f"id{i}" for i in range(20)], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("truth", "code"),
+    [
+        ([f"id{i}" for i in range(40)], "truth-of-ids"),
+        ([f"c{i % 1001}" for i in range(2002)], "too-many-classes"),
+        ([f"c{i % 1000}" for i in range(2000)], None),
+        ([f"id{i}" for i in range(20)], None),
+    ],
+)
 def test_a_truth_that_is_an_id_or_has_too_many_classes_is_refused(
     truth: list[str], code: str | None
 ) -> None:

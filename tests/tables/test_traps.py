@@ -65,8 +65,10 @@ def with_confidence(dice: Dice) -> Trap:
     classes = ["cat", "dog", "bird", "fox"][: int(dice.integers(3, 5))]
     truth = dice.choice(classes, 120)
     said, sure = noisy(dice, truth, classes), dice.uniform(0.4, 1, 120).round(3)
-    return Trap({"t.csv": {"label": truth, "prediction": said, "confidence": sure}},
-                {"prediction": (truth, said)})  # fmt: skip
+    return Trap(
+        {"t.csv": {"label": truth, "prediction": said, "confidence": sure}},
+        {"prediction": (truth, said)},
+    )
 
 
 def with_covariates(dice: Dice) -> Trap:
@@ -86,9 +88,12 @@ def with_covariates(dice: Dice) -> Trap:
 
 def with_parts(dice: Dice) -> Trap:
     truth, scores = binary(dice)
-    column, train, test = [("split", "train", "test"), ("set", "training", "holdout"),
-                           ("part of data", "dev", "test"), ("subset", "Train", "Test")][
-        int(dice.integers(4))]  # fmt: skip
+    column, train, test = [
+        ("split", "train", "test"),
+        ("set", "training", "holdout"),
+        ("part of data", "dev", "test"),
+        ("subset", "Train", "Test"),
+    ][int(dice.integers(4))]
     where = dice.random(120) < 0.6
     kept = ~where
     parts = np.where(where, train, test)
@@ -105,8 +110,15 @@ def in_percent(dice: Dice) -> Trap:
 
 
 def regression(dice: Dice) -> Trap:
-    return Trap({"t.csv": {"truth": dice.normal(0, 1, 120).round(4),
-                           "model": dice.normal(0, 1, 120).round(4)}}, refused=True)  # fmt: skip
+    return Trap(
+        {
+            "t.csv": {
+                "truth": dice.normal(0, 1, 120).round(4),
+                "model": dice.normal(0, 1, 120).round(4),
+            }
+        },
+        refused=True,
+    )
 
 
 def truth_apart(dice: Dice) -> Trap:
@@ -114,25 +126,47 @@ def truth_apart(dice: Dice) -> Trap:
     other = scored(dice, truth)
     ids, mixed = np.arange(120), dice.permutation(120)
     called = str(dice.choice(["target", "prediction", "score"]))
-    return Trap({"truth.csv": {"id": ids, "target": truth},
-                 "a.csv": {"id": ids[mixed], called: scores[mixed]},
-                 "b.csv": {"id": ids, called: other}},
-                {"a": (truth, scores), "b": (truth, other)}, ("--join", "id"))  # fmt: skip
+    return Trap(
+        {
+            "truth.csv": {"id": ids, "target": truth},
+            "a.csv": {"id": ids[mixed], called: scores[mixed]},
+            "b.csv": {"id": ids, called: other},
+        },
+        {"a": (truth, scores), "b": (truth, other)},
+        ("--join", "id"),
+    )
 
 
 def two_weeks(dice: Dice) -> Trap:
     truth, scores = binary(dice)
     other = scored(dice, truth)
     ids, mixed = np.arange(120), dice.permutation(120)
-    return Trap({"old.csv": {"id": ids, "truth": truth, "score": scores},
-                 "new.csv": {"id": ids[mixed], "truth": truth[mixed], "score": other[mixed]}},
-                {"old": (truth, scores), "new": (truth, other)})  # fmt: skip
+    return Trap(
+        {
+            "old.csv": {"id": ids, "truth": truth, "score": scores},
+            "new.csv": {"id": ids[mixed], "truth": truth[mixed], "score": other[mixed]},
+        },
+        {"old": (truth, scores), "new": (truth, other)},
+    )
 
 
 def named_otherwise(dice: Dice) -> Trap:
     truth, scores = binary(dice)
-    name = str(dice.choice(["ground_truth", "gold", "outcome", "y", "class", "expected",
-                            "diagnosis", "true stage", "is_actual"]))  # fmt: skip
+    name = str(
+        dice.choice(
+            [
+                "ground_truth",
+                "gold",
+                "outcome",
+                "y",
+                "class",
+                "expected",
+                "diagnosis",
+                "true stage",
+                "is_actual",
+            ]
+        )
+    )
     words = [("no", "yes"), ("0", "1"), ("benign", "malignant")][int(dice.integers(3))]
     held = np.where(truth == 1, words[1], words[0])
     return Trap({"t.csv": {"score": scores, name: held}}, {"score": (truth, scores)})
@@ -147,8 +181,11 @@ def split_json(dice: Dice) -> Trap:
 
 def with_text(dice: Dice) -> Trap:
     truth, scores = binary(dice)
-    held = {"site": dice.choice(["north", "south"], 120), "row key": [f"k{i}" for i in range(120)],
-            "free note": [f"note {i * 7 % 50}" for i in range(120)]}  # fmt: skip
+    held = {
+        "site": dice.choice(["north", "south"], 120),
+        "row key": [f"k{i}" for i in range(120)],
+        "free note": [f"note {i * 7 % 50}" for i in range(120)],
+    }
     some = dice.choice([*held], int(dice.integers(1, 4)), replace=False)
     table = {"truth": truth, **{name: held[name] for name in some}, "my model": scores}
     return Trap({"t.csv": table}, {"my model": (truth, scores)})
@@ -194,10 +231,23 @@ def twin_labels(dice: Dice) -> Trap:
 
 
 TRAPS: tuple[Callable[[Dice], Trap], ...] = (
-    with_none, with_confidence, with_covariates, with_parts, in_percent, regression, truth_apart,
-    two_weeks, named_otherwise, split_json, with_text, other_words, two_columns, flags, gaps,
+    with_none,
+    with_confidence,
+    with_covariates,
+    with_parts,
+    in_percent,
+    regression,
+    truth_apart,
+    two_weeks,
+    named_otherwise,
+    split_json,
+    with_text,
+    other_words,
+    two_columns,
+    flags,
+    gaps,
     twin_labels,
-)  # fmt: skip
+)
 
 
 def followed(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
@@ -224,14 +274,17 @@ def expected(truth: Any, said: Any) -> tuple[str, float]:
     return "balanced_accuracy", float(balanced_accuracy_score(truth, said))
 
 
-@pytest.mark.parametrize(("command", "text", "proposed"), [
-    ("mlcps", "model,f1,mcc,auc\na,.8,.5,.7\nb,.7,,.6\n", None),
-    ("mlcps", "model,f1,mcc,auc\na,.8,-.5,.7\nb,.7,,.6\n", "--rescale mcc=-1:1"),
-    ("mars", "truth,a\nyes,yes\nno,\nno,yes\n", "--positive yes"),
-    # measurements: no thresholds are made up
-    ("report", "truth,a,b,c\n1,14.5,90.1,650\n0,12.1,80.3,-20.5\n1,16.2,101,900\n", None),
-    ("phidelta", "truth,a\n1,.8\n0,\n0,.1\n", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "text", "proposed"),
+    [
+        ("mlcps", "model,f1,mcc,auc\na,.8,.5,.7\nb,.7,,.6\n", None),
+        ("mlcps", "model,f1,mcc,auc\na,.8,-.5,.7\nb,.7,,.6\n", "--rescale mcc=-1:1"),
+        ("mars", "truth,a\nyes,yes\nno,\nno,yes\n", "--positive yes"),
+        # measurements: no thresholds are made up
+        ("report", "truth,a,b,c\n1,14.5,90.1,650\n0,12.1,80.3,-20.5\n1,16.2,101,900\n", None),
+        ("phidelta", "truth,a\n1,.8\n0,\n0,.1\n", None),
+    ],
+)
 def test_no_proposal_leaves_rows_out(command: str, text: str, proposed: str | None) -> None:
     write("t.csv", text)
     done = program(command, "t.csv", "-q")

@@ -88,9 +88,11 @@ def threshold_tables(
 
     # at all the odds of the sweep they are dear, and few ask for them
     who = [
-        (None, one.model, name, kind, there.ratio) for one in first for name in options.tuned
+        (None, one.model, name, kind, there.ratio)
+        for one in first
+        for name in options.tuned
         for kind, there in places_of(given, None, options)
-    ]  # fmt: skip
+    ]
     names = ("slice", "model", "measure", "population", "ratio")
     columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
     rows = later(len(who), partial(chosen, True), columns)
@@ -141,9 +143,13 @@ def _usable_rule(options: TuneOptions) -> str:
 
 
 def _best_thresholds(
-    given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts], *,
+    given: Sample,
+    options: TuneOptions,
+    i: int,
+    scores: Mapping[str | None, ScoreCounts],
+    *,
     swept: bool = True,
-) -> Iterator[BestThresholds]:  # fmt: skip
+) -> Iterator[BestThresholds]:
     """Yield what is chosen for the model of this number in slices that have both classes.
 
     swept: at the odds of the sweep too.

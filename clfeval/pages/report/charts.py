@@ -69,8 +69,7 @@ def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
     places: dict[str, list[int]] = {}
     for i, model in enumerate(column_of(rows, "model")):
         places.setdefault(str(model), []).append(i)
-    return {model: later(len(one), partial(_at, rows, one))
-            for model, one in places.items()}  # fmt: skip
+    return {model: later(len(one), partial(_at, rows, one)) for model, one in places.items()}
 
 
 def _at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
