@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -25,6 +26,7 @@ from clfeval.views.terminal import as_text
 
 Z = 1.959963984540054
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
+from tests.process.program import clfeval as program
 
 
 def result(**models: dict[str, Estimate]) -> Result:
@@ -361,3 +363,29 @@ def test_settings_that_differ_are_called_as_users_write_them() -> None:
             assert CALLED.get(option.opt.signed, f"--{option.opt.signed}") == option.flag
     flags = {option.flag for option in options}
     assert {name for name in CALLED.values() if name.startswith("--")} <= flags
+
+
+def test_least_rows_are_those_that_changes_are_judged_on(tmp_path: Path) -> None:
+    rows = [(i, i % 2, (i * 7 % 10) / 10 + i % 2) for i in range(200)]
+    old, new = (
+        pl.DataFrame(part, ["id", "truth", "m"], orient="row") for part in (rows[:190], rows[10:])
+    )
+    old.write_csv(tmp_path / "old.csv")
+    new.write_csv(tmp_path / "new.csv")
+    words = (
+        "report",
+        f"{tmp_path}/new.csv",
+        "--threshold",
+        "1",
+        "--baseline",
+        f"{tmp_path}/old.csv",
+        "--max-drop",
+        "m:roc_auc=0.5",
+        "-f",
+        "json",
+        "-q",
+    )
+    for least, met in ((180, True), (181, False)):  # 190 rows each, 180 in both
+        done = program(*words, "--min-rows", str(least))
+        (gate,) = [one for one in json.loads(done.out)["gates"] if one["kind"] == "min-rows"]
+        assert (gate["value"], gate["passed"], done.code) == (180, met, 0 if met else 1)

@@ -87,7 +87,7 @@ def judge(
     known = slices_of(result)
     parts = dict.fromkeys(gate.slice for gate in found if gate.slice in known)
     with wrong.going_on():
-        found += enough_rows(result, gates, [str(part) for part in parts])
+        found += enough_rows(result, gates, [str(part) for part in parts], _paired(targets, beside))
     with wrong.going_on():
         found += still_best(result, gates.still_best)
     wrong.stop()
@@ -251,6 +251,14 @@ class _Looked:
             for model, part, cell in gaps(self.result, limit, asked.metric)
             if model in wanted
         ]
+
+
+def _paired(targets: Sequence[_Target], beside: Baseline | None) -> float | None:
+    """Return on how many rows changes are judged, where these are the rows of both tables."""
+    if beside is None or not any(one.limit.compares for one in targets):
+        return None
+    rows = [one.rows for (*_, part), one in beside.shared.items() if one.paired and part is None]
+    return min((one for one in rows if one is not None), default=None)
 
 
 def _best_of_any(gates: Sequence[Gate]) -> Gate:

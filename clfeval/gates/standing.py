@@ -14,8 +14,13 @@ from clfeval.result import Cell, Gate, Result, Row
 CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
 
 
-def enough_rows(result: Result, gates: Gates, slices: Iterable[str]) -> Iterator[Gate]:
-    """Yield a gate for the rows of the table, and for those of each slice that is judged."""
+def enough_rows(
+    result: Result, gates: Gates, slices: Iterable[str], paired: float | None = None
+) -> Iterator[Gate]:
+    """Yield a gate for the rows of the table, and for those of each slice that is judged.
+
+    paired: on how many rows changes are judged, if not on all.
+    """
     for name, least in gates.least:
         kind = f"min-{name}"
         if name not in result.summary:
@@ -24,6 +29,8 @@ def enough_rows(result: Result, gates: Gates, slices: Iterable[str]) -> Iterator
         for part in (None, *slices):
             rows = result.summary[name] if part is None else _rows_of(result, name, part)
             value = rows if isinstance(rows, (int, float)) else None
+            if value is not None and paired is not None and (name, part) == ("rows", None):
+                value = min(value, paired)
             reason = None if value is not None else "not_alike"
             yield Gate(kind, name, None, least, value, value is not None and value >= least,
                        reason, slice=part)  # fmt: skip

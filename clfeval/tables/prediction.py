@@ -221,13 +221,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     columns = list(peeks)
     facets, asked = facets_of(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
-    named = {
-        "--truth": (roles.truth,),
-        "--id": (roles.id,),
-        "--weight": (roles.weight,),
-        "--by": roles.by,
-        "--cluster": (roles.cluster,),
-    }
+    alone = {"truth": roles.truth, "id": roles.id, "weight": roles.weight, "cluster": roles.cluster}
+    named: dict[str, Sequence[str | None]] = {f"--{one}": (name,) for one, name in alone.items()}
+    named["--by"] = roles.by
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
     ignored += columns_of(roles, peeks, (*used, *ignored))

@@ -76,8 +76,8 @@ def test_the_step_of_github_accepts_and_refuses() -> None:
     missed = shell(command)
     assert missed.code == 1
     lines = [line for line in missed.err.splitlines() if line.startswith("::error file=preds.csv,")]
-    assert len(lines) == 6  # models
-    assert Path("gates.xml").read_text().count("<failure") == 6
+    assert len(lines) == 1  # the model of the gate
+    assert Path("gates.xml").read_text().count("<failure") == 1
 
 
 GH = """#!/bin/sh
@@ -119,8 +119,17 @@ def test_the_job_of_gitlab_leaves_its_artifacts() -> None:
         turn()
         assert shell(command).code == code
         assert all(Path(name).is_file() for name in artifacts)
-        assert len(json.loads(Path(REPORT).read_text())) == 6 * code
+        assert len(json.loads(Path(REPORT).read_text())) == code
     assert job["artifacts"]["when"] == "always"  # a missed gate is when they are read
+
+
+def test_jenkins_reads_a_test_for_each_gate() -> None:
+    lines = map(str.strip, recipe("Jenkins", "groovy").splitlines())
+    (command,) = commands(lines)
+    assert shell(command).code == 0
+    spoilt()
+    assert shell(command).code == 1
+    assert Path("gates.xml").read_text().count("<failure") == 1
 
 
 @NEEDS_MAKE
