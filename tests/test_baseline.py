@@ -23,10 +23,10 @@ from clfeval.pages.baseline import against_baseline
 from clfeval.result import Answer, Estimate, Result
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
+from tests.process.program import clfeval as program
 
 Z = 1.959963984540054
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
-from tests.process.program import clfeval as program
 
 
 def result(**models: dict[str, Estimate]) -> Result:
