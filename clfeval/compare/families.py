@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import ceil, erf, sqrt
 
@@ -29,6 +30,7 @@ CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
 _LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
+_SINGLE = 10**5  # pairs from which on differences of draws have 24 bits
 _EQUAL = 1e-9  # of how far draws lie apart: the same
 
 PairPlaces = Sequence[tuple[int, int]]
@@ -120,24 +122,26 @@ def family_of(
                                              & (p == 1)))  # fmt: skip
     adjusted, each = p.copy(), 1 - (1 - level) / measures
     if not alone:
-        v, place = _by_name(estimates)
+        root, v, place = _by_name(estimates)
         rng, (i, j) = stream(seed, f"family\0{estimates.metric}"), place[[first, second]][:, tested]
-        adjusted[tested], each = joint_maximum(p[tested], i, j, v, level=each, rng=rng)
+        adjusted[tested], each = joint_maximum(p[tested], i, j, v, level=each, rng=rng, root=root)
     adjusted = np.minimum(measures * adjusted, 1.0)
     return Family(estimates, first, second, p, adjusted, level, each)
 
 
 def joint_maximum(
     p: Floats, first: Ints, second: Ints, covariance: Floats, *, level: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator, root: Floats | None = None,
 ) -> tuple[Floats, float]:  # fmt: skip
     """Return p-values of pairs adjusted for all of them, (q,), and the level each then has.
 
-    See `family_of`; covariance (k, k) of the estimates, in any unit where none is better known.
+    See `family_of`; covariance (k, k) of the estimates, in any unit where none is better known;
+    root: its root, where it is known.
     """
     if len(p) < 2:
         return p, level
-    most = np.sort(_maxima(covariance, first, second, rng))
+    root = root_of(covariance) if root is None else root
+    most = np.sort(_maxima(covariance, root, first, second, rng))
     n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
     z = np.abs(normal_quantiles(np.clip(p, 1e-300, 1) / 2))
     share = (n - np.searchsorted(most, z, side="left")) / n
@@ -147,18 +151,23 @@ def joint_maximum(
     return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
 
 
-def _maxima(v: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:
+def _maxima(v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:
     """Draw the largest |Z_i - Z_j| / s_ij of some pairs, (d,)."""
     draws = int(np.clip(_MOST // len(first), _LEAST, DRAWS))
-    z, variance = np.ascontiguousarray(normal_draws(v, draws, rng).T), np.diag(v)
+    single = np.float32 if len(first) > _SINGLE else np.float64
+    z, variance = np.ascontiguousarray(normal_draws(root, draws, rng).T, single), np.diag(v)
     most = np.zeros(draws)
     for i in np.unique(first).tolist():
         others = second[first == i]
         s = np.sqrt(np.maximum(variance[i] + variance[others] - 2 * v[i, others], 0.0))
         some = s > _EQUAL * np.sqrt(variance[i] + variance[others])
         bare = rng.standard_normal((draws, int((~some).sum()))).T
-        for apart in ((z[others[some]] - z[i]) / s[some, None], bare):
-            most = np.maximum(most, np.abs(apart).max(axis=0, initial=0.0))
+        apart = z[others[some]]
+        apart -= z[i]
+        apart /= s[some, None].astype(single)
+        for one in (apart, bare):
+            for ends in (one.max(axis=0, initial=0.0), -one.min(axis=0, initial=0.0)):
+                np.maximum(most, ends, out=most)
     return most
 
 
@@ -208,10 +217,11 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
             if told and x[i] != x[j]:
                 low, high = (i, j) if x[i] < x[j] else (j, i)
                 worse[low, high] = True
-    v, place = _by_name(estimates)
-    drawn = x + normal_draws(v, DRAWS, stream(seed, f"best\0{estimates.metric}"))[:, place]
+    root, v, place = _by_name(estimates)
+    draws = int(np.clip(_MOST // 10 // k, _LEAST, DRAWS))
+    drawn = x + normal_draws(root, draws, stream(seed, f"best\0{estimates.metric}"))[:, place]
     at = drawn.argmax(axis=1)
-    optimism = float((drawn[np.arange(DRAWS), at] - x[at]).mean()) if k > 1 else 0.0
+    optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
     step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
     top = drawn >= drawn.max(axis=1, keepdims=True) - step  # two that never differ are equal
     first = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -223,11 +233,13 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
     )  # fmt: skip
 
 
-def _by_name(estimates: PairedEstimates) -> tuple[Floats, Ints]:
-    """Return V of the models in order of their names, 1 where it is unknown, and their places."""
+@lru_cache(1)  # of 1,000 models a root takes a second
+def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
+    """Return the root of V of models by name, V, 1 where it is unknown, and their places."""
     v = estimates.known.covariance
     order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
-    return (np.eye(len(order)) if v is None else v[np.ix_(order, order)]), np.argsort(order)
+    v = np.eye(len(order)) if v is None else v[np.ix_(order, order)]
+    return root_of(v), v, np.argsort(order)
 
 
 def detectable(
@@ -245,8 +257,12 @@ def detectable(
     return np.asarray(sum(both) * np.asarray(error, np.float64))
 
 
-def normal_draws(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw from N(0, V), (draws, k), also of a V that is singular."""
+def root_of(covariance: Floats) -> Floats:
+    """Return R with R R' = V, (k, k), also of a V that is singular."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(rng.standard_normal((draws, len(values))) @ root.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def normal_draws(root: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw from N(0, R R'), (draws, k)."""
+    return np.asarray(rng.standard_normal((draws, len(root))) @ root.T)

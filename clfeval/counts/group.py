@@ -162,9 +162,10 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
             # without NaN: polars orders it above every number
             scores = [nw.when(~_absent(number)).then(number) for number in numbers]
+            high = f"u{i}" if len(scores) > 1 else f"s{i}"
             values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
-            values[f"u{i}"] = nw.max_horizontal(*scores) if len(scores) > 1 else scores[0]
-            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"u{i}").max().alias(f"hi{i}")]
+            values |= {high: nw.max_horizontal(*scores)} if len(scores) > 1 else {}
+            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(high).max().alias(f"hi{i}")]
         if model.kind == "classes" and len(model.columns) > 1 and not model.shares:
             total = reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
             values[f"d{i}"] = (total - 1).abs()

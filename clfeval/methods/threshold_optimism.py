@@ -25,7 +25,7 @@ from clfeval.methods.roc import RocPoints, candidates, hull_places, roc_points
 from clfeval.result import Estimate
 
 DRAWS = 400  # bootstrap tables
-GROUPS = 2**10  # of scores, among which these choose
+GROUPS = 2**9  # of scores, among which these choose
 DRAWN = 1 - 1 / e  # of the rows, each draw has about so many
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
 PREDICTIVE = ("precision", "npv", "fdr", "for")
@@ -174,7 +174,7 @@ def _places(rules: Sequence[CutRule], tp: Counts, fp: Counts, *, hull: bool) -> 
 def _bootstrap(
     counts: ScoreCounts, rules: Sequence[CutRule], rng: np.random.Generator, *, hull: bool
 ) -> BootstrapChoices:
-    """Return what rules choose on bootstrap tables, of scores in at most 1024 groups.
+    """Return what rules choose on bootstrap tables, of scores in at most 512 groups.
 
     Source: Efron 1983, Journal of the American Statistical Association 78:316 (the optimism, and
     why it is divided by .632); Noma et al. 2021, Statistics in Medicine 40:5691.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -22,51 +20,26 @@ from clfeval.methods.roc import MOST_POINTS
 from clfeval.result import Row, Rows
 
 BINS = 20  # of a distribution
-SEEN = 20_000  # points of a curve of which some are chosen
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
 
 
 def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
-    """Return which points of a curve to list: those that lines between them deviate least with.
+    """Return which points of a curve to list: at even steps of both rates, both ends among them.
 
-    Point i is where the i highest scores are positive; precision begins at 1. A quarter of them
-    lies at even steps of both rates; then comes, one by one, the point farthest from the lines of
-    the ROC curve until then (Douglas and Peucker 1973), of at most 20,000 at even steps.
+    Point i is where the i highest scores are positive. So many steep and so many flat parts are
+    kept that a picture does not change.
     """
     ends, limit = counts.running, MOST_POINTS if most is None else most
     m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
     if limit == "all" or m <= limit:
         return np.arange(m)
 
-    def rates(i: Ints) -> Floats:
-        return np.asarray((ends[:, -1:] - ends[:, m - 1 - i]) / each)
+    def along(i: Ints) -> Floats:
+        return np.asarray(((ends[:, -1:] - ends[:, m - 1 - i]) / each).sum(axis=0) + i / m)
 
-    def evenly(many: int) -> Ints:
-        at = reached(lambda i: rates(i).sum(axis=0) + i / m, np.linspace(0, 3, many), m)
-        return np.unique(np.concatenate([[0, 1], np.minimum(at, m - 1), [m - 1]]))
-
-    seen = np.arange(m) if m <= SEEN else evenly(SEEN)
-    return seen[_farthest(rates(seen), np.searchsorted(seen, evenly(max(limit // 4, 2))), limit)]
-
-
-def _farthest(curve: Floats, first: Ints, most: int) -> Ints:
-    """Return places of a curve (2, m): the first ones, and those farthest from lines, in turn."""
-
-    def farthest(a: int, b: int) -> tuple[float, int, int, int]:
-        (x, y), along = curve[:, a:b] - curve[:, a : a + 1], curve[:, b] - curve[:, a]
-        away = np.abs(x * along[1] - y * along[0]) / max(np.hypot(*along), 1e-300)
-        at = int(away.argmax())
-        return -float(away[at]), a, a + at, b
-
-    kept = first.tolist()
-    heap = [farthest(a, b) for a, b in pairwise(kept)]
-    heapify(heap)
-    while len(kept) < most and heap and heap[0][0] < 0:
-        _, a, at, b = heappop(heap)
-        kept.append(at)
-        for part in ((a, at), (at, b)):
-            heappush(heap, farthest(*part))
-    return np.unique(kept)
+    last = np.array([m - 1])
+    at = reached(along, np.linspace(0, along(last)[0], limit), m)
+    return np.unique(np.concatenate([[0], np.minimum(at, m - 1), last]))
 
 
 def reached(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:

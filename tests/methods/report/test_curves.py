@@ -73,7 +73,7 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
     few = every.at(chosen(counts, 200))
     p, n = every.tp[-1], every.fp[-1]
     assert (few.tp[0], few.fp[0], few.tp[-1], few.fp[-1]) == (0, 0, p, n)
-    assert len(few.thresholds) == 200 == len(curve_rows(None, "m", counts, None))
+    assert 190 <= len(few.thresholds) == len(curve_rows(None, "m", counts, None)) <= 200
     assert len(curve_rows(None, "m", counts, "all")) == len(every.thresholds)
 
     def deviation(points: RocPoints) -> float:
@@ -83,8 +83,7 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
         )
         return float(np.abs(np.interp(along, x, y) - across).max())
 
-    even = np.linspace(0, len(every.thresholds) - 1, 200).round().astype(np.int64)
-    assert deviation(few) < min(0.02, deviation(every.at(even)))
+    assert deviation(few) < 0.01
 
 
 def test_a_threshold_counts_rows_at_or_above_it() -> None:
