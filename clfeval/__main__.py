@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from clfeval.interrupt import set_handlers
 
 TYPE_CHECKING = False  # as type checkers take it: no import comes before the handlers
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Make the program end well whenever it is told to, then load it and run it."""
     set_handlers()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # others wait for work at full speed
     from clfeval.cli.app import main as run
 
     run()

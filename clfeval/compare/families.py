@@ -218,7 +218,7 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
                 low, high = (i, j) if x[i] < x[j] else (j, i)
                 worse[low, high] = True
     root, v, place = _by_name(estimates)
-    draws = int(np.clip(_MOST // 10 // k, _LEAST, DRAWS))
+    draws = int(np.clip(_MOST // 20 // k, _LEAST, DRAWS))
     drawn = x + normal_draws(root, draws, stream(seed, f"best\0{estimates.metric}"))[:, place]
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0

@@ -154,11 +154,9 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         if model.kind == "label":
             keys[f"v{i}"] = nw.col(model.columns[0])
         else:
-            vote = (
-                nw.when(says_positive(model, settled, types)).then(nw.lit(1)).otherwise(nw.lit(0))
-            )
-            absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING))
-            keys[f"v{i}"] = absent.otherwise(vote).cast(nw.Int8)
+            vote = says_positive(model, settled, types).cast(nw.Int8)
+            absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING, nw.Int8))
+            keys[f"v{i}"] = absent.otherwise(vote)
             numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
             # without NaN: polars orders it above every number
             scores = [nw.when(~_absent(number)).then(number) for number in numbers]

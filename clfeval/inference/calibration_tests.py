@@ -14,6 +14,7 @@ from clfeval.inference.tails import chi_square_tail
 GROUPS, DRAWS = 10, 2000
 BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "draws", "chi-square", "sandwich, Rao-Scott"
 _FEW, _WIDTH = 64, 0.5  # scores up to which each is drawn by itself; else log odds drawn as one
+_TABLED = 200  # rows whose outcomes are counted one by one
 _PLENTY = 25.0  # variance from which on a number of positives is normal
 _ROUNDING = 1e-9
 
@@ -159,7 +160,24 @@ def _drawn(
     inside = max(spread - float((v * z**2).sum()), 0.0) if len(cells) < len(p) else 0.0
     r, many = np.empty((len(cells), DRAWS)), v[:, 0] >= _PLENTY
     r[many] = rng.standard_normal((many.sum(), DRAWS)) * np.sqrt(v[many])
-    few = n[~many], np.minimum(mean[~many] / n[~many], 1.0)
-    r[~many] = rng.binomial(*few, (len(few[0]), DRAWS)) - mean[~many]
+    few = n[~many, 0], np.minimum(mean[~many] / n[~many], 1.0)[:, 0]
+    r[~many] = _binomials(*few, rng) - mean[~many]
     along = (z * r).sum(axis=0) + np.sqrt(inside) * rng.standard_normal(DRAWS)
     return _statistics(r, along, v[:, 0], spread, np.searchsorted(cells, first))
+
+
+def _binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
+    """Draw from binomials, (k, draws): of few rows how often each outcome comes, in any order."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    found = np.empty((len(n), DRAWS))
+    for i, (rows, chance) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
+        if rows > _TABLED:
+            found[i] = rng.binomial(rows, chance, DRAWS)
+            continue
+        k = np.arange(rows + 1)
+        share = xlogy(k, chance) + xlog1py(rows - k, -chance)
+        share = np.exp(share - gammaln(k + 1) - gammaln(rows - k + 1) + gammaln(rows + 1))
+        each = rng.multinomial(DRAWS, share / share.sum())
+        found[i] = rng.permutation(np.repeat(k, each))
+    return found

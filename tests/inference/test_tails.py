@@ -116,3 +116,20 @@ def test_many_coins_are_scipys() -> None:
         assert coin_tail(k, n) == pytest.approx(expected, rel=1e-12, abs=0)
     assert coin_tail(90_000, 200_000) == 0.0  # e^-1003
     assert coin_tail(3, 1_000_000_000) == 0.0
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (40, 0.5), (200, 0.9), (5, 0.0)])
+def test_binomial_draws_have_the_shares_of_their_outcomes(n: int, p: float) -> None:
+    from clfeval.inference.calibration_tests import DRAWS, _binomials
+
+    rng = np.random.default_rng(7)
+    found = np.array([_binomials(np.array([n, n]), np.array([p, p]), rng) for _ in range(30)])
+    draws = found.size
+    assert found.shape == (30, 2, DRAWS)
+    for k in range(n + 1):
+        share = float(stats.binom.pmf(k, n, p))
+        assert (found == k).mean() == pytest.approx(share, abs=5 * (share / draws) ** 0.5)
+    first, second = found[:, 0].ravel(), found[:, 1].ravel()
+    if p:  # neither with the next draw nor with another cell
+        for one, other in ((first, second), (first[1:], first[:-1])):
+            assert abs(np.corrcoef(one, other)[0, 1]) < 5 / len(one) ** 0.5
