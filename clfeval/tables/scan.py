@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import groupby
+from numbers import Number
 from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem, no_table
@@ -41,7 +43,8 @@ _AS_WRITTEN = ("loose", "written", "loose written")  # from text
 
 def engine_errors() -> tuple[type[Exception], ...]:
     """Return what the engine raises when it refuses a table."""
-    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
+    # pandas and Arrow say so of a text that is no number
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, ValueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +293,10 @@ def frame_file(frame: Any, name: str) -> TableFile:
 
 
 def with_texts(frame: Any, name: str) -> Any:
-    """Return a frame of pandas or Arrow whose columns are called by texts, each by its own."""
+    """Return a frame of pandas or Arrow whose columns are called by texts, each by its own.
+
+    A column of mixed cells holds texts, as in a file; DataError for cells of no table.
+    """
     if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
         return frame
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
@@ -303,12 +309,18 @@ def with_texts(frame: Any, name: str) -> Any:
         raise DataError.of("two columns have this name", "duplicate-column", name, None, twice[0])
     if not pandas:
         return frame
+    written = {}
     for i, text in enumerate(texts):
         known = frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
-        if len(known) and isinstance(known.iloc[0], (list, tuple, dict, set)):
-            what = f"holds values such as {known.iloc[0]!r:.40}, not single values"
+        kinds = {*map(type, known)}
+        if odd := [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]:
+            value = next(one for one in known if type(one) is odd[0])
+            what = f"holds values such as {value!r:.40}, which are no cells of a table"
             raise DataError.of(what, "bad-type", name, None, text)
-    return frame if texts == names else frame.set_axis(texts, axis=1)
+        if len(kinds) > 1 or not kinds <= {str, bool}:  # as a file would have them
+            written[i] = known.map(str).reindex(frame.index)
+    frame = frame if texts == names else frame.set_axis(texts, axis=1)
+    return frame.assign(**{texts[i]: cells for i, cells in written.items()})
 
 
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
@@ -318,6 +330,7 @@ def unreadable(file: str, form: str, why: object, row: int | None = None) -> Dat
     return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 
+CELLS = (str, Number, date)  # of a frame
 Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 

@@ -9,10 +9,16 @@ import json
 import os
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
+import clfeval as clfeval_
 from tests.attack.mutants import TABLES, WRITERS, mutated
 from tests.attack.words import line
 from tests.process.program import clfeval, piped
@@ -87,6 +93,35 @@ def test_senseless_command_lines(part: int, beside: Path) -> None:
             assert not name.startswith(".clfeval"), (number, words)
         if Path("o.json").exists():
             json.loads(Path("o.json").read_text(encoding="utf-8"))
+
+
+CELLS: tuple[Any, ...] = (
+    0, 1, 0.5, -0.0, float("nan"), float("inf"), 2**70, None, "yes", "no", "", "\x1b[31m", True,
+)  # fmt: skip
+NO_CELLS: tuple[Any, ...] = (
+    [1], (2,), {"a": 1}, b"x", 1j, pl.Series([1]), object(), np.array([1]), pd.NaT, set(),
+)  # fmt: skip
+NAMES: tuple[Any, ...] = ("truth", "id", "a", "b", 0, 1, 1.5, ("a", "x"), ("a", ""), None, "", "a ")
+CALLS = (clfeval_.mars, clfeval_.phidelta, clfeval_.tune_jpt, clfeval_.mlcps, clfeval_.report)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_senseless_frames(part: int) -> None:
+    """1,000 frames of pandas with any names and cells: an answer, or an error of our own."""
+    share, answers = LINES // PARTS, 0
+    for number in range(part * share, (part + 1) * share):
+        dice = random.Random(number)
+        names = ["truth", *dice.choices(NAMES, k=dice.choice((1, 2, 3)))]
+        kinds = [
+            (0, 1),
+            *([dice.choice(((0, 1), (0.1, 0.7), ("yes", "no"), CELLS, (*CELLS, *NO_CELLS)))] * 3),
+        ]
+        cells = [[dice.choice(kind) for _ in range(12)] for kind in kinds[: len(names)]]
+        frame = pd.DataFrame(dict(enumerate(cells)))
+        frame.columns = pd.Index(names, dtype=object)
+        with suppress(clfeval_.ClfevalError):
+            answers += bool(dice.choice(CALLS)(frame).summary)
+    assert answers, part
 
 
 def test_damage_is_found_at_all() -> None:

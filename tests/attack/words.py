@@ -13,7 +13,9 @@ from clfeval.options import Option
 VALUES = (
     "0", "1", "2", "-1", "0.5", "0.9", "1e-300", "1e308", "nan", "inf", "", " ", "x", "all", "*",
     "truth", "id", "a", "b", "s", "a=0.5", "=", "a=", "1:9", "1:1..1:9", "0:1", "1/3", "5%", ":",
-    "a:recall=0.5", "recall.low=0.1", "recall=0.5", "a,b", "\x1b[31m", "\x07\n", "é", "-", "--",
+    "a:recall=0.5",
+    "roc_auc=\uff11", "recall[*]=0", "id < 12", "a > .5 or \"s\" in ('1')",
+    "recall.low=0.1", "recall=0.5", "a,b", "\x1b[31m", "\x07\n", "é", "-", "--",
     "[red]", "%s", "{}", "g=a,b", "auc", "f1", "delta", "median", "10", "o.json", "no.csv", "id=a",
 )  # fmt: skip
 FILES = ("t.csv", "t.parquet", "t.arrow", "t.ndjson", "c.csv", "m.csv", "l.csv", "no.csv", "-", ".")
