@@ -33,7 +33,7 @@ from clfeval.tables.input import Input, Names, find
 from clfeval.tables.lines import titled, with_delimiter
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
 from clfeval.tables.row_filter import filtered_rows
-from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable, with_texts
+from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
 
@@ -139,9 +139,15 @@ def _utf8(source: SourceFile, data: bytes) -> str:
 def _of_frame(table: Any) -> Grid:
     """Read a data frame of any library; the names in a pandas index become the first column."""
     try:
-        frame: Any = nw.from_native(with_texts(table, FRAME), pass_through=False)
+        frame: Any = nw.from_native(table, pass_through=False)
     except TypeError as error:
         raise no_table(table) from error
+    except nw.exceptions.DuplicateError as error:
+        names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
+        raise DataError(
+            [Problem(f"the name {name}", "duplicate-column", FRAME) for name in names],
+            hint="give every column a name of its own",
+        ) from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     columns = [str(name) for name in frame.columns]
