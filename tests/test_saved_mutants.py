@@ -113,6 +113,10 @@ DAMAGE = {
         ("tables", "models", 0, "roc_auc", "low"), "x",
         "not a complete clfeval result: 'low' is 'x'"
     ),
+    "limits the wrong way round": (
+        ("tables", "models", 0, "roc_auc", "low"), 2.0,
+        "table 'models', row 1: 'roc_auc' is Estimate"
+    ),
     "a sentence": (("answer", 0, "text"), 1, "not a complete clfeval result: 'text' is 1"),
     "an infinite number": (("tables", "models", 0, "tp"), float("inf"), "holds Infinity, which is"),
     "the command": (("command",), "marz", "'marz' is no command"),

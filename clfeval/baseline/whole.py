@@ -93,8 +93,13 @@ def _fits(cell: Any, column: Column | None) -> bool:
         return isinstance(cell, list) and all(_plain(one, kind) for one in cell)
     if not is_wide(column):
         return _plain(cell, kind)
-    ends = (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else ("",)
-    return all(one is None or _number(one, kind) for one in ends)
+    if not isinstance(cell, Estimate):
+        return False
+    known = [one for one in (cell.low, cell.high) if one is not None]
+    numbers = all(_number(one, kind) for one in known) and (
+        cell.value is None or _number(cell.value, kind)
+    )
+    return numbers and known == sorted(known)
 
 
 def _plain(cell: Any, kind: str) -> bool:
