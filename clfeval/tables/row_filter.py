@@ -43,6 +43,7 @@ _SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
 EXAMPLE = "\"split = 'test' and age >= 18\""
 SHOWN = 5  # values of a column in an error
 TRAIN, TEST = {"train", "training"}, {"test", "testing"}
+_BITS = ({"0", "1"}, {"false", "true"})
 _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
 
 
@@ -198,11 +199,16 @@ def refuse_train_and_test(
     }
     for name in peeks:
         parts = {text.strip().casefold() for text in peeks[name].texts}
-        if name in said or len(parts) < 2 or not (parts <= _PARTS and parts & {*TRAIN, *TEST}):
+        words = {*re.split(r"[\W_]+", name.casefold())}
+        # a flag such as is_test
+        flag = parts in _BITS and bool(words & TRAIN) != bool(words & TEST)
+        named = len(parts) > 1 and parts <= _PARTS and bool(parts & {*TRAIN, *TEST})
+        if name in said or not (flag or named):
             continue
         counts = sum((distinct_of([file], name, ()) for file in files), Counter[str]())
         column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
-        tests = [one for one in counts if one.strip().casefold() in TEST]
+        wanted = {"1", "true"} if words & TEST else {"0", "false"}
+        tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
         what = f"tells rows for training or tuning from others: {listed_values(counts)}"

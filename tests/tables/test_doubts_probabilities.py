@@ -97,14 +97,14 @@ def test_labels_that_no_threshold_makes_are_asked_about() -> None:
 
 def test_a_flag_beside_scores_is_asked_about() -> None:
     rows = "1,.7,.4,1\n0,.2,.3,1\n1,.3,.6,0\n0,.6,.1,1\n"
-    assert asked(f"truth,rf,gb,is_test\n{rows}") == [
-        "t.csv: column 'is_test': only 0 and 1, beside scores of other models: is it a model? "
+    assert asked(f"truth,rf,gb,is_member\n{rows}") == [
+        "t.csv: column 'is_member': only 0 and 1, beside scores of other models: is it a model? "
         "[stray-labels]",
         "hint: --ignore leaves it out; --model, once for each model, says that it is one",
-        "try: clfeval mars t.csv -q --ignore is_test",
+        "try: clfeval mars t.csv -q --ignore is_member",
     ]
     assert set(found(ignore="is_*")) == {"rf", "gb"}
-    assert set(found(model="*")) == {"rf", "gb", "is_test"}
+    assert set(found(model="*")) == {"rf", "gb", "is_member"}
 
 
 def test_a_number_beside_labels_is_no_model() -> None:

@@ -95,6 +95,13 @@ def with_parts(dice: Dice) -> Trap:
         ("subset", "Train", "Test"),
     ][int(dice.integers(4))]
     where = dice.random(120) < 0.6
+    if dice.random() < 0.4:  # a flag
+        name, of_test = [("is_test", 1), ("in train", 0), ("Test set", 1)][int(dice.integers(3))]
+        bits = np.where(where, 1 - of_test, of_test)
+        return Trap(
+            {"t.csv": {"y": truth, name: bits, "pred_proba": scores}},
+            {"pred_proba": (truth[~where], scores[~where])},
+        )
     kept = ~where
     parts = np.where(where, train, test)
     table = {"y": truth, column: parts, "pred_proba": scores}
