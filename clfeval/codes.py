@@ -161,6 +161,7 @@ WARNINGS: Mapping[str, str] = {
     "few-clusters": "Few clusters tell little of how others differ.",
     "flipped": "Metrics of which less is better are scored as 1 minus their value.",
     "gate-turned": "A limit fails what is better: it is most likely the wrong way round.",
+    "gates-replaced": "A run has gates of its own in place of those of the defaults.",
     "impossible": "Observed outcomes had probability 0.",
     "infinite-scores": "No threshold can be chosen among infinite scores.",
     "labels-and-scores": "A column of labels and one of scores are one model.",

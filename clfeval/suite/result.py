@@ -11,7 +11,7 @@ from clfeval import __version__
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
 from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
-from clfeval.result import Answer, Result, Row, in_short
+from clfeval.result import Answer, Result, Row, Warn, in_short
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.plan import Plan
@@ -62,6 +62,14 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
         tables=tables,
         gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
+        warnings=tuple(
+            Warn(
+                "gates-replaced",
+                f"{' and '.join(run.lost)} of run '{run.name}' takes the place of that of defaults",
+            )
+            for run in plan.runs
+            if run.lost
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from clfeval.options import READING, listed
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.inputs import Link, tables_of
 from clfeval.suite.keys import (
+    LIMITS,
     RUN,
     Keys,
     keys_of,
@@ -37,6 +38,7 @@ class Run:
     """One run. group: its key in the file; given: what it says, for the places of messages.
 
     home: the folder of the file that names its table. whole: nothing is wrong with what it says.
+    lost: gates of the defaults in whose place it has its own.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Run:
     home: str = ""
     save: tuple[str, ...] = ()
     whole: bool = True
+    lost: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -86,11 +89,13 @@ def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
         named = _named(own, keys, wrong)
         for key in own.keys() - keys.known.keys() - {*RUN}:
             unknown_key(own[key], key, keys, wrong)
-        given = {**_defaults(sheet, keys, named, wrong), **named}
+        known = _defaults(sheet, keys, named, wrong)
+        own_gates = [name for name in known if name in LIMITS and name in named]
+        lost = tuple(name.replace("_", "-") for name in own_gates if named[name].value != [])
         room = MOST - len(found)
         found += (
-            replace(run, whole=False) if wrong.times > start else run
-            for run in _expanded(group, given, keys, wrong, room)
+            replace(run, whole=wrong.times == start, lost=lost)
+            for run in _expanded(group, {**known, **named}, keys, wrong, room)
         )
     _check_names(found, wrong)
     return found

@@ -206,3 +206,16 @@ def test_limits_are_written_as_they_were_given(tmp_path: Path) -> None:
     texts = ("any:rf:recall[site=a].low=0.8", "f_beta:beta=2=0.5")
     found = [text for _, text in limits_of(Gates(fail_under=texts))]
     assert found == [*texts]
+
+
+def test_gates_of_a_run_in_place_of_those_of_the_defaults_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("truth,m\n1,1\n0,0\n1,0\n0,1\n")
+    (tmp_path / "s.yaml").write_text(
+        "version: 1\ndefaults: {fail-under: {accuracy: 0.1}}\nruns:\n"
+        "  same: {command: mars, input: t.csv}\n"
+        "  other: {command: mars, input: t.csv, fail-under: {recall: 0.1}}\n"
+        "  none: {command: mars, input: t.csv, fail-under: []}\n"
+    )
+    done = clfeval("report", "--config", str(tmp_path / "s.yaml"), "-f", "json", "-q")
+    notes = [one["message"] for one in json.loads(done.out)["warnings"]]
+    assert notes == ["fail-under of run 'other' takes the place of that of defaults"]
