@@ -266,12 +266,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
     some, other = rare > 0, often > 0
     ends = (rare[some], often[some] + 1), (rare[other] + 1, often[other])
-    if (rare % 1 == 0).all() and (often % 1 == 0).all():
-        found = beta_quantiles(tail, *ends)
-    else:
-        from scipy.special import betainccinv, betaincinv
-
-        found = betaincinv(*ends[0], tail), betainccinv(*ends[1], tail)
+    found = beta_quantiles(tail, *ends)
     low, high = np.zeros(len(x)), np.ones(len(x))
     low[some], high[other] = found
     few = 2 * x <= m

@@ -43,8 +43,7 @@ _AS_WRITTEN = ("loose", "written", "loose written")  # from text
 
 def engine_errors() -> tuple[type[Exception], ...]:
     """Return what the engine raises when it refuses a table."""
-    # pandas and Arrow say so of a text that is no number
-    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, ValueError
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +220,10 @@ def _scan_typed(
         for dtype in casts:
             columns = columns.cast(dtype)
         wanted.append(columns)
-    frame = frame.select(*wanted)
+    try:
+        frame = frame.select(*wanted)
+    except ValueError as error:  # pandas computes at once, and says so of a text that is no number
+        raise pl.exceptions.ComputeError(str(error)) from error
     if small := [name for name, reading in readings.items() if reading == "folded"]:
         texts_of = [name for name in small if schema[name] != nw.Boolean]
         frame = frame.with_columns(folded(nw.col(name).cast(nw.String)) for name in texts_of)
