@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 # each is a folder of methods, whose options.py declares it, a page, and a function of api
-COMMANDS = ("mars", "phidelta", "tune-jpt", "mlcps", "report")
+COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps")
 FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {
     **{name: f"clfeval.api.{name}" for name in FUNCTIONS},

@@ -16,7 +16,7 @@ from clfeval.options import Opt, listed
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
 WhenMissing = Literal["fail", "skip"]
-SHAPE = "[MODEL:]METRIC=VALUE"
+SHAPE = "METRIC=VALUE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,9 @@ def _as_given(flag: str, given: Any) -> Any:
 GATES = "Gates"  # panel
 
 
-def _bound(words: str, metavar: str, *, common: bool = False) -> Opt:
+def _bound(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
     return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limits, takes=Bounds,
-               common=common)  # fmt: skip
+               shell=shell)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -130,31 +130,29 @@ class Gates:
 
     fail_under: Annotated[
         tuple[str, ...],
-        _bound(
-            "Exit 1 when below, METRIC.low for the end of the interval; repeat.", SHAPE, common=True
-        ),
+        _bound("Exit 1 when below; METRIC.low for the lower limit."),
     ] = ()
-    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 when above; repeat.", SHAPE)] = ()
-    warn_under: Annotated[tuple[str, ...], _bound("Warn when below; repeat.", SHAPE)] = ()
-    warn_over: Annotated[tuple[str, ...], _bound("Warn when above; repeat.", SHAPE)] = ()
-    strict: Annotated[bool, Opt("Take a warning for a failure.", GATES)] = False
+    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 when above; repeat.")] = ()
+    warn_under: Annotated[tuple[str, ...], _bound("Warn when below; repeat.", shell=False)] = ()
+    warn_over: Annotated[tuple[str, ...], _bound("Warn when above; repeat.", shell=False)] = ()
+    strict: Annotated[bool, Opt("Take a warning for a failure.", GATES, shell=False)] = False
     min_rows: Annotated[
         int | None,
         Opt("Exit 1 with fewer rows: of the table, and of every slice that is judged.", GATES,
-            least=1),
+            least=1, shell=False),
     ] = None  # fmt: skip
     min_positives: Annotated[
-        int | None, Opt("Exit 1 with fewer positive rows, likewise.", GATES, least=1)
+        int | None, Opt("Exit 1 with fewer positive rows, likewise.", GATES, least=1, shell=False)
     ] = None
     still_best: Annotated[
         tuple[str, ...],
         Opt("Exit 1 where a model is not among those that may be the best; repeat.", GATES,
-            metavar="MODEL", completes="model"),
+            metavar="MODEL", completes="model", shell=False),
     ] = ()  # fmt: skip
     baseline: Annotated[
         Any,
-        Opt("What to compare with: a table, a saved result, or a history.", GATES, metavar="FILE",
-            common=True, accept=_as_given),
+        Opt("Compare with an earlier table, result or history.", GATES, metavar="FILE",
+            accept=_as_given),
     ] = None  # fmt: skip
     baseline_missing: Annotated[
         WhenMissing,
@@ -163,13 +161,13 @@ class Gates:
     ] = "fail"  # fmt: skip
     max_drop: Annotated[
         tuple[str, ...],
-        _bound("Exit 1 when worse than the baseline by more, DELTA or P%; repeat.",
-               "[MODEL:]METRIC=DELTA", common=True),
+        _bound("Exit 1 when worse than the baseline by more (or by P%).",
+               "METRIC=DELTA"),
     ] = ()  # fmt: skip
     significant: Annotated[
         bool,
         Opt("Only where the interval of the change excludes 0.", GATES,
-            needs=("max_drop", "says when a drop counts")),
+            needs=("max_drop", "says when a drop counts"), shell=False),
     ] = False  # fmt: skip
 
     @property

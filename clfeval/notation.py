@@ -70,23 +70,8 @@ def two_numbers(between: str, example: str) -> Callable[[str, Sequence[str]], tu
     return parse
 
 
-def shares(flag: str, texts: Sequence[str]) -> list[float]:
-    """Parse shares written as 0.005, 0.5% or 1/200."""
-    found = []
-    for text in texts:
-        number, percent = text.removesuffix("%"), text.endswith("%")
-        part, slash, whole = number.partition("/")
-        try:
-            share = float(part) / (float(whole) if slash else 1.0)
-        except (ValueError, ZeroDivisionError):
-            hint = f"for 1 positive in 200: {flag} 0.005, 0.5% or 1/200"
-            raise bad_option(f"{flag} '{text}' is not a share of positives", hint) from None
-        found.append(share / 100 if percent else share)
-    return found
-
-
 def words(_: str, texts: Sequence[str]) -> list[str]:
-    """Parse `mars,mlcps`, or one at a time."""
+    """Parse texts with commas between, or one at a time."""
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 

@@ -63,9 +63,8 @@ class Opt:
     signed: str | None = None
     stated: bool = False
     completes: Completes | None = None
-    common: bool = False  # in the short help too
     reads: bool = False  # names a table
-    instead: bool = False  # a shell needs no table beside it
+    shell: bool = True  # else Python and batches alone have it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +145,7 @@ class Command:
     have: str = ""
     want: str = ""
     optional: bool = False  # may do without a table
+    brief: str = ""  # its most used options, which the short help has
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     input: type | None = None

@@ -213,13 +213,17 @@ class Page:
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""
-        every = (*self.tables, *COMMON)
-        return next((one for one in every if one.name == name), Table(name, ()))
+        return next((one for one in self.every if one.name == name), Table(name, ()))
+
+    @property
+    def every(self) -> tuple[Table, ...]:
+        """All tables, those of every command too."""
+        return (*self.tables, *COMMON)
 
     @property
     def names(self) -> list[str]:
         """What may be asked for by name."""
-        tables = [table.name for table in (*self.tables, *COMMON)]
+        tables = [table.name for table in self.every]
         more = (BASELINE, INTERVALS, PLOTS, ALL)
         return [*dict.fromkeys((*self.parts, *tables, *self.plots, *more))]
 

@@ -89,7 +89,7 @@ _clfeval_completion() {
     [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2> /dev/null
     if ((${#COMPREPLY[@]} == 0)); then # nothing: then files, unless a name or class is due
         case ${before[${#before[@]}-1]} in
-            --truth|--model|--ignore|--id|--join|--positive|--weight|--by|--cluster|--measure|--show|--table|--fail-under|--fail-over|--warn-under|--warn-over|--still-best|--max-drop|--run|--reference|--feature|--crossover|--row-weight|--metric|--best-threshold|--explain|--labels) compopt +o default 2> /dev/null ;;
+            --truth|--model|--ignore|--id|--join|--positive|--weight|--by|--cluster|--run|--measure|--reference|--best-threshold|--show|--fail-under|--fail-over|--warn-under|--warn-over|--still-best|--max-drop|--feature|--metric|--explain|--classes) compopt +o default 2> /dev/null ;;
         esac
     fi
     return 0

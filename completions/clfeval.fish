@@ -23,7 +23,7 @@ function __clfeval_ask --description 'Ask clfeval for suggestions; false when fi
     set -g __clfeval_answers "$option"(env COLUMNS=9999 _TYPER_COMPLETE_ARGS="$asked" \
         _TYPER_COMPLETE_FISH_ACTION=get-args _CLFEVAL_QUOTES=1 \
         _CLFEVAL_COMPLETE=complete_fish $program 2>/dev/null | string match -r '.+')
-    test (count $__clfeval_answers) -gt 0; or contains -- "$before[-1]" --truth --model --ignore --id --join --positive --weight --by --cluster --measure --show --table --fail-under --fail-over --warn-under --warn-over --still-best --max-drop --run --reference --feature --crossover --row-weight --metric --best-threshold --explain --labels
+    test (count $__clfeval_answers) -gt 0; or contains -- "$before[-1]" --truth --model --ignore --id --join --positive --weight --by --cluster --run --measure --reference --best-threshold --show --fail-under --fail-over --warn-under --warn-over --still-best --max-drop --feature --metric --explain --classes
 end
 
 complete --command clfeval --no-files --condition __clfeval_ask --arguments '$__clfeval_answers'

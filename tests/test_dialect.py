@@ -45,7 +45,7 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: truth='status': its name",
     ),
     "a text in a hint": (
-        clfeval.mars, TABLE, {}, "is declared with --labels 'x'", "is declared with labels='x'",
+        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with labels='x'",
     ),
     "odds": (
         clfeval.phidelta, TABLE, {"odds": "100"}, "for 1 positive to 100 negatives, --odds 1:100",

@@ -253,7 +253,7 @@ ODD: tuple[Any, ...] = (
 
 
 # a label may be of any type, and which number of rows is a top is for the table to say
-ANYTHING = {"--positive", "--labels", "mars --top"}
+ANYTHING = {"--positive", "--classes", "mars --top"}
 PROBABILITIES = pl.DataFrame(
     {"truth": [1, 0, 1, 0], "a": [0.9, 0.1, 0.7, 0.3], "b": [0.8, 0.4, 0.6, 0.2]}
 )

@@ -63,7 +63,7 @@ def table_baseline(
     path = gates.baseline
     if not isinstance(path, (str, PathLike)) or kind_of(path) != "table":
         return None
-    if given.get("from_result"):
+    if result.again:
         what = "--baseline names a table, and a saved result has no rows to compare with"
         raise bad_option(what, "give a saved result: --baseline RESULT.json")
     if given.get("join"):

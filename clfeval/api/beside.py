@@ -13,7 +13,7 @@ from clfeval.methods.report.options import ReportOptions
 from clfeval.result import Result, Warn
 
 G = TypeVar("G")
-SHARED = ("level", "seed", "totals", "prevalence", "odds")  # and no intervals at all
+SHARED = ("level", "seed", "totals", "prevalence")  # and no intervals at all
 
 
 def beside(sample: Sample, options: ReportOptions) -> Mapping[str, Result]:

@@ -14,7 +14,7 @@ from clfeval.options import Command, listed
 
 def with_gated(command: Command, given: Mapping[str, Any], gates: Gates) -> dict[str, Any]:
     """Return the options of a report, its measures with those that limits name beside the usual."""
-    if command.name != "report" or given.get("from_result"):
+    if command.name != "report":
         return dict(given)
     more = []
     for limit in gates.limits:

@@ -34,13 +34,17 @@ def entries_of(result: Result, label: str, run: str | None = None) -> list[PastE
     return entries
 
 
-def trend(name: str, command: str, *, accept: bool = False, label: str | None = None) -> Result:
-    """Return how measures of a command moved over the lines of a history.
+def trend(
+    name: str, command: str | None = None, *, accept: bool = False, label: str | None = None
+) -> Result:
+    """Return how measures of a command moved over the lines of a history; by default of report.
 
     label: the one to look at as the last. accept: first mark this label, or else the last, as what
     later lines are held to, and look at all. Raises UsageError.
     """
     past = read_past(name)
+    there = dict.fromkeys(line.command for line in past.lines)
+    command = command or next((one for one in ("report", *there) if one in there), "report")
     labels = past.labels(command)
     if label is not None and label not in labels:
         hint = suggestion(label, labels) or f"labels: {listing(labels)}"

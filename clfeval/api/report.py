@@ -9,6 +9,7 @@ from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
+from clfeval.api.saved import saved_result
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
 from clfeval.counts.truth import truth_digest
@@ -21,7 +22,7 @@ from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
-WITHOUT_DATA = ("from_result", "dry_run")
+WITHOUT_DATA = ("measure", "dry_run")
 
 
 @entry(REPORT)
@@ -38,14 +39,12 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     same counts `Result.methods` has by name. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
-    if options.from_result:
-        from clfeval.api.saved import saved_result
-
+    if (saved := saved_result(table)) is not None:
         for one in (*changed(options), *changed(said)):
             if one.name not in WITHOUT_DATA:
                 what = f"{one.flag} says how a table is read or measured"
-                raise bad_option(f"{what}, and --from-result reads none", "leave it out")
-        yield Ready(lambda: saved_result(table), {})
+                raise bad_option(f"{what}, and this is a saved result", "leave it out")
+        yield Ready(lambda: saved, {})
         return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)

@@ -30,10 +30,10 @@ CALLED = {
     "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
     "sampling": "--sampling-weights", "ci": "--interval", "ref": "--reference",
     "best": "--best-threshold", "rule": "--occlusion",
-    "only": "--feature", "range": "--prevalence-range", "prior": "--prevalence-beta",
-    "per": "--population", "by-measure": "--crossover", "metrics": "--metric",
-    "weights": "--weight", "zero": "--zero-weight", "less": "--direction", "scale": "--rescale",
-    "wish": "--desirability",
+    "only": "--feature", "range": "--prevalence", "prior": "--prevalence-beta",
+    "per": "--population", "by-measure": "--measure", "metrics": "--metric",
+    "weights": "--metric-weight", "zero": "--zero-weight", "less": "--direction",
+    "scale": "--rescale",    "wish": "--desirability",
 }  # fmt: skip
 
 

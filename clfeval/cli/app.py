@@ -12,8 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
-from clfeval.api.commands import command_of
-from clfeval.cli.command import built, has_flag
+from clfeval.cli.command import OTHERS, built, declared, find
 from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.other_commands import naming_owners, refuse_command
@@ -33,12 +32,12 @@ class Commands(TyperGroup):
     def __init__(self, **given: Any) -> None:
         """Know the names, for suggestions."""
         super().__init__(**given)
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+        self.commands = dict.fromkeys((*COMMANDS, *OTHERS))  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print which command is for what, before the rest."""
         rows = [("I have", "I want to know", "use")]
-        rows += [(one.have, one.want, one.name) for one in map(command_of, COMMANDS)]
+        rows += [(one.have, one.want, one.name) for one, *_ in map(declared, self.commands)]
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
         self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
@@ -46,21 +45,21 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words before a command; say which command has an option that stands there."""
-        with naming_owners("clfeval", [*args], COMMANDS, has_flag):
+        with naming_owners("clfeval", [*args], find):
             found: list[str] = super().parse_args(ctx, args)
             return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is named; say what does what no command does."""
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            refuse_command(args, COMMANDS, has_flag)
+            refuse_command(args, find)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name; None where there is none."""
         del ctx
         if cmd_name in self.commands and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = built(command_of(cmd_name))
+            self.commands[cmd_name] = built(cmd_name)
         return self.commands.get(cmd_name)
 
 

@@ -1,4 +1,4 @@
-"""`clfeval report --config suite.yaml`: a batch of runs, in the place of one table."""
+"""`clfeval batch suite.yaml`: the runs of a file, one after the other."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval.cli.faults import as_json, bug_line, error_lines, gate_lines
 from clfeval.cli.output import Output, note, print_result
-from clfeval.cli.run import run, unsaid
+from clfeval.cli.run import run
 from clfeval.cli.trend import accepting
 from clfeval.errors import ExitCode, bad_option
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.options import Command, Opt, options_of, taken
+from clfeval.options import Command, Opt, taken
 from clfeval.pages import SUITE
 from clfeval.tables.source import named
 from clfeval.words import many
@@ -33,15 +33,10 @@ SAID = 5  # lines of one run on standard error, unless all are asked for
 class Batch:
     """Which batch, which of its runs, and what happens when one fails."""
 
-    config: Annotated[
-        tuple[str, ...],
-        Opt("Runs of a YAML file in place of a table; repeat: the later file wins.", BATCHES,
-            metavar="SUITE.yaml", common=True, instead=True),
-    ] = ()  # fmt: skip
     variables: Annotated[
         tuple[str, ...],
         Opt("A variable of the batch; repeat.", BATCHES, flags=("--set",), metavar="NAME=VALUE"),
-    ] = ()
+    ] = ()  # fmt: skip
     only: Annotated[
         tuple[str, ...],
         Opt("Runs of this name or quoted glob, and those they take tables of; repeat.", BATCHES,
@@ -49,54 +44,55 @@ class Batch:
     ] = ()  # fmt: skip
     fail_fast: Annotated[
         bool,
-        Opt("Stop at the first run that fails, or go on to the last.", BATCHES,
-            flags=("--fail-fast/--keep-going",)),
+        Opt("Stop at the first run that fails.", BATCHES),
     ] = False  # fmt: skip
+    dry_run: Annotated[bool, Opt("Check everything, and compute nothing.", BATCHES)] = False
+    label: Annotated[
+        str | None,
+        Opt("The label of the lines added to the history: a week, a commit.", BATCHES),
+    ] = None
+    accept: Annotated[bool, Opt("Accept what is added, if no gate is missed.", BATCHES)] = False
     print_schema: Annotated[
-        bool, Opt("Print the JSON Schema of such YAML files, and leave.", BATCHES, instead=True)
+        bool, Opt("Print the JSON Schema of such YAML files, and leave.", BATCHES)
     ] = False
 
-    def check(self) -> None:
-        """Refuse what is of a batch where there is none; UsageError."""
-        for flag, given in (("--set", self.variables), ("--only", self.only)):
-            if given and not self.config:
-                raise bad_option(f"{flag} is of a batch: add --config SUITE.yaml")
+
+BATCH = Command(
+    "batch",
+    (Batch,),
+    have="a YAML file of runs",
+    want="all runs with their gates and history",
+    help="Run everything a YAML file lists: any command, any tables, each with its gates.",
+    examples="""clfeval batch suite.yaml
+clfeval batch suite.yaml --only weekly --set out=results
+clfeval batch suite.yaml production.yaml --dry-run
+clfeval batch --print-schema > suite.schema.json
+""",
+    tables="YAML files; of several, a later one replaces keys of those before it.",
+    optional=True,
+    brief="set only fail-fast dry-run label accept print-schema show save quiet",
+)
 
 
-def batch_of(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> bool:
-    """Carry a batch out if one is asked for; UsageError for what it takes no other way."""
-    batch = taken(Batch, given)
-    if batch.print_schema:
-        from clfeval.suite.schema import suite_schema
-
-        print_result([dumps(suite_schema(Output), indent=1, ensure_ascii=False), "\n"],
-                     for_people=False)  # fmt: skip
-        return True
-    if not batch.config:
-        return False
-    if tables:
-        raise bad_option("--config says which tables are read", "leave the tables out")
-    for option in (*command.options(), *options_of(Gates)):
-        if option.field != "dry_run" and not unsaid(option, given[option.name]):
-            what = f"{option.flag} is of one run, and --config has several"
-            raise bad_option(what, f"write {option.flag[2:]} into the file, under defaults")
-    for name in ("append", "history"):
-        if given[name] is not None:
-            raise bad_option(f"--{name} is of one run", "write history: FILE into the file")
-    _carried_out(batch, taken(Output, given), given)
-    return True
-
-
-def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None:
+def carry_out(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Run the batch as a command is run: files opened first, the result printed once."""
     from clfeval.suite.plan import planned
     from clfeval.suite.result import KEPT, suite_result
     from clfeval.suite.running import carried_out
 
-    dry = bool(given["dry_run"])
+    batch, output = taken(Batch, given), taken(Output, given)
+    if batch.print_schema:
+        from clfeval.suite.schema import suite_schema
+
+        print_result([dumps(suite_schema(Output), indent=1, ensure_ascii=False), "\n"],
+                     for_people=False)  # fmt: skip
+        return
+    if not files:
+        raise bad_option("batch needs a YAML file", "clfeval batch suite.yaml")
+    dry = batch.dry_run
     plan = planned(
-        batch.config, Output, variables=batch.variables, only=batch.only, label=given["label"],
-        accept=bool(given["accept"]),
+        files, Output, variables=batch.variables, only=batch.only, label=batch.label,
+        accept=batch.accept,
     )  # fmt: skip
     total = len(plan.runs)
 
@@ -111,7 +107,7 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
         for number, one in enumerate(runs, start=1):
             _say(f"[{number}/{total}] ", one, output)
             if output.annotate:
-                found.extend(_findings(one, batch.config[-1]))
+                found.extend(_findings(one, files[-1]))
             # what is big is not kept: the result has its first lines
             outcomes.append(replace(one, said=one.said[:KEPT], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
@@ -123,7 +119,7 @@ def _carried_out(batch: Batch, output: Output, given: Mapping[str, Any]) -> None
     others += [plan.history.file] if plan.history else []
     run(
         SUITE,
-        [*batch.config, *dict.fromkeys(others)],
+        [*files, *dict.fromkeys(others)],
         output,
         Gates(),
         compute,

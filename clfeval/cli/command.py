@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval import COMMANDS
 from clfeval.api.commands import command_of
-from clfeval.cli import complete, explain, guide, measures
-from clfeval.cli.batch import Batch, batch_of
+from clfeval.cli import complete, explain, guide
+from clfeval.cli.batch import BATCH, carry_out
 from clfeval.cli.other_commands import naming_owners
-from clfeval.cli.output import OUTPUT, Output
+from clfeval.cli.output import OUTPUT, Output, print_result
 from clfeval.cli.run import opened, run
-from clfeval.cli.trend import trend_of
+from clfeval.cli.trend import HISTORY_COMMAND, look
 from clfeval.errors import bad_option
 from clfeval.history.options import HISTORY, History
-from clfeval.limits import Gates
+from clfeval.limits import GATES, Gates
 from clfeval.methods.options import INTERVALS
-from clfeval.options import COLUMNS, READING, Command, Option, options_of, taken
+from clfeval.options import COLUMNS, READING, Command, Option, taken
 from clfeval.shell import line
 from clfeval.tables.source import named
 
@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     from clfeval.result import Result
     from clfeval.tables.taken import Read
 
-BATCHED = "report"  # the command that takes a batch in the place of a table
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 AFTER = (Output, Gates, History)  # groups about the result, whatever the command
+Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
+# commands that read no table: what they do
+OTHERS: Mapping[str, tuple[Command, Does]] = {
+    one.name: (one, does) for one, does in ((BATCH, carry_out), (HISTORY_COMMAND, look))
+}
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
 # what completes to what, and how its value is called in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
@@ -47,10 +51,10 @@ COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     "class": (complete.complete_class, "LABEL"),
     "metric": (complete.complete_metric, "METRIC"),
     "measure": (complete.complete_measure, "MEASURE"),
-    "table": (complete.complete_table, "NAME"),
     "shown": (complete.complete_shown, "NAME"),
     "ranked": (complete.complete_ranked, "METRIC"),
 }
+HELP = 80  # columns of the short help
 SPELT = 24  # characters of choices that help spells out beside the option
 TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
 
@@ -58,19 +62,15 @@ TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
 class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
+    declared: Command
     seldom: frozenset[str] = frozenset()
-    tabled = True  # it needs a table, unless something is given that stands for it
-    instead: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line; refuse an option of one value that has two."""
         if ctx.resilient_parsing:
             return self._parsed(ctx, args)
-        with naming_owners(str(self.name), [*args], COMMANDS, has_flag):
+        with naming_owners(str(self.name), [*args], find):
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            for one in self.params:
-                if one.param_type_name == "argument":
-                    one.required = self.tabled and not self.instead & {said.name for said in order}
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
@@ -83,27 +83,40 @@ class Brief(TyperCommand):
         return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help without the options that are seldom needed."""
-        for parameter in self.params:
-            if isinstance(parameter, TyperOption):
-                parameter.hidden = parameter.name in self.seldom
-        more = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-        self.epilog = more if self.seldom else None
-        super().format_help(ctx, formatter)
+        """Print one screen: what it does, examples, and the options people use most."""
+        if not self.seldom:
+            super().format_help(ctx, formatter)
+            return
+        said, usage = self.declared, self.collect_usage_pieces(ctx)
+        shown = [o for o in self.params if isinstance(o, TyperOption) and o.name not in self.seldom]
+        rows = [(f"{one.opts[-1]} {one.metavar or ''}".rstrip(), str(one.help)) for one in shown]
+        wide = max(len(flag) for flag, _ in rows) + 2
+        lines = [f"Usage: {ctx.command_path} {' '.join(usage)}", "", said.help.split("\n\n")[0], ""]
+        lines += [*(f"  {example}" for example in said.examples.splitlines()[:4]), ""]
+        for flag, words in rows:
+            first, *more = wrap(words, HELP - wide - 2)
+            lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
+        lines += ["", f"{len(self.seldom)} more options: {ctx.command_path} --help-all"]
+        print_result([f"{line}\n" for line in lines], for_people=True)
 
 
-def more_of(command: Command) -> tuple[type, ...]:
-    """Return the groups of a command that only the shell has, beside those of every command."""
-    return (Batch,) if command.name == BATCHED else ()
+def declared(name: str) -> tuple[Command, Does, tuple[type, ...]]:
+    """Return a command, what it does, and its groups of options about the result."""
+    if name in OTHERS:
+        return *OTHERS[name], (Output,)
+    return command_of(name), compute, AFTER
 
 
-def has_flag(name: str, flag: str) -> bool:
-    """Tell whether a command has an option of this flag."""
-    command = command_of(name)
-    return any(
-        flag in (*one.opt.flags, one.flag, *(f"--{other.replace('_', '-')}" for other in one.names))
-        for one in command.options(*AFTER, *more_of(command))
-    )
+def in_shell(command: Command, after: tuple[type, ...] = AFTER) -> list[Option]:
+    """Return the options of a command that a shell has."""
+    return [one for one in command.options(*after) if one.opt.shell]
+
+
+def find(name: str, flag: str) -> Option | None:
+    """Return the option of a command that has this flag, in a shell or elsewhere."""
+    command, _, after = declared(name)
+    every = command.options(*after)
+    return next((one for one in every if flag in (*one.opt.flags, one.flag)), None)
 
 
 def _help_all(ctx: typer.Context, wanted: bool) -> None:
@@ -124,7 +137,6 @@ def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
 EAGER = (
     _eager("--help-all", "Show all options.", _help_all),
     _eager("--guide", "Show the guide.", guide.of_command),
-    _eager("--list-measures", "List the measures it can be asked for.", measures.of_command),
     Parameter(
         "explain",
         KIND,
@@ -133,7 +145,7 @@ EAGER = (
             str | None,
             typer.Option(
                 "--explain",
-                help="Say what a heading, measure or code means, or all.",
+                help="Say what a heading, measure or code means; measures lists them.",
                 metavar="NAME",
                 callback=explain.of_command,
                 is_eager=True,
@@ -144,82 +156,67 @@ EAGER = (
 )
 
 
-def built(command: Command) -> Any:
+def built(name: str) -> Any:
     """Return a command as typer makes it of its declaration."""
-    respelt = {
-        other.replace("_", "-"): option.flag[2:]
-        for option in command.options()
-        for other in option.opt.also
-    }
-    app = typer.Typer(add_completion=False)
-    app.command(
-        command.name,
-        cls=Brief,
-        context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
-    )(_called(command))
-    made: Any = get_command(app)
-    every = command.options(*AFTER, *more_of(command))
-    made.instead = frozenset(option.name for option in every if option.opt.instead)
-    made.tabled = not command.optional
-    made.seldom = frozenset(option.name for option in every if not option.opt.common)
-    return made
-
-
-def _called(command: Command) -> Callable[..., None]:
-    """Return a function with the command's options as parameters, for typer to read."""
-    options = command.options()
-    groups = (*AFTER, *more_of(command))
-    every = [*sorted(options, key=_place), *(o for one in groups for o in options_of(one))]
-    shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
+    command, does, after = declared(name)
+    options = in_shell(command, after)
 
     def called(tables: list[str] | None, **given: Any) -> None:
-        tables = tables or []
-        if command.name == BATCHED and batch_of(command, tables, given):
-            return
-        output, limits = taken(Output, given), taken(Gates, given)
-        history, hear = taken(History, given), opened(output)
-        heard: list[Read] = []
+        read = {one.name: _read(one, given[one.name]) for one in options}
+        does(command, tables or [], read)
 
-        def heard_of(one: Read) -> None:
-            heard.append(one)
-            hear(one)
-
-        def called_with() -> tuple[Any, dict[str, Any]]:
-            name = command.name.replace("-", "_")
-            function = getattr(import_module(f"clfeval.api.{name}"), name)
-            from clfeval.api.gated import with_gated
-
-            read = {one.name: _read(one, given[one.name]) for one in options}
-            return function, with_gated(command, read, limits)
-
-        def compute() -> Result:
-            function, read = called_with()
-            write = partial(offered, sys.argv[1:], options)
-            from clfeval.baseline.read import is_history
-
-            truth = history.append is not None or is_history(limits.baseline)
-            result: Result = function.asked(tables or None, read, heard_of, write, truth=truth)
-            return result
-
-        def beside(result: Result) -> Baseline | None:
-            from clfeval.api.baseline import table_baseline
-
-            function, read = called_with()
-            last = heard[-1] if heard else None
-            return table_baseline(function, tables or None, read, limits, result, last, hear)
-
-        others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        dry, page = bool(given["dry_run"]), command.name
-        paths = [*(named(one)[1] for one in tables), *others]
-        if history.history is not None:
-            left = [one for one in every if one.opt.panel not in (OUTPUT, HISTORY)]
-            page, compute, paths = trend_of(command.name, history, tables, given, left)
-        run(page, paths, output, limits, compute, history=history, dry=dry, beside=beside)
-
+    eager = EAGER if name not in OTHERS else EAGER[:2]
+    shape = Signature([_tables(command), *eager, *map(_parameter, sorted(options, key=_place))])
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
-    return called
+    app = typer.Typer(add_completion=False)
+    app.command(name, cls=Brief)(called)
+    made: Any = get_command(app)
+    made.declared = command
+    common = [f"--{word}" for word in command.brief.split()]
+    made.seldom = frozenset(o.name for o in made.params if {*o.opts}.isdisjoint(common))
+    return made
+
+
+def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Carry a command out that computes; `given` holds its options and those about the result."""
+    output, limits, history = taken(Output, given), taken(Gates, given), taken(History, given)
+    options, hear = command.options(), opened(output)
+    heard: list[Read] = []
+    read = {one.name: given[one.name] for one in options if one.name in given}
+
+    def heard_of(one: Read) -> None:
+        heard.append(one)
+        hear(one)
+
+    def called_with() -> tuple[Any, dict[str, Any]]:
+        name = command.name.replace("-", "_")
+        function = getattr(import_module(f"clfeval.api.{name}"), name)
+        from clfeval.api.gated import with_gated
+
+        return function, with_gated(command, read, limits)
+
+    def computed() -> Result:
+        function, asked = called_with()
+        write = partial(offered, sys.argv[1:], options)
+        from clfeval.baseline.read import is_history
+
+        truth = history.append is not None or is_history(limits.baseline)
+        result: Result = function.asked(tables or None, asked, heard_of, write, truth=truth)
+        return result
+
+    def beside(result: Result) -> Baseline | None:
+        from clfeval.api.baseline import table_baseline
+
+        function, asked = called_with()
+        last = heard[-1] if heard else None
+        return table_baseline(function, tables or None, asked, limits, result, last, hear)
+
+    others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
+    paths = [*(named(one)[1] for one in tables), *others]
+    dry = bool(given["dry_run"])
+    run(command.name, paths, output, limits, computed, history=history, dry=dry, beside=beside)
 
 
 def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
@@ -235,8 +232,7 @@ def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str,
 
 def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
     """Yield the words without an option; of one that names things, without the same names."""
-    spelt = (*(option.opt.flags or (option.flag,)), *(f"--{one}" for one in option.opt.also))
-    flags = {flag.replace("_", "-") for one in spelt for flag in one.split("/")}
+    flags = {*(option.opt.flags or (option.flag,))}
     rest = iter(words)
     for word in rest:
         flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
@@ -280,8 +276,10 @@ def _words(option: Option, value: Any) -> list[str]:
 
 
 def _place(option: Option) -> int:
-    panel = option.opt.panel
-    return FIRST.index(panel) if panel in FIRST else len(FIRST) + (panel in LAST)
+    panel, after = option.opt.panel, (OUTPUT, GATES, HISTORY)
+    if panel in FIRST:
+        return FIRST.index(panel)
+    return len(FIRST) + (panel in LAST) + (2 + after.index(panel) if panel in after else 0)
 
 
 def _tables(command: Command) -> Parameter:
@@ -317,7 +315,7 @@ def _parameter(option: Option) -> Parameter:
         metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
         min=opt.least if ranged else None,
         max=opt.most if ranged else None,
-        show_default=not option.repeated and "/" not in "".join(opt.flags),
+        show_default=not option.repeated,
         autocompletion=completes,
     )
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])

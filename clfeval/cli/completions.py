@@ -26,7 +26,7 @@ _EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, G
 NO_FILES = (
     *dict.fromkeys(one.flag for one in _EVERY if one.opt.completes),
     "--explain",
-    "--labels",
+    "--classes",
 )
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to

@@ -8,10 +8,12 @@ from textwrap import TextWrapper
 
 import typer
 
+from clfeval.cli.measures import known_to
 from clfeval.cli.output import print_result, screen_for
 from clfeval.errors import UsageError, suggestion
 
 NARROWEST = 30  # columns that lines are folded to at the least
+MEASURES = "measures"  # names all of them
 WIDTH = 80  # where nobody says how wide the screen is
 
 
@@ -22,6 +24,12 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
     from clfeval.pages import HISTORY, SUITE, page_of
     from clfeval.pages.explain import ALL, everything, explained, known_names
 
+    if name == MEASURES:
+        from clfeval.methods.measured.listed import listed
+
+        lines = listed(str(ctx.info_name), known_to(str(ctx.info_name)))
+        print_result([f"{line}\n" for line in lines], for_people=True)
+        raise typer.Exit
     page = page_of(str(ctx.info_name))
     others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
     if name.strip().casefold() == ALL:
@@ -47,7 +55,7 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
         known_here = [one for here in (page, *others.values()) for one in known_names(here)]
         hint = suggestion(name, known_here) or every
         raise UsageError.of(f"nothing to explain is called '{name}'", "bad-option", hint=hint)
-    width = max(screen_for("never").width or WIDTH, NARROWEST)
+    width = max(screen_for().width or WIDTH, NARROWEST)
     text = "\n".join(_laid_out(parts, width))
     print_result([f"{text}\n"], for_people=True)
     raise typer.Exit

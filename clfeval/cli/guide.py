@@ -67,7 +67,8 @@ def continued(line: str, width: int) -> str:
 def of_command(ctx: typer.Context, wanted: bool) -> None:
     """Print the guide of the command at hand, and leave."""
     if wanted:
-        show_guide(str(ctx.info_name))
+        name = str(ctx.info_name)
+        show_guide({"batch": "batches"}.get(name, name))
         raise typer.Exit
 
 

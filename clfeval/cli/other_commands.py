@@ -1,4 +1,4 @@
-"""Words of a command line that another command has: which one, and the line to type."""
+"""Words of a command line that mean something else here: which command or option, as a line."""
 
 from __future__ import annotations
 
@@ -6,42 +6,60 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from clfeval import COMMANDS
 from clfeval.errors import UsageError, has_it
+from clfeval.options import Option
 from clfeval.shell import line
 
-HasFlag = Callable[[str, str], bool]  # whether a command has an option
-_OPTIONS = {"batch": "--config", "suite": "--config"}  # words for what an option does
+Find = Callable[[str, str], Option | None]  # the option of a command by its flag
+NO_TABLE = ("batch", "history")
+# what people type for what is called otherwise
+MEANT = {
+    "--labels": "--classes CLASS", "--odds": "--prevalence 1:49", "--table": "--show NAME",
+    "--cost": "--measure cost:fp=1,fn=5", "--plot": "--show plots", "--config": "clfeval batch",
+    "--history": "clfeval history", "--crossover": "--measure MEASURE",
+    "--list-measures": "--explain measures", "--from-result": "clfeval report SAVED.json",
+}  # fmt: skip
 
 
 @contextmanager
-def naming_owners(
-    command: str, words: Sequence[str], commands: Sequence[str], has: HasFlag
-) -> Iterator[None]:
-    """Refuse an option of other commands with their names; UsageError.
+def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
+    """Refuse an option that others have with their names; UsageError.
 
     command: the one that lacks it, or the program; words: what stands behind its name. An option
-    that no command has is refused as the library of the command line does it.
+    that nobody has is refused as the library of the command line does it.
     """
     try:
         yield
     except Exception as error:  # known by what it has: its class is no public name
         flag = getattr(error, "option_name", "")
-        owners = [one for one in commands if flag.startswith("--") and has(one, flag)]
-        if not owners:
+        every = (*COMMANDS, *NO_TABLE)
+        owners = [(one, o) for one in every if flag.startswith("--") and (o := find(one, flag))]
+        shells = [one for one, option in owners if option.opt.shell]
+        if not owners and flag not in MEANT:
             raise
-        best = owners[0] if "report" not in owners else "report"
-        what = f"{command} has no {flag}: {has_it(owners)}"
-        raise _refused(what, [best, *words]) from None
+        if not owners:
+            what = f"{command} has no {flag}"
+            raise UsageError.of(what, "command-line", hint=f"use {MEANT[flag]}") from None
+        if command in dict(owners) or not shells:
+            option = dict(owners).get(command, owners[0][1])
+            what = f"{flag} is an option of Python and of batches, not of a shell"
+            hint = f"in Python {option.name}=..., in a YAML file {option.key}: ... (clfeval batch)"
+            raise UsageError.of(what, "command-line", hint=hint) from None
+        raise _refused(f"{command} has no {flag}: {has_it(shells)}", [shells[0], *words]) from None
 
 
-def refuse_command(words: Sequence[str], commands: Sequence[str], has: HasFlag) -> None:
+def refuse_command(words: Sequence[str], find: Find) -> None:
     """Refuse a command that there is not, where an option does that, or a file is meant."""
-    word, flag = words[0], _OPTIONS.get(words[0], f"--{words[0]}")
-    if any(has(one, flag) for one in commands):
+    word, flag = words[0], f"--{words[0]}"
+    if word == "suite":
+        raise _refused(f"clfeval has no command '{word}'", ["batch", *words[1:]])
+    if any((option := find(one, flag)) and option.opt.shell for one in COMMANDS):
         what = f"clfeval has no command '{word}': report has {flag}"
         raise _refused(what, ["report", flag, *words[1:]])
     if os.path.isfile(word):
-        raise _refused(f"'{word}' is a file, no command", ["report", *words])
+        command = "batch" if word.endswith((".yaml", ".yml")) else "report"
+        raise _refused(f"'{word}' is a file, no command", [command, *words])
 
 
 def _refused(what: str, words: Sequence[str]) -> UsageError:

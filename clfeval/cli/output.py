@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from clfeval.errors import UsageError, bad_option
 from clfeval.interrupt import State
 from clfeval.options import Opt
-from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
+from clfeval.views.files import FORMATS, Wanted, check_names, render
 from clfeval.words import DIGITS, MOST_DIGITS, plain
 
 if TYPE_CHECKING:
@@ -39,39 +39,26 @@ class Output:
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
         Opt("What standard output gets: table, json, csv or markdown.", OUTPUT,
-            flags=("-f", "--format"), metavar="FORMAT", common=True),
+            flags=("-f", "--format"), metavar="FORMAT"),
     ] = "table"  # fmt: skip
     show: Annotated[
         tuple[str, ...],
-        Opt("Also show a table or plot, intervals, or all; repeat.", OUTPUT, metavar="NAME",
-            completes="shown", common=True),
+        Opt("Also this table or plot, intervals, plots or all.", OUTPUT,
+            metavar="NAME", completes="shown"),
     ] = ()  # fmt: skip
-    table: Annotated[
-        str | None, Opt("One table alone, in CSV by default the first.", OUTPUT, completes="table")
-    ] = None
     save: Annotated[
         tuple[str, ...],
-        Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE", common=True),
+        Opt("Also write .json .csv .md .html .xml .metrics.json.", OUTPUT, metavar="FILE"),
     ] = ()
     digits: Annotated[
-        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=MOST_DIGITS)
-    ] = DIGITS
-    plot: Annotated[
-        bool | None,
-        Opt(
-            "Draw all plots; else one where it fits a terminal.",
-            OUTPUT,
-            flags=("--plot/--no-plot",),
-            common=True,
-        ),
-    ] = None
+        int,
+        Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=MOST_DIGITS,
+            shell=False),
+    ] = DIGITS  # fmt: skip
     annotate: Annotated[
         Literal["github", "gitlab"] | None,
         Opt("Tell a CI server what was missed, and of errors where.", OUTPUT),
     ] = None
-    color: Annotated[
-        Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
-    ] = "auto"
     quiet: Annotated[
         bool,
         Opt("No notes on standard error; missed gates are said all the same.", OUTPUT,
@@ -96,39 +83,36 @@ def wanted_of(output: Output, command: str) -> Wanted:
     """Return what is wanted of a result; UsageError for what no result of the command has."""
     check_names(command, output.show, "--show ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
-    if output.table and output.format == "json" and ".csv" not in suffixes:
-        raise bad_option("--table chooses one table, and JSON holds them all")
-    if output.show and output.format in ("csv", "json") and suffixes.isdisjoint(READ):
-        hint = "JSON holds them all; --table chooses the one of CSV"
-        raise bad_option("--show chooses tables for people, and there is no page", hint=hint)
-    return Wanted(output.table, output.show, output.digits)
+    wanted = Wanted.of(command, output.show, output.digits)
+    if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
+        raise bad_option("--show chooses what people see, and JSON holds all")
+    if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
+        raise bad_option("--show names the one table of CSV", "for example --show models")
+    return wanted
 
 
 def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen) -> Iterator[str]:
     """Yield what standard output gets."""
     if output.format != "table":
-        yield from render(FORMATS[output.format], result, wanted, alone=True)
+        yield from render(FORMATS[output.format], result, wanted)
         return
     from clfeval.views.terminal import as_text
 
     def text(plots: str = "") -> str:
         return as_text(
             result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
-            names=wanted.names, only=wanted.table, height=screen.height if screen.tty else None,
+            names=wanted.names, height=screen.height if screen.tty else None,
         )  # fmt: skip
 
     bare = text()
     # unasked, a plot must not drive the answer off the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
-    plots, draws = "", room > LEAST if output.plot is None else output.plot
-    if not wanted.table and (wanted.names or draws):
-        from clfeval.schema import ALL, PLOTS
+    plots, draws = "", room > LEAST
+    if wanted.names or draws:
         from clfeval.views.plots import asked
 
-        names = [name for name in wanted.names if name != ALL or output.plot is not False]
-        names += [PLOTS] * bool(output.plot)
-        plots = asked(result, names, one=draws, width=screen.width, color=screen.color)
-        if not names and plots.count("\n") > room:
+        plots = asked(result, wanted.names, one=draws, width=screen.width, color=screen.color)
+        if not wanted.names and plots.count("\n") > room:
             plots = ""
     yield text(plots) if plots else bare
 
@@ -176,13 +160,13 @@ def abandon(stream: Literal["stdout", "stderr"]) -> None:
     setattr(sys, stream, None)
 
 
-def screen_for(color: str) -> Screen:
-    """Decide width and colour once, from the option, the streams and the environment."""
+def screen_for() -> Screen:
+    """Decide width and colour once, from the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
     width = _columns()
     if width is None and tty:
         width = shutil.get_terminal_size().columns
-    return Screen(tty, width, shutil.get_terminal_size().lines, _wants_color(color, tty))
+    return Screen(tty, width, shutil.get_terminal_size().lines, _wants_color(tty))
 
 
 def _columns() -> int | None:
@@ -191,9 +175,7 @@ def _columns() -> int | None:
     return int(columns) if columns.isdigit() and int(columns) > 0 else None
 
 
-def _wants_color(choice: str, tty: bool) -> bool:
-    if choice != "auto":
-        return choice == "always"
+def _wants_color(tty: bool) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

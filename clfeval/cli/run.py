@@ -51,21 +51,22 @@ def run(
     compute: Callable[[], Result], *, history: History, dry: bool = False,
     found: Sequence[Finding] | None = None,
     beside: Callable[[Result], Baseline | None] = lambda _: None,
+    said: Callable[[Result], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
     imports its public function itself. beside: reads the baseline where that is a table. A dry run
-    writes no file, and shows all it has. found: of a batch, whose runs have gates of their own and
-    say how they fare, what `compute` finds to tell a CI server. Raises typer.Exit when a gate is
-    missed.
+    writes no file, and shows all it has. said: what else is to be noted. found: of a batch, whose
+    runs have gates of their own and say how they fare, what `compute` finds to tell a CI server.
+    Raises typer.Exit when a gate is missed.
     """
     limited, batch = gates.any, found is not None
     if history.append is not None:
         from clfeval.history.file import check_target
 
         check_target(history.append, tables)
-    screen, wanted = screen_for(output.color), wanted_of(output, command)
+    screen, wanted = screen_for(), wanted_of(output, command)
     read = [*tables, *(one for one in (gates.baseline, history.append) if one)]
     with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
         watched = nullcontext() if batch else waiting(tables)
@@ -82,25 +83,25 @@ def run(
             else:
                 from clfeval.api.history import held_against
 
-                but = history.label if history.append is not None else None
-                result = judged(result, held_against(gates, but=but), beside(result))
+                result = judged(result, held_against(gates, but=history.label), beside(result))
         if dry:  # the rest of the line is about the result
-            table = output.table if output.table in result.tables else None
-            output = replace(output, show=(), table=table)
-            wanted = replace(wanted, names=(), table=table)
-        known_table(result, output.table)  # before any file is put in place
+            output = replace(output, show=())
+            wanted = replace(wanted, names=(), table=None)
+        known_table(result, wanted.table)  # before any file is put in place
         if output.show:
             from clfeval.views.render import check_shown
 
             check_shown(result, output.show)
-        said = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
-        if history.any and not dry:
-            from clfeval.cli.trend import kept
+        notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
+        if history.append is not None and not dry:
+            from clfeval.api.history import added
 
-            said += kept(history, result)
+            added(history.append, result, history.label or "")
+            notes.append(f"wrote {history.append}")
+        notes += said(result)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
-    _say(result, said, output, screen)
+    _say(result, notes, output, screen)
     if output.annotate:
         from clfeval.views.annotate import of_gates
 

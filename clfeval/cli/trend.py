@@ -1,54 +1,70 @@
-"""What a command line does with a history: reads it instead of a table, adds to it, accepts."""
+"""`clfeval history FILE`: how measures moved over its lines, and which of them are accepted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from clfeval.cli.run import unsaid
+from clfeval.cli.output import Output
+from clfeval.cli.run import run
 from clfeval.errors import bad_option
 from clfeval.history.options import History
-from clfeval.options import Option
+from clfeval.limits import Gates
+from clfeval.options import Command, Opt, taken
+from clfeval.pages import HISTORY
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
+LINES = "Lines"  # panel
 
-def trend_of(
-    command: str, history: History, tables: Sequence[str], given: Mapping[str, Any],
-    beside: Sequence[Option],
-) -> tuple[str, Callable[[], Result], list[str]]:  # fmt: skip
-    """Return the name of its page, what makes the trend of a history, and the file it reads.
 
-    UsageError for what is about a table: a table, and whatever option of `beside` is given.
-    """
-    from clfeval.pages import HISTORY
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Trend:
+    """Which lines of a history are looked at, and whether the last of them are accepted."""
 
-    name = history.history or ""
-    flags = [one.flag for one in beside if not unsaid(one, given[one.name])]
-    if tables or flags:
-        what = f"--history shows lines of a file: leave {(*flags, *tables)[0]} out"
-        hint = f"a run adds its lines with --append {name} --label LABEL"
-        raise bad_option(what, hint)
+    command: Annotated[
+        str | None, Opt("Lines of this command; default those of report.", LINES)
+    ] = None
+    label: Annotated[str | None, Opt("The last label to look at, or the one to accept.", LINES)] = (
+        None
+    )
+    accept: Annotated[bool, Opt("Accept a label: later runs are compared with it.", LINES)] = False
+
+
+HISTORY_COMMAND = Command(
+    "history",
+    (Trend,),
+    have="a history of results",
+    want="what changed, and what to accept",
+    help="Show how measures changed over the lines of a history, and accept a label.",
+    examples="""clfeval history history.jsonl
+clfeval history history.jsonl --label 2026-W47 --accept
+clfeval report week.csv --append history.jsonl --label 2026-W48
+""",
+    tables="A file made by --append.",
+    brief="command label accept format show save",
+)
+
+
+def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Print a history as a command prints its result; UsageError for several files."""
+    trend, (name, *others) = taken(Trend, given), files
+    if others:
+        raise bad_option("history takes one file", f"clfeval history {name}")
 
     def compute() -> Result:
-        from clfeval.api.history import trend
+        from clfeval.api.history import trend as trend_of
 
-        return trend(name, command, accept=history.accept, label=history.label)
+        return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
 
-    return HISTORY, compute, [name]
-
-
-def kept(history: History, result: Result) -> list[str]:
-    """Add the lines of a result to a history where that is asked for; return what to say of it."""
-    if history.append is None:
-        last = history.label or result.parameters["last"]
-        return [f"accepted {last} in {history.history}"] if history.accept else []
-    from clfeval.api.history import added
-
-    name, label, said = history.append, history.label or "", [f"wrote {history.append}"]
-    accepted = added(name, result, label, accept=history.accept)
-    return [*said, accepting(name, label, accepted=accepted)] if history.accept else said
+    said = (
+        (lambda r: [f"accepted {trend.label or r.parameters['last']} in {name}"])
+        if (trend.accept)
+        else (lambda _: [])
+    )
+    run(HISTORY, [name], taken(Output, given), Gates(), compute, history=History(), said=said)
 
 
 def accepting(name: str, label: str, *, accepted: bool) -> str:

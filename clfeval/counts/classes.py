@@ -198,19 +198,19 @@ class LabelRows:
 
 
 def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
-    """Return the classes: those of truth, of --labels and of columns, in declared order.
+    """Return the classes: those of truth, of --classes and of columns, in declared order.
 
     Those that are not declared follow in natural order.
     """
     models, roles = settled.columns.models, settled.roles
-    names = {*judged.classes, *roles.labels, settled.positive}
+    names = {*judged.classes, *roles.classes, settled.positive}
     names |= {label for model in models if model.kind == "classes" for label in model.classes}
     if rest := known_labels(judged.classes, roles) - names:  # as 1 beside 0, where a model says it
         said = zip(models, judged.grouped.votes, strict=True)
         names |= rest & distinct_texts(v for m, votes in said if m.kind == "label" for v in votes)
     if len(names) < 2:
         names.add(f"not {settled.positive}")
-    declared = tuple(dict.fromkeys(roles.labels))
+    declared = tuple(dict.fromkeys(roles.classes))
     return (*declared, *sorted(names.difference(declared), key=natural))
 
 

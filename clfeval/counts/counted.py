@@ -49,7 +49,7 @@ class Counted:
     thresholds: per model the cut in force, None for labels and for largest-class votes.
     uncut: the ends of what models say that have scores and no threshold: their votes mean nothing.
     reread: models whose first rows looked like labels and which hold scores.
-    order: the classes of truth, --labels and columns, as declared, else in natural order.
+    order: the classes of truth, --classes and columns, as declared, else in natural order.
     labelled: the labels of more than two classes, None where no model holds any, or one holds
     probabilities.
     """
@@ -148,7 +148,7 @@ class Counted:
     @property
     def ordered(self) -> bool:
         """True where the order of all classes was declared."""
-        return {*self.order} <= {*self.roles.labels}
+        return {*self.order} <= {*self.roles.classes}
 
     @property
     def size(self) -> float:

@@ -79,7 +79,7 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         if percent and alone:
             hint += "; divided by 100 they are scores 0..1"
     elif not whole:
-        hint = f"ratings, or another scale? {cut}; --labels declares them as classes"
+        hint = f"ratings, or another scale? {cut}; --classes declares them as classes"
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     apart = max(highs) > SPREAD * min(highs) or (len(found) >= MANY and not percent)
     if wide and len(found) > 2 and apart:

@@ -47,9 +47,9 @@ def resolve_positive(
     classes: how many rows each has.
     """
     if roles.positive is not None:
-        if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
+        if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
-            declared = given("--labels", roles.positive, bare=True)
+            declared = given("--classes", roles.positive, bare=True)
             hint = suggestion(roles.positive, classes)
             hint = hint or f"a class truth happens to lack is declared with {declared}"
             raise DataError.of(what, "unknown-positive", file, hint=hint)
@@ -81,7 +81,7 @@ def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) 
 
 def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
     """Raise for a truth that names the rows, or has more classes than anybody can compare."""
-    if roles.positive is not None or {*rows} <= {*roles.labels}:
+    if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
     if len(rows) > MANY and max(rows.values()) == 1:
         what = f"each of its {len(rows):,} values is in one row: is it an id?"
@@ -95,14 +95,14 @@ def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> 
 def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
     """Tell whether more than two classes are taken as they are: none is named positive.
 
-    Classes are those of truth, of --labels and of probability columns. One score per row orders
+    Classes are those of truth, of --classes and of probability columns. One score per row orders
     rows by one class alone, which then has to be named.
     """
     if not roles.several or roles.positive is not None:
         return False
     if any(model.kind == "score" for model in models):
         return False
-    named = {*classes, *roles.labels}
+    named = {*classes, *roles.classes}
     return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
 
 
@@ -120,7 +120,7 @@ def refuse_other_classes(
             what = f"no row of truth has this class, and {listing(lacking, 3)} {have} no column"
             problems += [Problem(what, "class-column", file, 1, name) for name in columns]
     if problems:
-        hint = "name the columns as the classes are written in truth, or declare with --labels " \
+        hint = "name the columns as the classes are written in truth, or declare with --classes " \
                "what truth happens to lack"  # fmt: skip
         raise DataError(problems, hint=hint)
 
@@ -312,7 +312,7 @@ def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tupl
     Nothing where some label may be a slip. unknown: per model, of what it says.
     """
     columns, said = settled.columns, Counter[str]()
-    known = {*settled.peeks[columns.truth].texts, *settled.roles.labels}
+    known = {*settled.peeks[columns.truth].texts, *settled.roles.classes}
     names = [columns.source(model) for model in columns.models if model.name in unknown]
     if not names or any(not settled.peeks[name].texts & known for name in names):
         return ()

@@ -26,7 +26,7 @@ def refuse_several(counted: Counted) -> None:
     """Raise for cells with several classes, as `a;b`, and for columns of other classes."""
     classes = [*counted.classes]
     refuse_joined(counted.kept.settled, classes)
-    declared = (name for name in counted.roles.labels if name not in classes)
+    declared = (name for name in counted.roles.classes if name not in classes)
     refuse_other_classes(counted.name, counted.models, [*classes, *declared])
 
 
@@ -41,7 +41,7 @@ def refuse_joined(
     roles, columns = settled.roles, settled.columns
     models = [model for model in columns.models if model.kind == "label"]
     every = {*classes}.union(*others, *(settled.texts(model) for model in models))
-    meant = {*roles.labels, roles.positive}
+    meant = {*roles.classes, roles.positive}
     cells = {name: {*_parts(name)} for name in sorted(every) if _parts(name) and name not in meant}
     known = every - cells.keys()
     held = Counter(chain.from_iterable(p for name, p in cells.items() if not COMMAS.search(name)))

@@ -28,14 +28,14 @@ def refuse_gaps(
     that models predict beside classes that are no numbers.
     """
     named = {name for name in classes if not means_missing(name) and not is_score(name)}
-    said = {*roles.labels, roles.positive, *(predicted if named else ())}.union(
+    said = {*roles.classes, roles.positive, *(predicted if named else ())}.union(
         *(model.classes for model in models)
     )
     words = [name for name in classes if means_missing(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
         what = f"a class, or missing: {rows}?"
-        flags = " ".join(given("--labels", word) for word in words)
+        flags = " ".join(given("--classes", word) for word in words)
         gap = given("--null-value", words[0])
         hint = f"{gap} says that it is missing; {flags} that it is a class"
         fixes = {"null_value": tuple(words)}
@@ -43,13 +43,13 @@ def refuse_gaps(
 
 
 def refuse_joined(classes: Collection[str], roles: Input) -> None:
-    """Raise UsageError for `--labels a,b,c` where several of these are classes, and it is none."""
-    for label in roles.labels:
+    """Raise UsageError for `--classes a,b,c` where several of these are classes, and it is none."""
+    for label in roles.classes:
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
-            hint = "one at a time: " + " ".join(given("--labels", part) for part in parts)
+            hint = "one at a time: " + " ".join(given("--classes", part) for part in parts)
             raise bad_option(
-                f"--labels {word(label)} is one class, and truth has none so called", hint
+                f"--classes {word(label)} is one class, and truth has none so called", hint
             )
 
 
@@ -70,7 +70,9 @@ def refuse_twins(
         alike: dict[str, list[str]] = {}
         for label in labels:
             alike.setdefault(label.strip().lower(), []).append(label)
-        return [same for same in alike.values() if len(same) > 1 and not {*same} <= {*roles.labels}]
+        return [
+            same for same in alike.values() if len(same) > 1 and not {*same} <= {*roles.classes}
+        ]
 
     found = [
         (truth, joined([f"'{label}' ({classes[label]:,})" for label in same]), same)
@@ -87,6 +89,6 @@ def refuse_twins(
     what = "labels that differ only by capitals or outer spaces: "
     problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
     every = list(dict.fromkeys(label for _, _, same in found for label in same))
-    keep = " ".join(given("--labels", label) for label in every[:NAMED])
+    keep = " ".join(given("--classes", label) for label in every[:NAMED])
     hint = f"--fold-labels takes them for one; {keep} keeps them apart"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})

@@ -154,7 +154,7 @@ def baseline_of(
     if every and not mine and run is None:
         runs = list(dict.fromkeys(str(line.run) for line in every))
         what = f"holds lines of runs of a batch alone: {listing(runs)}"
-        hint = f"--config holds each run against its own; or add others: --append {name} --label L"
+        hint = f"clfeval batch compares each run with its own; or add: --append {name} --label L"
         raise UsageError.of(what, CODE, name, hint=hint)
     earlier = [one for one in mine if one.label != but]
     same = {(one.label, one.model) for one in earlier if one.model in now

@@ -1,4 +1,4 @@
-"""Options of a history: what is added to one, and how one is read."""
+"""Options of a history: where the measures of a run are kept, and under which label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HISTORY = "History"  # panel
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class History:
-    """Where measures of this run are kept, or those of earlier runs are read."""
+    """Where measures of this run are kept."""
 
     append: Annotated[
         str | None,
@@ -21,33 +21,13 @@ class History:
             needs=("label", "keeps lines under a label")),
     ] = None  # fmt: skip
     label: Annotated[
-        str | None,
-        Opt("What this run is called there: a week, a commit; or the last to be seen.", HISTORY),
+        str | None, Opt("The label of the lines added: a week, a commit.", HISTORY)
     ] = None
-    history: Annotated[
-        str | None,
-        Opt("No table: how measures moved over the lines of this file.", HISTORY,
-            metavar="HISTORY.jsonl", instead=True),
-    ] = None  # fmt: skip
-    accept: Annotated[
-        bool,
-        Opt("What is added, or else --label or the last label, is what others are held to.",
-            HISTORY),
-    ] = False  # fmt: skip
-
-    @property
-    def any(self) -> bool:
-        """True where there is a history to add to, or to read."""
-        return self.append is not None or self.history is not None
 
     def check(self) -> None:
-        """Refuse what says nothing together; UsageError."""
-        if self.append is not None and self.history is not None:
-            raise bad_option("--append adds to a history and --history reads one: one at a time")
-        if self.accept and not self.any:
-            raise bad_option("--accept is about a history: add --append or --history")
-        if self.label is not None and not self.any:
-            hint = "add --append HISTORY.jsonl, or --history HISTORY.jsonl"
-            raise bad_option("--label names what is added to a history, or seen in one", hint)
+        """Refuse a label of nothing; UsageError."""
+        if self.label is not None and self.append is None:
+            hint = "add --append HISTORY.jsonl"
+            raise bad_option("--label names what is added to a history", hint)
         if self.label is not None and not self.label.strip():
             raise bad_option("--label is empty")

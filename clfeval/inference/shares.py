@@ -6,7 +6,7 @@ distances of two estimates are combined like the legs of a triangle, with their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -274,6 +274,65 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     low[m == 0] = high[m == 0] = np.nan
     index = where.ravel()
     return low[index].reshape(hits.shape), high[index].reshape(hits.shape)
+
+
+def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return the score limits of k / n."""
+    return score_limits(score_parts(k, n), critical_value(level))
+
+
+def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return the quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0 and 1 at k = n.
+
+    Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    tail, none = tail_of(level), np.where(trials > 0, 0.0, np.nan)
+    low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
+    high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
+    return low + none, high + none
+
+
+def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return p -+ z sqrt(p (1 - p) / m) within 0..1, with m = n + z² and p = (k + z²/2) / m.
+
+    Source: Agresti and Coull 1998, The American Statistician 52:119.
+    """
+    z = critical_value(level)
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    m = np.where(trials > 0, trials + z * z, np.nan)
+    p = (hits + z * z / 2) / m
+    reach = z * np.sqrt(p * (1 - p) / m)
+    return np.maximum(p - reach, 0.0), np.minimum(p + reach, 1.0)
+
+
+def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return percentiles of k / n in bootstrap samples of the n rows.
+
+    They are the quantiles of a binomial of n and k/n, divided by n. With no hit or no miss every
+    sample is alike: then the limits are the exact ones. Fractions of rows are rounded.
+
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+    """
+    from scipy.stats import binom
+
+    rows, tail = np.asarray(n, np.float64), tail_of(level)
+    whole, (low, high) = np.round(rows), clopper_pearson(k, n, level=level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.asarray(k, np.float64) / rows
+        least, most = (binom.ppf(one, whole, p) / whole for one in (tail, 1 - tail))
+    some = (p > 0) & (p < 1) & (whole > 0)
+    return np.where(some, least, low), np.where(some, most, high)
+
+
+# what --interval says of shares of rows
+SHARE_LIMITS: Mapping[str, Callable[..., tuple[Floats, Floats]]] = {
+    "exact": clopper_pearson, "wilson": wilson, "jeffreys": jeffreys,
+    "agresti-coull": agresti_coull, "bootstrap": bootstrap_share,
+}  # fmt: skip
+NAMED_SHARES = ("wilson", "jeffreys", "agresti-coull")
 
 
 def sign_test(a: int, b: int) -> float:

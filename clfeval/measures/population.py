@@ -49,10 +49,10 @@ class Population:
         return cls(1 / (1 + 1 / ratio), _written(ratio), ratio)
 
     @classmethod
-    def of_odds(cls, text: str, option: str = "--odds") -> Population:
+    def of_odds(cls, text: str, option: str = "--prevalence") -> Population:
         """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
         left, colon, right = text.partition(":")
-        example = "--sweep 1:100..1:1" if option == "--sweep" else "--odds 1:100"
+        example = "--sweep 1:100..1:1" if option == "--sweep" else f"{option} 1:100"
         try:
             positives, negatives = float(left), float(right)
         except ValueError:
@@ -69,6 +69,21 @@ class Population:
             what = f"{option} {odds} are so extreme that they round to a population without {lacks}"
             raise UsageError.of(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
+
+    @classmethod
+    def of_text(cls, text: str, option: str = "--prevalence") -> Population:
+        """Parse a share of positives (0.02, 2%, 1/50) or odds (1:49); UsageError for others."""
+        if ":" in text:
+            return cls.of_odds(text, option)
+        number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+        part, slash, whole = number.partition("/")
+        try:
+            share = float(part) / (float(whole) if slash else 1.0) / (100 if percent else 1)
+        except (ValueError, ZeroDivisionError):
+            hint = f"for 1 positive in 200: {option} 0.005, 0.5%, 1/200 or 1:199"
+            what = f"{option} '{text}' is not a share of positives"
+            raise UsageError.of(what, "bad-prevalence", hint=hint) from None
+        return cls.of_prevalence(share, option)
 
     @property
     def rough(self) -> str:

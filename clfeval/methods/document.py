@@ -72,6 +72,13 @@ def signature(
     )
 
 
+def by_interval(methods: Mapping[str, str], how: str) -> dict[str, str]:
+    """Return which method makes which interval, where --interval names one for shares of rows."""
+    if how in ("exact", "none"):
+        return dict(methods)
+    return {what: one.replace("Clopper-Pearson", how.title()) for what, one in methods.items()}
+
+
 def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
     """Write the thresholds: one number when all models share it, `none` when there is none."""
     cuts = {name: cut for name, cut in thresholds.items() if cut is not None}

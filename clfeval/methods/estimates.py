@@ -15,7 +15,7 @@ from clfeval.errors import UsageError
 from clfeval.inference.sample_region import range_over_sample
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import (
-    clopper_pearson,
+    SHARE_LIMITS,
     combination,
     odds_ratio,
     predictive_value,
@@ -40,10 +40,12 @@ class Design:
     """How the rows came about, as far as their intervals must know.
 
     totals: "random", as in a sample of rows, whose class ratio is as uncertain as the answers, or
-    "fixed", where so many rows of each class were taken on purpose.
+    "fixed", where so many rows of each class were taken on purpose. how: the method for shares of
+    rows, of `SHARE_LIMITS`.
     """
 
     totals: str = "random"
+    how: str = "exact"
 
 
 RANDOM = Design()
@@ -179,14 +181,14 @@ def limits(
     how = by or measure.interval
     own = cells.sampled & (not measure.invariant)
     if not own.any():
-        return _where_known(measure, cells, how, level)
+        return _where_known(measure, cells, how, level, design)
     ends = np.full((2, len(own)), np.nan)
     if not own.all():
-        ends[:, ~own] = _where_known(measure, cells.where(~own), how, level)
+        ends[:, ~own] = _where_known(measure, cells.where(~own), how, level, design)
     mine = cells.where(own)
     exact = exact_limits(name, mine, level=level, design=design, beta=beta)
     if exact is None and design.totals == "fixed":
-        exact = _where_known(measure, mine, how, level)
+        exact = _where_known(measure, mine, how, level, design)
     ends[:, own] = exact or _over_sample(measure, mine, level)
     return ends[0], ends[1]
 
@@ -203,21 +205,21 @@ def exact_limits(
     if measure.share is not None:
         if measure.drawn and design.totals == "fixed":
             return None
-        return clopper_pearson(*of_share(measure, cells, level), level=level)
+        return SHARE_LIMITS[design.how](*of_share(measure, cells, level), level=level)
     if measure.base is None or ("beta" in measure.takes and beta != 1):
         return None
     found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
     return found and (measure.through(found[0]), measure.through(found[1]))
 
 
-def _where_known(measure: Measure, cells: Cells, how: str, level: float) -> Limits:
+def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
     """Return limits where the class ratio is known, by the method named."""
     if not (how == "share" and measure.share is not None):
         cells = of_rates(measure, cells, level)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if how == "share" and measure.share is not None:
-            return clopper_pearson(*of_share(measure, cells, level), level=level)
+            return SHARE_LIMITS[design.how](*of_share(measure, cells, level), level=level)
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combination(a, b, *counts, level=level)
@@ -331,19 +333,19 @@ def estimate(
 
 def proportions(
     k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
-    divided: Floats | None = None,
+    divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return k / n with exact intervals, without where level is None; undefined where n is 0.
+    """Return k / n with intervals, without where level is None; undefined where n is 0.
 
-    divided: by what the counts are divided for rows of clusters to pass for independent ones;
-    there are no limits where that leaves no row.
+    how: the method, of `SHARE_LIMITS`. divided: by what the counts are divided for rows of clusters
+    to pass for independent ones; there are no limits where that leaves no row.
     """
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
     if level is not None:
         by = np.ones(len(hits)) if divided is None else divided
         part, whole = (hits, trials) if divided is None else (hits / by, trials / by)
-        bounds = [side.tolist() for side in clopper_pearson(part, whole, level=level)]
+        bounds = [side.tolist() for side in SHARE_LIMITS[how](part, whole, level=level)]
     return [
         estimate(h / t, nan if low is None else low, nan if high is None else high)
         if t
@@ -354,10 +356,10 @@ def proportions(
 
 def shares(
     name: str, k: Counts, n: Counts | int | float, *, level: float | None,
-    divided: Floats | None = None,
+    divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return a measure that is k of n rows, with exact intervals, as `proportions` does."""
-    return proportions(k, n, CATALOG[name].undefined[0], level=level, divided=divided)
+    """Return a measure that is k of n rows, with intervals, as `proportions` does."""
+    return proportions(k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how)
 
 
 def fractional_weights(*, drawn: bool = False) -> UsageError:

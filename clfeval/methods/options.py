@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, no_table
-from clfeval.notation import count_or_all, one_column, shares
-from clfeval.options import Opt, listed, number
+from clfeval.notation import count_or_all, margins, one_column, words
+from clfeval.options import Opt, listed, mapping, number
 
 if TYPE_CHECKING:
     from clfeval.measures.population import Population
 
-INTERVALS, POPULATIONS, RUNS = "Intervals", "Populations", "Runs"  # panels
+INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "Comparing"  # panels
 RESAMPLES = 2000  # unless another number is asked for
 
 
@@ -38,9 +38,12 @@ def level_of(flag: str, given: Any) -> float:
 
 
 Interval = Annotated[
-    Literal["exact", "none"],
-    Opt("Exact (Clopper-Pearson) for shares of rows, or none at all.", INTERVALS, stated=True),
-]
+    Literal["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none"],
+    Opt(
+        "Of shares of rows: exact, wilson, jeffreys, agresti-coull; bootstrap of all; none.",
+        INTERVALS, signed="ci", stated=True, metavar="METHOD",
+    ),
+]  # fmt: skip
 Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
@@ -50,27 +53,43 @@ Totals = Annotated[
     Opt(
         "Class totals of the rows: random, as in a sample, or fixed, as many of each as wanted; "
         "for intervals at the sample's class ratio.",
-        INTERVALS, signed="totals", stated=True,
+        INTERVALS, signed="totals", stated=True, shell=False,
     ),
 ]  # fmt: skip
 
 
-Margin = Annotated[
-    float | None,
-    Opt(
-        "The smallest difference that matters, of the measure that decides: verdicts by it.",
-        INTERVALS, metavar="DELTA", above=0, below=math.inf, outside="is not a number above 0",
-        signed="margin", stated=True,
-    ),
-]  # fmt: skip
+def _margins(flag: str, given: Any) -> dict[str, float]:
+    """Return the smallest difference that matters of each measure; UsageError for others."""
+    named = mapping(flag, given, "measures to differences")
+    found = {name: number(flag, value) for name, value in named.items()}
+    for name, value in found.items():
+        if not 0 < value < math.inf:
+            raise bad_option(f"{flag} {name}={value:g} is not a number above 0")
+    return found
+
+
+def differences(
+    text: str = "The smallest difference of a measure that matters; repeat.", key: str = "margin",
+    *, needs: str | None = "is about differences from a reference", shell: bool = True,
+) -> Opt:  # fmt: skip
+    """Return an option of differences by measure; needs: why a reference has to be given."""
+    return Opt(
+        text, COMPARING, metavar="MEASURE=DELTA", parse=margins, accept=_margins,
+        takes=Mapping[str, float] | None, signed=key, stated=True, shell=shell,
+        needs=None if needs is None else ("reference", needs),
+    )  # fmt: skip
+
+
+def compared_with(text: str = "Compare the other models with this one.") -> Opt:
+    """Return the option of a reference."""
+    return Opt(text, COMPARING, metavar="MODEL", signed="ref", stated=True, completes="model")
 
 
 def also_measured(panel: str) -> Opt:
     """Return the option of measures beside those of a command, by name, in a panel of it."""
     return Opt(
-        "Also this measure, by id or alias, with its parameters (f_beta:beta=2), or a set: "
-        "default, hard, probability, ranking, ordinal, all; repeat.",
-        panel, metavar="MEASURE[:KEY=V]", completes="measure", stated=True, common=True,
+        "Also this measure or set (hard, ranking, all); repeat.",
+        panel, metavar="MEASURE", completes="measure", stated=True,
     )  # fmt: skip
 
 
@@ -86,7 +105,7 @@ def curve_points(panel: str) -> Opt:
     """Return the option of how many points of a curve are listed, in a panel of a command."""
     return Opt(
         "How many points of a curve are listed; default up to 200.",
-        panel, metavar="N|all", parse=count_or_all, least=2,
+        panel, metavar="N|all", parse=count_or_all, least=2, shell=False,
     )  # fmt: skip
 
 
@@ -108,12 +127,12 @@ class RunOptions:
     run: Annotated[
         str | None,
         Opt(
-            "Rows are of several runs, told apart by this column: means over runs.",
+            "Each value of this column is a run: means over runs.",
             RUNS, metavar="COLUMN", parse=one_column, many=True, stated=True, signed="run",
-            completes="column", common=True,
+            completes="column",
         ),
     ] = None  # fmt: skip
-    run_files: Annotated[bool, Opt("Every file is a run.", RUNS, stated=True)] = False
+    run_files: Annotated[bool, Opt("Every file is a run.", RUNS, stated=True, shell=False)] = False
 
     @property
     def runs(self) -> bool:
@@ -138,9 +157,42 @@ class Sure:
         """The level, None where no intervals are wanted."""
         return None if self.interval == "none" else self.level
 
+    @property
+    def sure(self) -> dict[str, Any]:
+        """The level and the method, as intervals of shares take them."""
+        exact = self.interval in ("none", "exact")
+        return {"level": self.confidence, "how": "exact" if exact else self.interval}
 
-def _odds(_: str, given: Any) -> tuple[str, ...]:
-    return tuple(map(str, listed(given)))
+    @property
+    def signed(self) -> str:
+        """How sure the numbers are, as a signature says it."""
+        how = "" if self.interval == "exact" else f"{self.interval}-"
+        return "none" if self.confidence is None else f"{how}{self.level!r}"
+
+
+def _populations(flag: str, given: Any) -> tuple[str | float, ...]:
+    """Return shares of positives, odds and ranges of either, texts or numbers."""
+    found = tuple(
+        one.strip() if isinstance(one, str) else number(flag, one) for one in listed(given)
+    )
+    for one in found:
+        _span(flag, one)
+    return found
+
+
+def _span(flag: str, given: str | float) -> tuple[Population, ...]:
+    """Return one population, or both ends of a range; UsageError for what is neither."""
+    from clfeval.measures.population import Population
+
+    if not isinstance(given, str):
+        return (Population.of_prevalence(given, flag),)
+    left, dots, right = given.partition("..")
+    if not dots:
+        return (Population.of_text(given, flag),)
+    ends = Population.of_text(left, flag), Population.of_text(right, flag)
+    if ends[0].ratio >= ends[1].ratio:
+        raise bad_option(f"{flag} {given} does not go from lower to higher")
+    return ends
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # beside a group that has slots
@@ -148,36 +200,39 @@ class Populations:
     """Which other class ratios to look at."""
 
     prevalence: Annotated[
-        tuple[float, ...],
+        tuple[str | float, ...],
         Opt(
-            "At this share of positives: 0.005, 0.5% or 1/200; repeat.",
-            POPULATIONS, metavar="SHARE", parse=shares, above=0, below=1, common=True,
-        ),
-    ] = ()  # fmt: skip
-    odds: Annotated[
-        tuple[str, ...],
-        Opt(
-            "The same as positives:negatives, for example 1:100; repeat.",
-            POPULATIONS, metavar="P:N", accept=_odds, common=True,
+            "At prevalence 0.02, 1/50, odds 1:49, or 0.01..0.05.",
+            POPULATIONS, metavar="P", parse=words, accept=_populations,
+            takes=str | float | Sequence[str | float] | None,
         ),
     ] = ()  # fmt: skip
 
     @property
+    def spans(self) -> Iterator[tuple[Population, ...]]:
+        """What was given, one by one: a population, or both ends of a range."""
+        return (_span("--prevalence", one) for one in self.prevalence)
+
+    @property
     def populations(self) -> tuple[Population, ...]:
-        """The populations in the order given, each once; UsageError for what is none."""
+        """The populations in the order given, each once; of a range its ends and its middle."""
         from clfeval.measures.population import Population
 
-        found = [
-            *map(Population.of_prevalence, self.prevalence),
-            *map(Population.of_odds, self.odds),
-        ]
-        out: list[Population] = []
-        for one in found:
-            # rows are told apart by their odds as written
-            if not any(one.ratio == other.ratio or one.odds == other.odds for other in out):
-                out.append(one)
-        return tuple(out)
+        found: list[Population] = []
+        for low, *high in self.spans:
+            middle = (Population.of_ratio((low.ratio * one.ratio) ** 0.5) for one in high)
+            found += (low, *middle, *high)
+        return distinct(found)
 
     def check(self) -> None:
         """Raise UsageError for what is no population."""
         _ = self.populations
+
+
+def distinct(populations: Iterable[Population]) -> tuple[Population, ...]:
+    """Return populations in their order, each once; rows tell them apart by odds as written."""
+    found: list[Population] = []
+    for one in populations:
+        if not any(one.ratio == other.ratio or one.odds == other.odds for other in found):
+            found.append(one)
+    return tuple(found)

@@ -31,7 +31,7 @@ def against_baseline(result: Result, *, every: bool) -> list[Shown]:
             }, rows or found, None if every else FIRST,
             "p: adjusted by Benjamini and Hochberg over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
-            more="--show baseline; every measure: --format csv --table comparisons",
+            more="--show baseline; every measure: --format csv --show comparisons",
             words={"change": PAIRED if all(paired) else PARTLY} if any(paired) else {},
         )
     ]  # fmt: skip

@@ -109,7 +109,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     yield Shown(
         "history", title, columns, lines, rank="main",
         places=_plain(lines), lead=leading[0] if leading else "", legend=("marks",),
-        more="--format csv --table history",
+        more="--format csv --show history",
     )  # fmt: skip
     if result.tables["events"]:
         yield Shown("events", "What changed when", "label model changed", legend=("changed",))

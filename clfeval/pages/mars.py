@@ -227,7 +227,7 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
     some = evenly(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in kept]
-    note = "all of them: --format csv --table sweep" if len(kept) < len(cuts) else ""
+    note = "all of them: --format csv --show sweep" if len(kept) < len(cuts) else ""
     heads = {one: exact(one) for one in kept}
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}

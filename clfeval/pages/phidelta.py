@@ -283,7 +283,7 @@ def _features(result: Result) -> Iterator[Shown]:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; always held in these rows"
         note += "; each bound by itself" * (len(implied) > 1)
-        note += "; all of them: --format csv --table implications" * (len(best) > IMPLIED)
+        note += "; all of them: --format csv --show implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
         title = "Implications of largest support"
         yield Shown("implications", title, what, best, IMPLIED, note, more="")

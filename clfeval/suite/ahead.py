@@ -96,7 +96,7 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     """Refuse a limit that compares with nothing, or is on slices of a table that has none."""
     if gates.baseline is None:
         check_compared(limit)
-    sliced = any(run.options.get(name) for name in ("by", "run", "from_result"))
+    sliced = any(run.options.get(name) for name in ("by", "run"))
     if limit.slices is not None and "by" in run.keys.known and not sliced:
         named_slices(limit, ())
 

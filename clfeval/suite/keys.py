@@ -24,7 +24,7 @@ from clfeval.tables.cells import as_text
 from clfeval.yaml import Value, plain
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside the options
-SAVED = ("save", "show", "table", "digits")  # of what the shell says of its output
+SAVED = ("save", "show", "digits")  # of what the shell says of its output
 ASKED = ("dry_run",)  # of the whole batch, and of no run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
 

@@ -247,13 +247,14 @@ def _computed(
             beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
             against = held_against(gates, run.name, history.label if history else None)
             result = judged(result, against, beside)
-        known_table(result, output.table)
+        wanted = Wanted.of(run.command, output.show, output.digits)
+        known_table(result, wanted.table)
         entries: Sequence[PastEntry] = ()
         if history is not None:
             from clfeval.api.history import entries_of
 
             entries = entries_of(result, history.label, run.name)
-        wrote = files.write(result, Wanted(output.table, output.show, output.digits))
+        wrote = files.write(result, wanted)
         return result, wrote, entries
 
 

@@ -33,7 +33,7 @@ def suite_schema(output: type) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
-        "title": "A batch of clfeval: clfeval report --config suite.yaml",
+        "title": "A batch of clfeval: clfeval batch suite.yaml",
         "type": "object",
         "required": ["version"],
         "properties": {

@@ -73,7 +73,7 @@ def null_hint(text: str) -> str:
 
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
-    known = {*classes, *roles.labels}
+    known = {*classes, *roles.classes}
     if roles.positive is not None:
         known.add(roles.positive)
     return known | partners(known)

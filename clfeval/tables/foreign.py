@@ -44,7 +44,6 @@ _DAMAGED = "a damaged zip archive", "pack or save it anew"
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
 _HEAD = 1 << 20  # bytes in which a line of a history is found
 _RESULT = re.compile(r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
-_COMMAND = re.compile(r'"command":\s*"([a-z-]+)"')
 _TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
 _KEYS = re.compile(_TOP, re.MULTILINE)
 _BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
@@ -65,19 +64,23 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
         raise DataError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
 
 
+def holds_result(path: Path) -> bool:
+    """Tell whether a file is a saved result of clfeval."""
+    return bool(_RESULT.match(_beginning(path)))
+
+
 def refuse_result(name: str, path: Path) -> None:
     """Raise UsageError for a saved result of clfeval, which mlcps alone takes for a table."""
-    if _RESULT.match(_beginning(path)):
-        raise _own(name, "a saved result of clfeval", "report", "--from-result")
+    if holds_result(path):
+        raise _own(name, "a saved result of clfeval", "report")
 
 
 def _refuse_own_file(name: str, path: Path) -> None:
     text = _beginning(path)
     if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
-        raise _own(name, "a batch of runs", "report", "--config")
+        raise _own(name, "a batch of runs", "batch")
     if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
-        command = _COMMAND.search(text)
-        raise _own(name, "a history of clfeval", command[1] if command else "report", "--history")
+        raise _own(name, "a history of clfeval", "history")
 
 
 def _beginning(path: Path) -> str:
@@ -85,9 +88,9 @@ def _beginning(path: Path) -> str:
         return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
 
 
-def _own(name: str, what: str, command: str, flag: str) -> UsageError:
+def _own(name: str, what: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
-    hint = line(["clfeval", command, flag, file])
+    hint = line(["clfeval", command, file])
     return UsageError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
 
 

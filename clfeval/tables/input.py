@@ -52,13 +52,13 @@ class Input:
     """
 
     input_format: Annotated[
-        Format | None, Opt("Instead of guessing by suffix or content.", READING)
+        Format | None, Opt("Instead of guessing by suffix or content.", READING, shell=False)
     ] = None
     delimiter: Annotated[
         str | None, Opt("Of a text table; default a comma.", READING, flags=("-d", "--delimiter"))
     ] = None
     layout: Annotated[
-        LayoutName | None, Opt("Instead of recognising it from the header.", READING)
+        LayoutName | None, Opt("Instead of recognising it from the header.", READING, shell=False)
     ] = None
     missing: Annotated[
         Missing, Opt("Stop at missing values, or drop their rows.", READING, stated=True)
@@ -77,11 +77,10 @@ class Input:
     where: Annotated[
         str | None,
         Opt(
-            "Take the rows that meet a condition: \"split = 'test' and age >= 18\".",
+            "Take the rows that meet \"split = 'test' and age >= 18\".",
             READING,
             metavar="CONDITION",
             signed="where",
-            common=True,
         ),
     ] = None
     renormalize: Annotated[
@@ -90,52 +89,50 @@ class Input:
     ] = False
     dry_run: Annotated[
         bool,
-        Opt("Show how the table is read and what is doubtful; compute nothing.", READING,
-            common=True),
+        Opt("Show how the table is read and what is doubtful; compute nothing.", READING),
     ] = False  # fmt: skip
     truth: Annotated[
         str | None,
         Opt(
-            "The true label; default the first of truth, y_true, target, actual, label, "
-            "true_label.",
-            COLUMNS, completes="column", common=True,
+            "The column of true classes; default truth, y_true, target, ...",
+            COLUMNS, completes="column",
         ),
     ] = None  # fmt: skip
     model: Annotated[
         tuple[str, ...],
         Opt(
             "A model's name or a quoted glob; repeat. Default: all other columns.",
-            COLUMNS, completes="model", common=True,
+            COLUMNS, completes="model",
         ),
     ] = ()  # fmt: skip
     ignore: Annotated[
         tuple[str, ...],
         Opt(
-            "A column to leave out, by name or quoted glob; repeat.",
-            COLUMNS, completes="column", common=True,
+            "A column to leave out; a name or glob, repeat.",
+            COLUMNS, completes="column",
         ),
     ] = ()  # fmt: skip
     id: Annotated[
-        str | None, Opt("The column that names each row.", COLUMNS, completes="column", common=True)
+        str | None, Opt("The column that names each row.", COLUMNS, completes="column")
     ] = None
     join: Annotated[
         str | None,
         Opt(
             "Join files of some models each, NAME=FILE, on this column of ids.",
-            COLUMNS, signed="join", completes="column", common=True,
+            COLUMNS, signed="join", completes="column",
         ),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
         Opt(
-            "The positive class; all others are negative. Default 1 or true.",
-            COLUMNS, accept=_label, takes=object, completes="class", common=True,
+            "The positive class; default 1 or true.",
+            COLUMNS, accept=_label, takes=object, completes="class",
         ),
     ] = None  # fmt: skip
-    labels: Annotated[
+    classes: Annotated[
         tuple[str, ...],
         Opt(
-            "Declare a class truth may lack; repeat.",
+            "All classes, the lowest first where they are ordered; repeat.",
             COLUMNS, accept=_labels, takes=Sequence[object],
         ),
     ] = ()  # fmt: skip
@@ -150,9 +147,9 @@ class Input:
     threshold: Annotated[
         Mapping[str | None, float],
         Opt(
-            "Scores at or above it are positive; repeat for MODEL=T. Default 0.5.",
+            "Scores at or above it are positive; default 0.5.",
             COLUMNS, metavar="T|MODEL=T", parse=thresholds, accept=_thresholds,
-            takes=float | Mapping[str | None, float] | None, common=True,
+            takes=float | Mapping[str | None, float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
@@ -160,24 +157,23 @@ class Input:
         Opt(
             "How often a row counts; fractions are sampling weights.",
             COLUMNS,
-            also=("row_weight",),
             completes="column",
         ),
     ] = None
     sampling_weights: Annotated[
         bool,
         Opt("Whole weights are sampling weights too, and no repeated rows.", COLUMNS,
-            needs=("weight", "says what weights are"), signed="sampling"),
+            needs=("weight", "says what weights are"), signed="sampling", shell=False),
     ] = False  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Opt("Also every slice of a column, of two crossed 'a*b', of bins 'age:4'; repeat.", COLUMNS,
-            stated=True, completes="column", common=True),
+        Opt("Also each group of a column, of 'a*b', of bins 'age:4'.", COLUMNS,
+            stated=True, completes="column"),
     ] = ()  # fmt: skip
     cluster: Annotated[
         str | None,
-        Opt("Rows of one value belong together: a patient, a document. Intervals count clusters.",
-            COLUMNS, stated=True, signed="cluster", completes="column", common=True),
+        Opt("Rows of one patient, document, ... are one cluster.",
+            COLUMNS, stated=True, signed="cluster", completes="column"),
     ] = None  # fmt: skip
     run: str | None = None
     several: bool = False
@@ -188,8 +184,8 @@ class Input:
         if not self.fold_labels:
             return self
         positive = self.positive and self.positive.strip().lower()
-        labels = tuple(label.strip().lower() for label in self.labels)
-        return replace(self, positive=positive, labels=labels)
+        classes = tuple(label.strip().lower() for label in self.classes)
+        return replace(self, positive=positive, classes=classes)
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
         """Return it with the column, or the name of each file, that tells runs apart, if any."""

@@ -37,9 +37,7 @@ class Form:
 FORMATS = {
     "json": Form(".json", "clfeval.result", "Result.json_lines"),
     "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
-    "markdown": Form(
-        ".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names", "only")
-    ),
+    "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
     "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
     "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics", title=" (numbers)"),
@@ -69,6 +67,14 @@ class Wanted:
     table: str | None
     names: tuple[str, ...]
     digits: int
+
+    @classmethod
+    def of(cls, command: str, names: tuple[str, ...], digits: int) -> Wanted:
+        """Return what these names ask for: the first that is a table is the one of CSV."""
+        from clfeval.pages import page_of
+
+        tables = {one.name for one in page_of(command).every} if names else {}
+        return cls(next((name for name in names if name in tables), None), names, digits)
 
 
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:
@@ -172,11 +178,10 @@ def write_whole(path: Path, text: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def render(form: Form, result: Result, wanted: Wanted, *, alone: bool = False) -> Iterable[str]:
-    """Return the pieces of a result in a form; alone: of the table that is wanted."""
+def render(form: Form, result: Result, wanted: Wanted) -> Iterable[str]:
+    """Return the pieces of a result in a form."""
     given = {
         "table": known_table(result, wanted.table), "digits": wanted.digits, "names": wanted.names,
-        "only": wanted.table if alone else None,
     }  # fmt: skip
     writer = attrgetter(form.writer)(import_module(form.home))
     made: str | Iterable[str] = writer(result, **{name: given[name] for name in form.asks})

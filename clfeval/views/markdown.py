@@ -43,19 +43,12 @@ def marker(result: Result) -> str:
 
 
 def markdown_lines(
-    result: Result, *, digits: int = DIGITS, names: Collection[str] = (), only: str | None = None
+    result: Result, *, digits: int = DIGITS, names: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield the document piece by piece: of each table some dozen rows, and no more than a comment
-    on GitHub holds. only: the one table that is wanted, without what stands around it.
+    on GitHub holds.
     """
-    if only is None:
-        pieces: Iterable[str] = [marker(result), *_document(result, digits, names)]
-    else:
-        page = fold(result, names, digits, only)
-        pieces = (
-            piece for one in page.opened for piece in _table(one, result, digits, wide=page.wide)
-        )
-    yield from fitted(pieces)
+    yield from fitted([marker(result), *_document(result, digits, names)])
 
 
 def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
@@ -132,7 +125,7 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
-    cut = [f"{left:,} more rows; all of them: --format csv --table {one.table}"] * (left > 0)
+    cut = [f"{left:,} more rows; all of them: --format csv --show {one.table}"] * (left > 0)
     for line in (*cut, *part.legend, *([part.note] if part.note else [])):
         yield f"\n{escape(line)}\n"
 

@@ -111,18 +111,9 @@ def headline(result: Result) -> list[str]:
     return page_of(result.command).headline(result)
 
 
-def fold(
-    result: Result, names: Collection[str] = (), digits: int = DIGITS, only: str | None = None
-) -> Folding:
-    """Sort the tables: what is asked for by an option or by name, the main one, details.
-
-    only: the one table that is wanted; what the page does not show of it has all its columns.
-    """
+def fold(result: Result, names: Collection[str] = (), digits: int = DIGITS) -> Folding:
+    """Sort the tables: what is asked for by an option or by name, the main one, details."""
     page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
-    if only is not None:
-        shown = [*against_baseline(result, every=True), *page.shown(result, digits)]
-        some = [one for one in shown if one.table == only]
-        return Folding(tuple(some) or (_as_it_is(result, only),), (), wide)
     all_of_them = not {BASELINE, ALL}.isdisjoint(names)
     shown = [*against_baseline(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
@@ -230,7 +221,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
             kept = len(strips)
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:
-        more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
+        more = f"--format csv --show {shown.table}" if shown.more is None else shown.more
         notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)

@@ -50,22 +50,16 @@ ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 def as_text(
     result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
-    plots: str = "", names: Collection[str] = (), only: str | None = None, offer: str = OFFER,
-    height: int | None = None,
+    plots: str = "", names: Collection[str] = (), offer: str = OFFER, height: int | None = None,
 ) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns; when it is None no name is cut.
 
-    names: what is asked for beside what everybody needs; offer: how one asks for it. only: a table
-    that stands alone. height: lines of the screen; where the first ones scroll away, the answer's
-    first sentence is the last one again.
+    names: what is asked for beside what everybody needs; offer: how one asks for it. height: lines
+    of the screen; where the first ones scroll away, the answer's first sentence is the last again.
     """
     out = StringIO()
-    page = fold(result, names, digits, only)
+    page = fold(result, names, digits)
     console = _console(out, width or PIPE, color=color)
-    if only is not None:
-        for one in page.opened:
-            _print_section(out, section(one, result, digits, wide=page.wide), width, color=color)
-        return _trimmed(out).removeprefix("\n")
     first, *others = headline(result)
     console.print(_text(first, style="bold"))
     for sentence in result.answer:

@@ -51,7 +51,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "report-classes-scores.txt": (140, "report fixtures/digits/probabilities.csv"),
     "report-classes.json": (
         0,
-        f"report {WINE} -f json --labels class_0 --labels class_1 --labels class_2",
+        f"report {WINE} -f json --classes class_0 --classes class_1 --classes class_2",
     ),
     "phi-piped.txt": (0, f"phidelta {CANCER} --reference svm"),
     "phi-all.txt": (80, f"phidelta {CANCER} --reference svm --odds 1:100 --show all"),

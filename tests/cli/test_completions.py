@@ -117,11 +117,11 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
         for option in command.options(Output, Gates, History)
     ]
     text = (FOLDER / script).read_text(encoding="utf-8")
-    listed = re.search(r"--truth[-a-z |]*--labels", text)
+    listed = re.search(r"--truth[-a-z |]*--classes", text)
     assert listed is not None
     named = {option.flag for option in options if option.opt.completes}
     assert {"--row-weight", "--metric", "--model", "--positive"} <= named
-    assert {*re.split(r"[ |]", listed[0])} == named | {"--labels", "--explain"}
+    assert {*re.split(r"[ |]", listed[0])} == named | {"--classes", "--explain"}
     files = {"--compare", "--truth-table", "--desirability", "--save", "--baseline"}
     assert files < {option.flag for option in options} - named
 

@@ -48,7 +48,7 @@ def test_problems_of_a_table_are_lines_of_json_and_the_last_has_the_totals(
     assert found == [("unknown-label", "t.csv", 3, "a"), ("missing-value", "t.csv", 3, "b")]
     assert {one["exit_code"] for one in (*problems, totals)} == {3}
     assert totals["totals"] == {"unknown-label": 1, "missing-value": 1}
-    assert "--labels" in problems[0]["hint"]
+    assert "--classes" in problems[0]["hint"]
 
 
 def test_all_problems_carried_along_are_lines_and_all_are_counted() -> None:

@@ -169,7 +169,7 @@ def test_verbose_lists_every_problem() -> None:
     assert short.code == long.code == 3
     assert len(short.err.splitlines()) == 8
     assert "  ... 4 more [unknown-label]; --verbose lists them" in short.err
-    assert "--labels z" in short.err.splitlines()[-1]  # nine rows that say z may mean it
+    assert "--classes z" in short.err.splitlines()[-1]  # nine rows that say z may mean it
     assert len(long.err.splitlines()) == 11
     assert "..." not in long.err
 

@@ -181,7 +181,7 @@ def test_booleans_of_frames_are_bits_with_gaps_and_late_cells() -> None:
     late = "True,1\nFalse,0\n" * (ROWS // 2)
     assert data_message(f"truth,a\n{late}True,x\n") == (
         f"t.csv:{ROWS + 2}: column 'a': 'x' is not among truth's labels 'False', 'True' "
-        "[unknown-label]\nhint: a class truth happens to lack is declared with --labels "
+        "[unknown-label]\nhint: a class truth happens to lack is declared with --classes "
         "'x'; a column that is no model is left out by naming the others with --model"
     )
     # no bits at all, past the first rows

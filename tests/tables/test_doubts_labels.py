@@ -19,7 +19,7 @@ def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
     assert asked(content, "--positive", "default") == [
         "t.csv: column 'truth': labels that differ only by capitals or outer spaces: "
         "' default' (1), 'default' (1) [label-twins]",
-        "hint: --fold-labels takes them for one; --labels ' default' --labels 'default' keeps them "
+        "hint: --fold-labels takes them for one; --classes ' default' --classes 'default' keeps them "
         "apart",
         "try: clfeval mars t.csv --positive default -q --fold-labels",
     ]
@@ -83,7 +83,7 @@ def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
     lines = program("mars", "t.csv", "-q").err.splitlines()
     assert lines[:2] == [
         "t.csv: column 'truth': a class, or missing: 'n/a' (1)? [missing-word]",
-        "hint: --null-value 'n/a' says that it is missing; --labels 'n/a' that it is a class",
+        "hint: --null-value 'n/a' says that it is missing; --classes 'n/a' that it is a class",
     ]
     # no row is left out by what is proposed
     assert lines[-1] == "when the rest is mended, try: clfeval mars t.csv -q --null-value n/a"
@@ -137,12 +137,12 @@ def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
 
 def test_a_class_that_truth_lacks_and_models_say_often_is_declared() -> None:
     rows = "a,a,a\nb,b,c\na,a,c\nb,c,b\n" * 5  # c five times of m, ten times of k
-    assert asked(f"truth,m,k\n{rows}")[-1] == "try: clfeval mars t.csv -q --positive a --labels c"
+    assert asked(f"truth,m,k\n{rows}")[-1] == "try: clfeval mars t.csv -q --positive a --classes c"
     assert found(positive="a", labels="c") == {"m": (10, 0, 0, 10), "k": (5, 0, 5, 10)}
     done = program("report", "t.csv", "-q")
     assert "[positive-needed]" not in done.err  # of three classes none need be positive
-    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --labels c"
-    assert program("report", "t.csv", "-q", "--labels", "c").code == 0
+    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --classes c"
+    assert program("report", "t.csv", "-q", "--classes", "c").code == 0
     # four of them may be slips
     write("t.csv", "truth,m\n" + "a,a\nb,b\n" * 20 + "a,c\n" * 4)
     assert program("report", "t.csv", "-q").err.splitlines()[-1] == (

@@ -29,16 +29,16 @@ def test_classes_with_commas_between_them_are_told_how_to_be_given() -> None:
     rows = "".join(f"{t},{t}\n" for t in "xyzx")
     write("t.csv", f"truth,a\n{rows}")
     for command in ("report", "mars --positive x", "report --measure rps"):
-        done = program(*command.split(), "t.csv", "--labels", "x, y,z", "-q")
+        done = program(*command.split(), "t.csv", "--classes", "x, y,z", "-q")
         assert (done.code, done.err) == (
             2,
-            "--labels 'x, y,z' is one class, and truth has none so called [bad-option]\n"
-            "hint: one at a time: --labels 'x' --labels 'y' --labels 'z'\n",
+            "--classes 'x, y,z' is one class, and truth has none so called [bad-option]\n"
+            "hint: one at a time: --classes 'x' --classes 'y' --classes 'z'\n",
         )
     # a class may be called so
     write("t.csv", f'truth,a\n{rows}"x,w",x\n')
     for label in ("x,w", "v,w"):  # or truth happens to lack it
-        assert program("report", "t.csv", "--labels", label, "-q").code == 0
+        assert program("report", "t.csv", "--classes", label, "-q").code == 0
 
 
 def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:

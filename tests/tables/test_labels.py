@@ -154,7 +154,7 @@ def test_a_label_is_told_from_the_same_label_with_spaces() -> None:
     assert data_message("truth,a\ny, y\nn,n\n", positive="y") == (
         "t.csv: column 'a': labels that differ only by capitals or outer spaces: 'y', ' y' "
         "[label-twins]\n"
-        "hint: --fold-labels takes them for one; --labels 'y' --labels ' y' keeps them apart"
+        "hint: --fold-labels takes them for one; --classes 'y' --classes ' y' keeps them apart"
     )
     assert counted("t.csv", positive="y", fold_labels=True) == {"a": (1, 0, 0, 1)}
     assert counted("t.csv", positive="y", labels=["y", " y"]) == {"a": (0, 0, 1, 1)}

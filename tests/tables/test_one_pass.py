@@ -105,7 +105,7 @@ def test_beyond_five_only_totals_are_shown() -> None:
             for row in range(22, 27)
         ),
         "  ... 3 more [missing-value], 15 more [unknown-label]; --verbose lists them",
-        "hint: a class truth happens to lack is declared with --labels 'z'; "
+        "hint: a class truth happens to lack is declared with --classes 'z'; "
         "a column that is no model is left out by naming the others with --model",
     ]
 

@@ -11,7 +11,7 @@ from tests.tables.door import counted, data_message, encoded, refusal, write
 
 FILL = "hint: fill the cells, or add --missing drop to leave such rows out"
 UNKNOWN = (
-    "hint: a class truth happens to lack is declared with --labels '{0}'; "
+    "hint: a class truth happens to lack is declared with --classes '{0}'; "
     "a column that is no model is left out by naming the others with --model"
 )
 NO_NUMBER = "hint: if '{0}' means missing, add --null-value '{0}'"
@@ -172,7 +172,7 @@ def test_an_unknown_positive_class() -> None:
     )
     assert data_message("truth,a\nb,b\nc,c\n", positive="zzz") == (
         "t.csv: truth has no class 'zzz'; its classes: 'b', 'c' [unknown-positive]\n"
-        "hint: a class truth happens to lack is declared with --labels zzz"
+        "hint: a class truth happens to lack is declared with --classes zzz"
     )
     assert counted("t.csv", positive="zzz", labels=["zzz"]) == {"a": (0, 0, 0, 2)}
 

@@ -105,7 +105,7 @@ def _share(
     target, level = on_target(counts)[None], options.confidence
     by = divisors(counts, claims & target, target, level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
-    return shares(MEASURE[options.target], units, rows, level=level, divided=by)[0]
+    return shares(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
 
 
 def _written(n: Counts | float, counts: TargetCounts) -> str:

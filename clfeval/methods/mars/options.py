@@ -38,18 +38,18 @@ class MarsOptions(Sure):
     occlusion: Annotated[
         Literal["all", "any"],
         Opt("A miss counts when all, or any, of the others find it.", ANALYSIS,
-            signed="rule", stated=True),
+            signed="rule", stated=True, shell=False),
     ] = "all"  # fmt: skip
     target: Annotated[
         Literal["positive", "negative"],
-        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True, common=True),
+        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True, shell=False),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
         Opt(
-            "Treat models as one that finds what any of them finds; repeat.",
-            ANALYSIS, also=("groups",), metavar="NAME=A,B", parse=groups, accept=_groups,
-            takes=Mapping[str, Sequence[str]] | None, common=True,
+            "Treat these models as one; repeat.",
+            ANALYSIS, metavar="NAME=A,B", parse=groups, accept=_groups,
+            takes=Mapping[str, Sequence[str]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     subsets: Annotated[
@@ -59,32 +59,38 @@ class MarsOptions(Sure):
     ] = None  # fmt: skip
     best: Annotated[
         int | None,
-        Opt("The subsets of 1..K models that find most, with the gain of each step.", ANALYSIS,
-            metavar="K", least=1, common=True),
+        Opt("The subsets of 1 to K models that detect most.", ANALYSIS,
+            metavar="K", least=1),
     ] = None  # fmt: skip
     max_effort: Annotated[
         float | None,
-        Opt("The subset that finds most while claiming at most N rows.", ANALYSIS, metavar="N",
-            least=0, outside="is no number of rows", common=True),
+        Opt("The subset that detects most and flags at most N rows.", ANALYSIS, metavar="N",
+            least=0, outside="is no number of rows"),
     ] = None  # fmt: skip
     top: Annotated[
         str | None,
-        Opt("Positive are each model's own top rows: 200, 0.05 or 5%.", ANALYSIS, common=True,
-            metavar="FRACTION|COUNT", accept=_top, takes=str | float | None, stated=True),
+        Opt("Each model flags its top rows: 200, 0.05 or 5%.", ANALYSIS,
+            metavar="N|P%", accept=_top, takes=str | float | None, stated=True),
     ] = None  # fmt: skip
     sweep: Annotated[
         Literal["threshold", "top"] | None,
-        Opt("The measures at every cut of the scores, or of the ranks.", ANALYSIS, stated=True),
+        Opt(
+            "The measures at every cut of the scores, or of the ranks.",
+            ANALYSIS,
+            stated=True,
+            shell=False,
+        ),
     ] = None
     points: Annotated[
         int | Literal["all"] | None,
         Opt("How many cuts a sweep lists; default all up to 2000.", ANALYSIS, metavar="N|all",
-            parse=count_or_all, least=1, needs=("sweep", "says how many cuts a sweep lists")),
+            parse=count_or_all, least=1, needs=("sweep", "says how many cuts a sweep lists"),
+            shell=False),
     ] = None  # fmt: skip
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
-        Opt("List what one model alone finds, or misses; repeat.", ANALYSIS, also=("lists",),
-            metavar="found|missed", common=True),
+        Opt("List rows that one model alone detects, or misses.", ANALYSIS,
+            metavar="found|missed"),
     ] = ()  # fmt: skip
     measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
     interval: Interval = "exact"
@@ -97,7 +103,7 @@ class MarsOptions(Sure):
     @property
     def certainty(self) -> Certainty:
         """How sure the measures are to be that are asked for."""
-        return Certainty(self.confidence, seed=self.seed)
+        return Certainty(self.confidence, self.interval, seed=self.seed)
 
     @property
     def chooses(self) -> bool:
@@ -125,10 +131,12 @@ MARS = Command(
     examples="""clfeval mars preds.csv --positive malignant
 clfeval mars scores.parquet --threshold 0.3 --subsets 2 --best 3
 cat preds.csv | clfeval mars - -f json | jq .tables.models
-clfeval mars preds.csv --list found -f csv --table exclusive
+clfeval mars preds.csv --list found -f csv --show exclusive
 clfeval mars preds.csv --measure roc_auc --measure f_beta:beta=2
 clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 """,
+    brief="truth positive ignore threshold by group best "
+    "max-effort top list reference fail-under show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
 )

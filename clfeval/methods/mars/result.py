@@ -65,7 +65,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     said = counted.roles
     totals = {**summary(counted.patterns, options), **cluster_totals(counted.patterns)}
     groups = {name: list(members) for name, members in options.group.items()}
-    exact = options.interval == "exact"
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
     measured = beside(Sample.of(together), options.measure, options.certainty)
@@ -81,7 +80,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "cut": f"top {options.top}" if options.top else cuts_in_force(counted.thresholds),
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
-                "ci": f"{options.level:g}" if exact else "none",
+                "ci": options.signed,
                 "folds": options.seed if options.chooses else None,
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
@@ -95,7 +94,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             "groups by cluster measure",
             {
                 "positive": counted.positive, "negative": list(counted.negative),
-                "interval": "clopper-pearson" if exact else "none", "groups": groups,
+                "groups": groups,
             },
             said, options, weighed=counted.patterns.fractional,
         ),

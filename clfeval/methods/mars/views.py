@@ -44,7 +44,7 @@ class View:
 
     def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
-        return shares(name, k, n, level=self.options.confidence, divided=divided)
+        return shares(name, k, n, **self.options.sure, divided=divided)
 
     def shown(self, n: Counts) -> list[Any]:
         """Return counts in units as rows, or as weight."""
@@ -114,14 +114,15 @@ def alone(
     others: whether a model is outside, without which nothing can be missed alone. divided: by what
     the counts of each measure are divided. sure: whether intervals can be had.
     """
-    level, positive = options.confidence if sure else None, options.target == "positive"
-    hidden = shares("occlusion", missed, ttp, level=level, divided=divided.get("occlusion"))
+    how = options.sure if sure else {"level": None}
+    positive = options.target == "positive"
+    hidden = shares("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
         "exclusive_tp" if positive else "exclusive_tn": shown(hits, unit).tolist(),
         "shine_through": shares(
-            "shine_through", hits, ttp, level=level, divided=divided.get("shine_through")
+            "shine_through", hits, ttp, **how, divided=divided.get("shine_through")
         ),
         "exclusive_fn" if positive else "exclusive_fp": shown(missed, unit).tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],

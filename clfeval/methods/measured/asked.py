@@ -202,7 +202,7 @@ def instead(text: str, known: Askable, flag: str = FLAG) -> str:
         if found := pattern.fullmatch(plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
     close = at_cut(name) or suggestion(name, known.names)
-    return close or f"clfeval {known.command} --list-measures"
+    return close or f"clfeval {known.command} --explain measures"
 
 
 def called(measure: Measure, given: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,12 +10,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.influence import limits as limits_on
 from clfeval.inference.resampling import percentiles, stream
-from clfeval.inference.shares import score_limits, score_parts
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.shares import NAMED_SHARES, SHARE_LIMITS
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import Measure
 from clfeval.methods.clustered import Redrawn
 from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
@@ -66,14 +63,14 @@ class Found:
 def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
     """Return a measure of the tables as counted, with limits by the method asked for.
 
-    Where influence or a bootstrap knows nothing, as of a share of 1, it is the default one.
+    Where a bootstrap knows nothing, as of a share of 1, it is the default one.
     """
     cells, of = Cells.at_prevalence(counts), asked.measure.function
     values = np.broadcast_to(np.asarray(of(table_of(cells)), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
-    bounds, method = _bounds(asked, counts, values, errors, sure)
+    bounds, method = _bounds(asked, counts, sure)
     methods = np.full(len(values), method, object)
-    if bounds is not None and method in (INFLUENCE, BOOTSTRAP):
+    if bounds is not None and method == BOOTSTRAP:
         unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
         if unknown.any():
             ends, methods[unknown] = _by_record(asked, counts, sure)
@@ -91,19 +88,15 @@ def table_of(cells: Cells | ConfusionCounts) -> Confusion:
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
 
-def _bounds(
-    asked: Asked, counts: ConfusionCounts, values: Floats, errors: Floats, sure: HardLimits
-) -> tuple[Limits | None, str]:
+def _bounds(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple[Limits | None, str]:
     measure, level, how = asked.measure, sure.wanted.level, sure.wanted.how
     if level is None:
         return None, NONE
     if how == "bootstrap":
         return _resampled(measure.function, Cells.at_prevalence(counts), sure, level), BOOTSTRAP
-    if how == "influence":
-        return _around(measure, values, errors, sure), INFLUENCE
-    if how in OF_SHARES and measure.share is not None and not measure.drawn:
+    if how in NAMED_SHARES and measure.share is not None and not measure.drawn:
         k, n = of_share(measure, Cells.at_prevalence(counts), level)
-        return OF_SHARES[how](k, n, level), how.title()
+        return SHARE_LIMITS[how](k, n, level=level), how.title()
     return _by_record(asked, counts, sure)
 
 
@@ -121,53 +114,6 @@ def _by_record(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple
     fixed = design.totals == "fixed" or measure.invariant
     found = limits(measure.id, cells, level=level, design=design, **settings)
     return found, OF_KIND[measure.interval] if fixed else REGION
-
-
-def wilson(k: Floats, n: Floats, level: float) -> Limits:
-    """Return the score limits of k / n."""
-    return score_limits(score_parts(k, n), critical_value(level))
-
-
-def jeffreys(k: Floats, n: Floats, level: float) -> Limits:
-    """Return the quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0 and 1 at k = n.
-
-    Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
-    """
-    from scipy.special import betainccinv, betaincinv
-
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    tail, none = tail_of(level), np.where(trials > 0, 0.0, np.nan)
-    low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
-    high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
-    return low + none, high + none
-
-
-def agresti_coull(k: Floats, n: Floats, level: float) -> Limits:
-    """Return p -+ z sqrt(p (1 - p) / m) within 0..1, with m = n + z² and p = (k + z²/2) / m.
-
-    Source: Agresti and Coull 1998, The American Statistician 52:119.
-    """
-    z = critical_value(level)
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    m = np.where(trials > 0, trials + z * z, np.nan)
-    p = (hits + z * z / 2) / m
-    reach = z * np.sqrt(p * (1 - p) / m)
-    return np.maximum(p - reach, 0.0), np.minimum(p + reach, 1.0)
-
-
-# what --interval says of shares beside exact limits
-OF_SHARES: Mapping[str, Callable[[Floats, Floats, float], Limits]] = {
-    "wilson": wilson, "jeffreys": jeffreys, "agresti-coull": agresti_coull,
-}  # fmt: skip
-
-
-def _around(measure: Measure, values: Floats, errors: Floats, sure: HardLimits) -> Limits:
-    """Return limits of the standard error on the scale of the measure's range, t over clusters."""
-    df = [many - 1 if many else np.inf for many in sure.many]
-    return limits_on(
-        values, errors, scale=measure.set_on, low=measure.low, high=measure.high,
-        level=sure.wanted.level or 0.0, df=df,
-    )  # fmt: skip
 
 
 def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Limits:

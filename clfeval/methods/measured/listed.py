@@ -81,7 +81,7 @@ def _notes(measure: Measure) -> Iterator[str]:
             "to be given" if default is None else f"{default:g}")  # fmt: skip
         yield f"{name}: {one.words}; {shown}"
     if measure.ordered:
-        yield "of classes in a declared order (--labels)"
+        yield "of classes in a declared order (--classes)"
     elif measure.of is None:
         yield "of more than two classes"
     if measure.caveat:

@@ -94,14 +94,14 @@ def without_scores(
 def _worth(counts: ScoreCounts, t: float, wanted: Certainty, name: str) -> scored.Known:
     """Return the net benefit of acting on scores from t on, as on probabilities.
 
-    Where influence or a bootstrap was asked for and knows nothing, limits are the default ones.
+    Where a bootstrap was asked for and knows nothing, limits are the default ones.
     """
     m = len(counts.scores)
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
         return scored.Known(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
     value, error = net_benefit(counts, t, wanted.level)
     method = hard.NONE
-    if value.value is not None and wanted.how in ("influence", "bootstrap"):
+    if value.value is not None and wanted.how == "bootstrap":
         known = scored.measured(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
         if known.value.low is not None:
             return known

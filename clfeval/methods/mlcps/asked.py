@@ -112,4 +112,4 @@ def _why(measure: Measure) -> str | None:
         return f"at which risk? {AT_RISK}:t=0.1"
     if measure.needs in NEEDS["all"]:
         return "neither more nor less of it is better"
-    return "what is: clfeval mlcps --list-measures"
+    return "what is: clfeval mlcps --explain measures"

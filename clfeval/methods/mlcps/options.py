@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Level, table
+from clfeval.methods.options import INTERVALS, Interval, Level, table
 from clfeval.options import READING, Command, Opt, mapping, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
@@ -82,83 +82,81 @@ class MlcpsOptions:
     source: Annotated[
         Literal["metrics", "predictions"],
         Opt(
-            "What the table holds: metrics of models, or predictions to measure.",
-            READING, flags=("--from",), signed="from", common=True,
+            "The table holds metrics, or predictions to measure.",
+            READING, flags=("--from",), signed="from",
         ),
     ] = "metrics"  # fmt: skip
     transpose: Annotated[bool, Opt("Columns are models, rows are metrics.", READING)] = False
     metric: Annotated[
         tuple[str, ...],
         Opt(
-            "Score only this one; a name or a quoted glob; of predictions a measure, with its "
-            "parameters (f_beta:beta=2), or a set; repeat, in the order of the rays.",
-            SCORE, also=("measure",), completes="ranked", common=True,
+            "Score only this metric; a name or a glob, repeat.",
+            SCORE, completes="ranked",
         ),
     ] = ()  # fmt: skip
     weight: Annotated[
         Mapping[str, float],
         Opt(
-            "Times this weight (default 1; 0 leaves the metric out); repeat.",
-            SCORE, metavar="METRIC=W|FILE.yaml", parse=notation.weights, accept=_weights,
-            takes=Mapping[str, float] | Path | None, common=True,
+            "The weight of a metric, default 1; repeat.",
+            SCORE, flags=("--metric-weight",), metavar="METRIC=W",
+            parse=notation.weights, accept=_weights,
+            takes=Mapping[str, float] | Path | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     zero_weight: Annotated[
         Literal["drop", "ray"],
         Opt(
             "Weight 0 drops the metric, or keeps a ray of length 0 as the R package does.",
-            SCORE, stated=True,
+            SCORE, stated=True, shell=False,
         ),
     ] = "drop"  # fmt: skip
     direction: Annotated[
         Mapping[str, Direction],
         Opt(
-            "Which way is better, where the name does not say it; repeat.",
+            "Which end is better, where the name does not say.",
             SCORE, metavar="METRIC=max|min", parse=notation.directions, accept=_directions,
-            takes=Mapping[str, Direction] | None, common=True,
+            takes=Mapping[str, Direction] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     rescale: Annotated[
         Mapping[str, tuple[float, float]],
         Opt(
-            "Map this range to 0..1, for example mcc=-1:1; repeat.",
-            SCORE, metavar="METRIC=LOW:HIGH", parse=notation.ranges, accept=_ranges,
-            write=notation.range_text, takes=Mapping[str, Sequence[float]] | None, common=True,
+            "Map this range to 0..1: mcc=-1:1; repeat.",
+            SCORE, metavar="METRIC=A:B", parse=notation.ranges, accept=_ranges,
+            write=notation.range_text, takes=Mapping[str, Sequence[float]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
         tuple[Any, ...],
         Opt(
-            "Rank by what is wanted of each metric: maximize, minimize, target, box, custom.",
+            "Rank by desirability: maximize, target, box, ...",
             SCORE, metavar="FILE.yaml", many=False, accept=_wishes,
-            takes=Mapping[str, Any] | Path | None, common=True,
+            takes=Mapping[str, Any] | Path | None,
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
-        bool, Opt("Who is first under random weights, and the least change that dethrones.", FIRM)
+        bool, Opt("Who is first under random weights, and other weights.", FIRM)
     ] = False
     draws: Annotated[
         int | None,
         Opt(
             "Random weights to draw, 10,000.",
-            FIRM, least=100, most=1_000_000,
+            FIRM, least=100, most=1_000_000, shell=False,
             needs=("weight_sensitivity", "says how many weights to draw"),
         ),
     ] = None  # fmt: skip
     compare: Annotated[
         Any,
         Opt(
-            "A second table of the same models, such as training: do they rank alike?",
-            FIRM, metavar="OTHER", accept=table, reads=True, common=True,
+            "A second table of the same models: same ranks?",
+            FIRM, metavar="OTHER", accept=table, reads=True,
         ),
     ] = None  # fmt: skip
-    interval: Annotated[
-        Literal["bootstrap", "none"],
-        Opt("Of predictions: resample the rows, the same for all models, or do not.", INTERVALS),
-    ] = "bootstrap"
+    interval: Interval = "exact"
     level: Level = 0.95
     resamples: Annotated[
-        int | None, Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6)
+        int | None,
+        Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6, shell=False),
     ] = None
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
@@ -227,12 +225,14 @@ MLCPS = Command(
     want="one ranking, and how firm it is",
     help="Fold many metrics into one score, and tell how firm the ranking is.",
     examples="""clfeval mlcps metrics.csv
-clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1
+clfeval mlcps metrics.csv --metric-weight recall=2 --rescale mcc=-1:1
 clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
 clfeval mlcps preds.csv --from predictions --positive malignant
 clfeval mlcps test.csv --compare train.csv
 clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
 """,
+    brief="from metric metric-weight direction rescale desirability "
+    "compare reference weight-sensitivity fail-under show save",
     tables="Metrics, one row per model: CSV, TSV, Parquet, Arrow IPC, NDJSON or JSON (.gz and "
     ".zst too), cross-validation results of scikit-learn, or a result of clfeval; - is "
     "standard input; of predictions, several files of one schema, or a quoted glob; "
@@ -251,12 +251,10 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         },
         "truth": {"help": "The true label.", "panel": PREDICTIONS},
         "positive": {"help": "The positive class.", "panel": PREDICTIONS, "completes": None},
-        "labels": {"panel": PREDICTIONS},
-        "kind": {"help": "What model columns hold.", "panel": PREDICTIONS},
+        "classes": {"panel": PREDICTIONS},
+        "kind": {"help": "What model columns hold.", "panel": PREDICTIONS, "shell": False},
         "threshold": {"panel": PREDICTIONS},
-        "weight": {
-            "panel": PREDICTIONS, "flags": ("--row-weight",), "metavar": "COLUMN", "also": (),
-        },
+        "weight": {"panel": PREDICTIONS},
     },
     without=("by", "cluster", "sampling_weights"),
 )  # fmt: skip

@@ -35,7 +35,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
         "orders": orders and {"looked_at": orders.looked_at, "all": orders.everything},
         "draws": options.drawn,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
-        "compare": compare, "interval": "none" if given.replicates is None else "bootstrap",
+        "compare": compare, "interval": "none" if given.replicates is None else options.interval,
         "resamples": given.resamples, "positive": given.positive,
     }  # fmt: skip
     order = (

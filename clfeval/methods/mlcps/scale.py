@@ -96,7 +96,7 @@ def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
 
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
     groups: dict[str, Iterable[str]] = {
-        "--weight": options.weight, "--direction": options.direction,
+        "--metric-weight": options.weight, "--direction": options.direction,
         "--rescale": options.rescale, "--desirability": (w.metric for w in options.desirability),
     }  # fmt: skip
     for option, names in groups.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.compare.change import Change, comparison_row
 from clfeval.compare.families import BestSet, best_set, family_of, pairs_of
@@ -14,21 +14,23 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import enough_rows
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.phidelta.tables import COMPARED
+from clfeval.methods.phidelta.options import COMPARED
+from clfeval.methods.phidelta.tables import SEED
 from clfeval.result import Estimate, Row, Rows, estimate
 
-SEED = 0  # of the draws that adjust p-values
+NO_MARGINS: Mapping[str, float] = {}
 
 
 def comparison_rows(
     patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
-    level: float | None, margin: float | None = None,
+    level: float | None, margins: Mapping[str, float] = NO_MARGINS,
+    metrics: Sequence[str] = COMPARED,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield how far the delta and phi of each other model lie from the reference's, row by row.
+    """Yield how far measures of each other model lie from the reference's, row by row.
 
-    models: the table of values. Without a level there are differences alone. margin: of delta.
+    models: the table of values. Without a level there are differences alone. margins: by measure.
     """
-    for metric in COMPARED:
+    for metric in metrics:
         one = _estimates(patterns[None], metric)
         if one is None:
             continue
@@ -41,22 +43,21 @@ def comparison_rows(
         size = float(shown(patterns[None].n.sum(), patterns[None].unit))
         if family is not None:
             yield from reference_rows(family, values, size, reference,
-                                      margin=margin if metric == "delta" else None)  # fmt: skip
+                                      margin=margins.get(metric))  # fmt: skip
     if level is not None:
-        yield from slice_comparison_rows(patterns, reference, level, margin)
+        yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
 
 
 def slice_comparison_rows(
     patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
-    margin: float | None = None,
+    margins: Mapping[str, float] = NO_MARGINS, metrics: Sequence[str] = COMPARED,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the same within each slice that is large enough."""
     each = {label: part for label, part in patterns.items() if label is not None}
     inside = {metric: {label: one for label, part in each.items()
                        if (one := _estimates(part, metric)) is not None}
-              for metric in COMPARED}  # fmt: skip
+              for metric in metrics}  # fmt: skip
     sizes = {label: enough_rows(part) for label, part in each.items()}
-    margins = {} if margin is None else {"delta": margin}
     yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
                                     margins=margins)  # fmt: skip
 

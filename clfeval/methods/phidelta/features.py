@@ -28,7 +28,7 @@ from clfeval.methods.document import left_out, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
-from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
+from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables
 from clfeval.result import Cell, Estimate, Result, Row, Rows, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
@@ -328,7 +328,7 @@ def feature_result(
                 "cmd": "phidelta features", "pos": classes.positive,
                 "cut": "default" if options.cut is None else options.cut, "miss": said.missing,
                 "only": ",".join(counted.wanted), "weight": "yes" if said.weight else None,
-                "select": wanted, "ci": sure(plane),
+                "select": wanted, "ci": plane.signed,
             },
             said, plane, options, files=counted.files, statistics=counted.counts.digest(),
         ),

@@ -13,14 +13,15 @@ from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.methods.options import (
     Interval,
     Level,
-    Margin,
     Populations,
     RunOptions,
     Sure,
     Totals,
     also_measured,
     check_measures,
+    compared_with,
     curve_points,
+    differences,
     table,
 )
 from clfeval.options import Command, Opt, changed, listed, mapping, number
@@ -29,10 +30,11 @@ PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 
 ISOMETRICS = ("sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information")
 CUTS = ("median", "mean", "best", "soft")
+COMPARED = ("delta", "phi")  # by which models are compared
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 LIMIT: dict[str, Any] = {
     "above": 0, "most": 1, "outside": "is not above 0 and up to 1",
-    "needs": ("select", "limits a selection"), "stated": True,
+    "needs": ("select", "limits a selection"), "stated": True, "shell": False,
 }  # fmt: skip
 
 CutChoice = Literal["median", "mean", "best", "soft"] | float
@@ -78,7 +80,7 @@ class PlaneOptions(Sure, Populations):
             "Lines of equal sensitivity, specificity, accuracy, precision, npv or "
             "mutual_information; repeat.",
             PLANE, metavar="MEASURE=V,V", parse=notation.isometrics, accept=_isometrics,
-            takes=Mapping[str, Sequence[float]] | None, stated=True,
+            takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     interval: Interval = "exact"
@@ -89,23 +91,16 @@ class PlaneOptions(Sure, Populations):
 class ClassifierOptions(RunOptions):
     """What is asked of classifiers beside the plane."""
 
-    reference: Annotated[
-        str | None,
-        Opt(
-            "Compare the others with it, on the same rows or runs.",
-            CLASSIFIERS, metavar="MODEL", signed="ref", stated=True, completes="model", common=True,
-        ),
-    ] = None  # fmt: skip
+    reference: Annotated[str | None, compared_with()] = None
     curve: Annotated[
         bool,
         Opt(
-            "Every threshold: the ROC curve in the diamond, Gini, largest δ, break-even.",
+            "Every threshold: ROC curve, Gini, largest δ.",
             CLASSIFIERS,
-            common=True,
         ),
     ] = False
     points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
-    margin: Margin = None
+    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
     totals: Totals = "random"
 
@@ -117,9 +112,10 @@ class ClassifierOptions(RunOptions):
         """Raise UsageError for options that do not go together, where classifiers are wanted."""
         if self.points is not None and not self.curve:
             raise bad_option("--points says how many points a curve lists: add --curve")
-        if self.margin is not None and self.reference is None:
-            raise bad_option("--margin judges differences of δ: add --reference MODEL")
-        if self.margin is not None and self.runs:
+        if unknown := self.margin.keys() - {*COMPARED}:
+            what = f"--margin {min(unknown)}: models are compared by {' and '.join(COMPARED)}"
+            raise bad_option(what, "clfeval report --reference MODEL compares by any measure")
+        if self.margin and self.runs:
             raise bad_option("--margin judges differences on the same rows, not over runs")
         self.check_runs()
         if self.measure and self.runs:
@@ -134,22 +130,24 @@ class FeatureOptions:
     features: Annotated[
         bool,
         Opt(
-            "Columns are features, or rows are entries row, feature[, value].",
+            "Judge columns as features, not as models.",
             FEATURES,
-            common=True,
         ),
     ] = False
     feature: Annotated[
         tuple[str, ...],
         Opt(
-            "A feature's name or a quoted glob; repeat. Default: all.", FEATURES, completes="column"
+            "A feature's name or a quoted glob; repeat. Default: all.",
+            FEATURES,
+            completes="column",
+            shell=False,
         ),
     ] = ()
     truth_table: Annotated[
         Any,
         Opt(
             "The class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=table, reads=True,
+            FEATURES, metavar="FILE", accept=table, reads=True, shell=False,
         ),
     ] = None  # fmt: skip
     cut: Annotated[
@@ -161,8 +159,10 @@ class FeatureOptions:
         ),
     ] = None  # fmt: skip
     select: Annotated[
-        bool, Opt("Keep features that discriminate, best first.", FEATURES, common=True)
-    ] = False
+        int | Literal["all"] | None,
+        Opt("Keep the N best features, or all that discriminate.", FEATURES, metavar="N|all",
+            parse=notation.count_or_all, least=1, stated=True),
+    ] = None  # fmt: skip
     phi_max: Annotated[
         float | None, Opt(f"Select |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT)
     ] = None
@@ -170,14 +170,11 @@ class FeatureOptions:
         float | None,
         Opt(f"Select |φ| + |δ|/this of 1 or more; default {DELTA_MIN}.", FEATURES, **LIMIT),
     ] = None
-    top: Annotated[
-        int | None,
-        Opt(
-            "Select at most N features.",
-            FEATURES, metavar="N", least=1, outside="is not a whole number of features from 1 up",
-            needs=LIMIT["needs"], stated=True, common=True,
-        ),
-    ] = None  # fmt: skip
+
+    @property
+    def top(self) -> int | None:
+        """At most so many are kept."""
+        return self.select if isinstance(self.select, int) else None
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -196,13 +193,14 @@ PHIDELTA = Command(
     (PlaneOptions, ClassifierOptions, FeatureOptions),
     have="predictions or features",
     want="what each discriminates, how it leans",
-    help="Show how well classifiers or features discriminate (δ), and which way they lean (φ).",
+    help="Show how well classifiers or features discriminate (δ) and their bias (φ).",
     examples="""clfeval phidelta preds.csv --positive malignant --reference logreg
-clfeval phidelta scores.parquet --curve --isometrics precision=0.5,0.8
+clfeval phidelta scores.parquet --curve
 clfeval phidelta cv.csv --run fold --id id --reference logreg
-clfeval phidelta table.csv --features --truth outcome --select --top 20
-clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
+clfeval phidelta table.csv --features --truth outcome --select 20
 """,
+    brief="truth positive ignore threshold by prevalence "
+    "run reference curve features select show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
 )

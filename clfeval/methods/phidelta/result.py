@@ -13,6 +13,7 @@ from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
     at_threshold,
+    by_interval,
     class_totals,
     counting_notes,
     cuts_in_force,
@@ -30,10 +31,11 @@ from clfeval.methods.measured.run_means import (
 )
 from clfeval.methods.options import Certainty
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
-from clfeval.methods.phidelta.comparisons import SEED, comparison_rows, slice_comparison_rows
+from clfeval.methods.phidelta.comparisons import comparison_rows, slice_comparison_rows
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
+    SEED,
     Plane,
     model_rows,
     population_rows,
@@ -82,7 +84,7 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | N
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
-        at = f"at the sample's ratio: --odds {odds or 'P:N'}"
+        at = f"at the sample's ratio: --prevalence {odds or 'P:N'}"
         said.append(Warn("lines-at-one-to-one", f"lines are drawn at equal classes (1:1); {at}"))
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
@@ -94,14 +96,9 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | N
 
 def plane_found(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features that are said otherwise than asked for."""
-    methods = INTERVAL_METHODS if plane.confidence is not None else {}
+    methods = by_interval(INTERVAL_METHODS, plane.interval) if plane.confidence is not None else {}
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
     return {"interval_methods": methods, "prevalences": places}
-
-
-def sure(plane: PlaneOptions) -> str:
-    """Say in a signature how sure the numbers are."""
-    return "none" if plane.confidence is None else f"{plane.level!r}"
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
@@ -110,7 +107,8 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
-    whole = Plane.of(sample.slices, pooled, Design(options.totals))
+    design = Design(options.totals, "exact" if level is None else plane.interval)
+    whole = Plane.of(sample.slices, pooled, design, sample.patterns)
     tables: dict[str, Rows] = {"models": model_rows(whole, sample.thresholds)}
     if plane.populations:
         tables["populations"] = population_rows(whole, plane.populations)
@@ -129,13 +127,19 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         statistics.append(scores)
     found = plane_found(plane)
     if level is not None:
-        found["interval_methods"] = found["interval_methods"] | AS_COUNTED[options.totals]
+        found["interval_methods"] |= by_interval(AS_COUNTED[options.totals], plane.interval)
+    if plane.interval == "bootstrap":
+        found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
     notes = list[Warn]()
     if sample.runs:
         answer, notes = _add_runs(tables, sample, options, level)
     else:
         answer = classifier_answer(
-            tables, sample.patterns.get(None), level, options.reference, options.margin
+            tables,
+            sample.patterns.get(None),
+            level,
+            options.reference,
+            options.margin.get("delta"),
         )
     measured = beside(sample, options.measure, Certainty(level, totals=options.totals))
     tables |= measured.tables
@@ -156,7 +160,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
                 "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
-                "odds": ",".join(one.odds for one in plane.populations), "ci": sure(plane),
+                "odds": ",".join(one.odds for one in plane.populations), "ci": plane.signed,
                 "measures": ",".join(options.measure),
             },
             said, plane, options, files=sample.files, statistics=measured.statistics(together),

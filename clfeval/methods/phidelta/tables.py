@@ -18,23 +18,26 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats, over
-from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, for_products
 from clfeval.lazy import CellColumns
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position
 from clfeval.measures.population import Population
+from clfeval.methods.bootstrap_limits import bootstrap_limits
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import (
     RANDOM,
     Cells,
     Design,
     Estimates,
+    Limits,
     column,
     end_to_end,
     exact_limits,
@@ -42,6 +45,8 @@ from clfeval.methods.estimates import (
     rows_of,
 )
 from clfeval.methods.measured.run_means import RunMean, RunValues
+from clfeval.methods.options import RESAMPLES
+from clfeval.methods.phidelta.options import COMPARED
 from clfeval.result import Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
@@ -49,7 +54,6 @@ TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
 WORDS = ("better inverted", "no better than chance", "informative", "near oracle")
 BIAS = 0.05  # a mean |phi| up to here is low bias
 SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
-COMPARED = ("delta", "phi")
 
 
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
@@ -74,31 +78,49 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     return f"{words}, {lean}", None
 
 
+SEED = 0  # of what is drawn
+
+
 @dataclass(frozen=True, slots=True)
 class Plane:
     """Confusion counts of the models of all slices, or runs, ready to be measured at once.
 
-    labels: the slice or run of each model. level: None means no intervals.
+    labels: the slice or run of each model. level: None means no intervals. patterns: of slices,
+    for a bootstrap of clusters or weights.
     """
 
     labels: tuple[str | None, ...]
     counts: ConfusionCounts
     level: float | None
     design: Design = RANDOM
+    patterns: Mapping[str | None, PatternCounts] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, parts: Mapping[Any, ConfusionCounts], level: float | None,
-        design: Design = RANDOM,
+        cls, parts: Mapping[Any, ConfusionCounts], level: float | None, design: Design = RANDOM,
+        patterns: Mapping[str | None, PatternCounts] | None = None,
     ) -> Plane:  # fmt: skip
         """Put the models of all slices or runs in one row."""
-        return cls(*end_to_end(parts), level, design)
+        return cls(*end_to_end(parts), level, design, patterns or {})
+
+    def _limits(self, name: str, cells: Cells, by: str, level: float) -> Limits:
+        """Return limits by formula, or of a bootstrap where that is asked for."""
+        if self.design.how != "bootstrap":
+            return limits(name, cells, level=level, design=self.design, by=by)
+        names = self.counts.models
+        found, _ = bootstrap_limits(
+            {name: CATALOG[name].function}, cells, np.arange(len(names)), names, level=level,
+            resamples=RESAMPLES, seed=SEED, design=self.design,
+            redrawn=lambda i: Redrawn.of(self.patterns.get(self.labels[i]), names[i]),
+        )  # fmt: skip
+        return found[name]
 
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
         values = over(*measure.share(cells)) if measure.share else measure.function(cells)
-        bounds = None if sure is None else exact_limits(name, cells, level=sure)
+        shares = Design(how=self.design.how)
+        bounds = None if sure is None else exact_limits(name, cells, level=sure, design=shares)
         return column(values, bounds, cells, measure.undefined)
 
     def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
@@ -118,7 +140,7 @@ class Plane:
                 values = np.where(np.isnan(values), measure.function(cells.counted), values)
         bounds = None
         if self.level is not None:
-            bounds = limits(name, cells, level=self.level, design=self.design, by=by)
+            bounds = self._limits(name, cells, by, self.level)
         return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
 
     def position(self) -> tuple[Estimates, Estimates]:

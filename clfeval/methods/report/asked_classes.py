@@ -50,7 +50,7 @@ def asked_of_classes(
         for one in several:
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
-                hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
+                hint = f"one --classes for each, the lowest first: {listing(classes, SPELLED)}"
                 fixes = {"labels": tuple(classes)}
                 raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:

@@ -15,7 +15,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.weights import Owned
 from clfeval.inference.delong import score_area
 from clfeval.inference.influence import limits, uncertainty
-from clfeval.inference.shares import NEAR, clopper_pearson
+from clfeval.inference.shares import NAMED_SHARES, NEAR, SHARE_LIMITS
 from clfeval.measures.averages import Average, against_rest, average, average_influence
 from clfeval.measures.record import Measure, OfClasses
 from clfeval.methods.clustered import Redrawn
@@ -244,7 +244,7 @@ def _limits(
     size = total if kinds.clusters is None else kinds.clusters.size
     if level is None:
         return (nan, nan), NONE
-    if rows and wanted.how != "influence" and part.share is not None:
+    if rows and part.share is not None:
         return _share(part.share, level, wanted)
     low, high = (
         float(end)
@@ -315,9 +315,9 @@ def _share(
     share: Sequence[float], level: float, wanted: Certainty
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([one]) for one in share)
-    of = hard.OF_SHARES.get(wanted.how)
-    ends: Limits = clopper_pearson(k, m, level=level) if of is None else of(k, m, level)
-    method = EXACT if of is None else wanted.how.title()
+    how = wanted.how if wanted.how in NAMED_SHARES else "exact"
+    ends: Limits = SHARE_LIMITS[how](k, m, level=level)
+    method = EXACT if how == "exact" else how.title()
     return (float(ends[0][0]), float(ends[1][0])), method
 
 

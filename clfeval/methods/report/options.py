@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval import notation
 from clfeval.errors import bad_option, suggestion
 from clfeval.methods.options import (
+    COMPARING,
     INTERVALS,
     RESAMPLES,
     Certainty,
+    Interval,
     Level,
     Populations,
     RunOptions,
     Sure,
     Totals,
     also_measured,
+    compared_with,
     curve_points,
+    differences,
 )
-from clfeval.options import READING, Command, Opt, listed, mapping, number
+from clfeval.options import Command, Opt, listed, number
 
 if TYPE_CHECKING:
     from clfeval.methods.report.cutting.zones import Zone
     from clfeval.methods.threshold_optimism import CutRule
 
-MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
+MEASURES, CURVES = "Measures", "Curves"  # panels
 CUTTING = "Thresholds"
 METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
-ALSO = {"jpt": "tune-jpt", "tune_jpt": "tune-jpt"}
 
 
 def by_measure(
@@ -38,24 +40,6 @@ def by_measure(
 ) -> dict[str, float]:
     """Return numbers by what measures are called in tables; called: what a name means there."""
     return {name: most for text, most in given.items() for name in called(text)}
-
-
-def _margins(flag: str, given: Any) -> dict[str, float]:
-    """Return the smallest difference that matters of each measure; UsageError for others."""
-    named = mapping(flag, given, "measures to differences")
-    found = {name: number(flag, value) for name, value in named.items()}
-    for name, value in found.items():
-        if not 0 < value < inf:
-            raise bad_option(f"{flag} {name}={value:g} is not a number above 0")
-    return found
-
-
-def _by_measure(text: str, key: str, what: str) -> Opt:
-    """Return an option of differences by measure, which a reference needs."""
-    return Opt(
-        text, COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
-        takes=Mapping[str, float] | None, signed=key, stated=True, needs=("reference", what),
-    )  # fmt: skip
 
 
 def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
@@ -76,7 +60,7 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
 
 def _methods(flag: str, given: Any) -> tuple[str, ...]:
     """Return the other commands in their order, each once; UsageError for what is none."""
-    asked = {ALSO.get(str(one), str(one)) for one in listed(given)}
+    asked = {str(one).replace("_", "-") for one in listed(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
         raise bad_option(f"{flag} '{unknown[0]}' is no other command", hint)
@@ -94,62 +78,42 @@ class ReportOptions(RunOptions, Sure, Populations):
             "Also the answer and tables of these commands, of the same count: "
             "mars,phidelta,tune-jpt,mlcps, or all.",
             MEASURES, flags=("--with",), also=("with",), metavar="COMMAND,...",
-            parse=notation.words, accept=_methods, takes=str | Sequence[str] | None, common=True,
+            parse=notation.words, accept=_methods, takes=str | Sequence[str] | None,
         ),
     ] = ()  # fmt: skip
-    from_result: Annotated[
-        bool,
-        Opt("The files are saved results: shown, joined, held to gates, without their data.",
-            READING),
-    ] = False  # fmt: skip
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
             "Thresholds of that table: so many, every score, or these (0.1,0.2).",
             CURVES, metavar="N|all|LIST", parse=notation.count_all_or_list, accept=_cuts,
-            takes=int | Literal["all"] | Sequence[float] | None,
+            takes=int | Literal["all"] | Sequence[float] | None, shell=False,
         ),
     ] = 19  # fmt: skip
     points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
     reference: Annotated[
-        str | None,
-        Opt(
-            "Compare the others with it on the same rows; best: with the best; all-pairs: any two.",
-            COMPARING, metavar="MODEL|best|all-pairs", signed="ref", stated=True,
-            completes="model", common=True,
-        ),
-    ] = None  # fmt: skip
-    margin: Annotated[
-        Mapping[str, float],
-        _by_measure(
-            "The smallest difference of a measure that matters (roc_auc=0.02): verdicts by it; "
-            "repeat.",
-            "margin", "judges differences from a reference",
-        ),
-    ] = field(default_factory=dict)  # fmt: skip
+        str | None, compared_with("Compare with this model, with the best, or all-pairs.")
+    ] = None
+    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     list_changes: Annotated[
         int | None,
         Opt(
             "List so many rows that a model has wrong and the reference right, and as many the "
             "other way round.",
             COMPARING, metavar="N", least=1, outside="is not a whole number of rows from 1 up",
+            shell=False,
             needs=("reference", "lists rows that models answer otherwise than a reference"),
         ),
     ] = None  # fmt: skip
     resolution: Annotated[
         Mapping[str, float],
-        _by_measure(
-            "How many rows it takes to see so large a difference of a measure (roc_auc=0.01); "
-            "repeat.",
-            "resolution", "is about differences from a reference",
-        ),
+        differences("The rows needed to detect a difference (roc_auc=0.01).", "resolution",
+                    shell=False),
     ] = field(default_factory=dict)  # fmt: skip
     best_threshold: Annotated[
         tuple[str, ...],
         Opt(
-            "The threshold best by this measure, and its worth on other rows: f1, mcc, "
-            "cost:fp=1,fn=5, net_benefit:t=0.1; or within a limit: 'sens>=.9', 'ppv>=.8'; repeat.",
-            CUTTING, metavar="RULE", completes="measure", common=True,
+            "Choose a threshold: f1, mcc, cost:fp=1,fn=5, 'sens>=.9'.",
+            CUTTING, metavar="RULE", completes="measure",
         ),
     ] = ()  # fmt: skip
     abstain: Annotated[
@@ -163,23 +127,16 @@ class ReportOptions(RunOptions, Sure, Populations):
     dummies: Annotated[
         bool,
         Opt("What each measure is worth without information: truth dealt anew, p, constants.",
-            COMPARING),
+            COMPARING, shell=False),
     ] = False  # fmt: skip
-    interval: Annotated[
-        Literal[
-            "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
-        ],
-        Opt(
-            "Of shares: exact, wilson, jeffreys or agresti-coull; influence or bootstrap for "
-            "every measure; or none at all.",
-            INTERVALS, signed="ci", stated=True,
-        ),
-    ] = "exact"  # fmt: skip
+    interval: Interval = "exact"
     level: Level = 0.95
     totals: Totals = "random"
     resamples: Annotated[
-        int, Opt("Of what is resampled.", INTERVALS, least=100, most=10**6, signed="resamples")
-    ] = RESAMPLES
+        int,
+        Opt("Of what is resampled.", INTERVALS, least=100, most=10**6, signed="resamples",
+            shell=False),
+    ] = RESAMPLES  # fmt: skip
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0
@@ -245,14 +202,16 @@ REPORT = Command(
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
-clfeval report preds.csv --best-threshold 'sens>=.9' --abstain 5%
+clfeval report preds.csv --best-threshold 'sens>=.9'
 clfeval report preds.csv --by site -f json | jq .tables.models
 clfeval report preds.csv --with mars,phidelta
 clfeval report new=new.csv old=old.csv --join id --reference old
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 clfeval report new.csv --id id --baseline old.csv --max-drop roc_auc=0.01
-clfeval report --from-result monday.json tuesday.json
+clfeval report saved.json --fail-under roc_auc.low=0.8
 """,
+    brief="truth positive ignore id threshold by cluster "
+    "measure reference best-threshold fail-under baseline show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
 )

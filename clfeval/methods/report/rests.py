@@ -185,7 +185,7 @@ class Everybody:
         t, loss = risk_of(one, self.cut), measure.loss
         if not (whole.scores[0] >= 0 and whole.scores[-1] <= 1):
             return None
-        if t is not None and wanted.how != "influence":
+        if t is not None:
             cut = np.array([t])
             all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
             return benefit_of(_left(all_of, confusions_at(part, cut)), t, level)[0]

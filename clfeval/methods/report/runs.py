@@ -35,7 +35,7 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
         ("--margin", options.margin), ("--resolution", options.resolution),
         ("--list-changes", options.list_changes), ("--dummies", options.dummies),
         ("--best-threshold", options.best_threshold), ("--abstain", options.abstain),
-        ("--prevalence", options.prevalence), ("--odds", options.odds),
+        ("--prevalence", options.prevalence),
     ):  # fmt: skip
         if given:
             raise bad_option(f"{flag} is about rows taken together, and runs may repeat them")

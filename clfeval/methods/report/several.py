@@ -216,7 +216,7 @@ def _order(counted: Counted) -> list[Answer]:
         return []
     if len(numbered) > FEW_CLASSES:
         return []
-    how = " ".join(f"--labels {one}" for one in numbered)
+    how = " ".join(f"--classes {one}" for one in numbered)
     text = f"If {numbered[0]} to {numbered[-1]} are in order, rank models by how far off they are: "
     text += f"{how}."
     return [Answer("unordered-classes", text)]
@@ -231,8 +231,7 @@ def _called(counted: Counted, text: str) -> Iterator[str]:
 def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
     asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
-             "--abstain": options.abstain, "--prevalence": options.prevalence,
-             "--odds": options.odds}  # fmt: skip
+             "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
     for flag, given in asked.items():
         if given:
             what = f"{flag} has nothing to act on: no class is positive"

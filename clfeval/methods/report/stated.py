@@ -31,7 +31,6 @@ OF_MORE_CLASSES = {
 }
 _EVERY = "every measure in `metrics`"
 ASKED_FOR = {  # ahead of these, which hold where it knows nothing
-    "influence": {_EVERY: "influence values; of the area DeLong's"},
     "bootstrap": {_EVERY: "percentiles of rows drawn again"},
 }
 

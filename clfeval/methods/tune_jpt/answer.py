@@ -141,7 +141,8 @@ class Told:
 
     def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
         """Say what is known of differences as large as matters, where somebody says how large."""
-        margin, contest = self.parameters.get("margin"), self._contest(here)
+        contest = self._contest(here)
+        margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
         leader, kind = quoted(str(contest["leader"])), contest["verdict"]

@@ -72,32 +72,27 @@ def _why(measure: Measure) -> str:
     if "prevalence" in measure.takes:
         return f"a population of its own: --measure {measure.id[:3]} --prevalence 0.01"
     if measure.id == AT_RISK:
-        return "at a risk t it is --measure net_benefit --cost t:1-t, as --cost 1:9 at 0.1"
+        return "at a risk of 0.1 it is --measure net_benefit:fp=1,fn=9, by odds of 1 to 9"
     if measure.best == "none":
         return "it tells nothing of a model; --population N says how many rows are called positive"
     if measure.needs == "scores" and measure.invariant:
         return "it is the same at every class ratio; clfeval report has it"
     if measure.needs not in NEEDS["all"]:
-        return "what is: clfeval tune-jpt --list-measures"
+        return "what is: clfeval tune-jpt --explain measures"
     return MADE_OF_SCORES
 
 
-def stood_for(given: Sequence[str | None], said: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that parameters in names stand for; UsageError for two that differ.
-
-    said: those options as they are given themselves, None for the default.
-    """
+def stood_for(given: Sequence[str]) -> dict[str, Any]:
+    """Return what the parameters in names of measures say; UsageError for two that differ."""
     found: dict[str, Any] = {}
-    for text in filter(None, given):
+    for text in given:
         name, _, settings = text.partition(":")
         numbers = settings_of(text, settings, CATALOG[name]) if settings else {}
         means = {"beta": numbers["beta"]} if "beta" in numbers else {}
         means |= {option: tuple(numbers.get(one, 0.0) for one in pair)
                   for option, pair in _COSTS.items() if {*pair} & {*numbers}}  # fmt: skip
         for option, value in means.items():
-            other = found.get(option, said[option])
-            if other is not None and other != value:
-                what = f"'{text}' asks for another --{option} than is given"
+            if found.setdefault(option, value) != value:
+                what = f"--measure {text} asks for another {option} than a measure before it"
                 raise bad_option(what, "one at a time: tables are tuned by one set of numbers")
-            found[option] = value
     return found

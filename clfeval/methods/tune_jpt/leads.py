@@ -44,10 +44,11 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         alike.setdefault(len(counts.models), []).append(label)
     for many, labels in alike.items():
         contest = _contest(given, labels, options)
-        if options.crossover is not None or many <= MOST_PAIRED:
+        if options.measure or options.reference or many <= MOST_PAIRED:
             ends = min(looked_at), max(looked_at)
             for label, row in crossover_rows(labels, contest, ends):
-                crossovers[label].append(row)
+                if options.reference in (None, row["first"], row["second"]):
+                    crossovers[label].append(row)
         places = [places_of(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
@@ -97,7 +98,7 @@ def winner_rows(
         first = np.repeat(at * k + leaders, k)
         p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
         levels = _levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
-        for i in range(len(places)) if options.margin is not None else ():
+        for i in range(len(places)) if options.least_difference is not None else ():
             here = slice(i * k, (i + 1) * k)
             ends[:, i] = known.intervals(first[here], np.arange(len(every))[here], level=levels[i])
     tied = ~(p < 1 - levels[:, None])
@@ -121,9 +122,9 @@ def winner_rows(
             "value": value, "winner": its[leader] if called else None,
             "undecided": undecided if defined else [],
         }  # fmt: skip
-        if options.margin is not None:
+        if options.least_difference is not None:
             of_others = {its[j]: bounded(*(x[j] for x in leads)) for j in others if defined}
-            row |= _that_matters(of_others, options.margin)
+            row |= _that_matters(of_others, options.least_difference)
         yield labels[part], row
 
 
@@ -141,7 +142,7 @@ def _levels(
         return levels
     # the joint maximum lies between Bonferroni's rule and each pair by itself
     matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
-    for i in np.flatnonzero(matters | (options.margin is not None)).tolist():
+    for i in np.flatnonzero(matters | (options.least_difference is not None)).tolist():
         one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
         family = family_of(one, pairs_of(None, one.models), level=alone, seed=options.seed)
         levels[i] = levels[i] if family is None else family.each_level

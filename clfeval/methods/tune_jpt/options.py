@@ -15,11 +15,14 @@ from clfeval.methods.options import (
     INTERVALS,
     POPULATIONS,
     RESAMPLES,
+    Interval,
     Level,
-    Margin,
     Populations,
     Sure,
     Totals,
+    compared_with,
+    differences,
+    distinct,
 )
 from clfeval.options import Command, Opt, listed
 
@@ -74,12 +77,6 @@ def _measures(flag: str, given: Any) -> tuple[str, ...]:
     return tuned_names(flag, [str(one) for one in listed(given)])
 
 
-def _measure(flag: str, given: Any) -> str | None:
-    if not isinstance(given, (str, type(None))):
-        raise bad_option(f"{flag} {given!r} is not text")
-    return None if given is None else next(iter(_measures(flag, given)))
-
-
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
     """Return four numbers per model; UsageError for what is neither numbers nor such a mapping."""
     if given is None:
@@ -102,45 +99,40 @@ class TuneOptions(Sure, Populations):
         Mapping[str, Sequence[float]],
         Opt(
             "The four numbers of a published table; repeat.",
-            NUMBERS, metavar="[MODEL=]TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
-            takes=Mapping[str, Sequence[float]] | Sequence[float] | None, common=True,
+            NUMBERS, metavar="TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
+            takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     sensitivity: Annotated[
         float | None,
-        Opt("A rate alone; no intervals.", NUMBERS, parse=notation.share, common=True),
+        Opt("A rate alone; no intervals.", NUMBERS, parse=notation.share),
     ] = None
     specificity: Annotated[
         float | None,
-        Opt("The rate that goes with it.", NUMBERS, parse=notation.share, common=True),
+        Opt("The rate that goes with it.", NUMBERS, parse=notation.share),
     ] = None
     sweep: Annotated[
         str | None,
         Opt(
             "Also at odds between these, evenly in their logarithm.",
-            POPULATIONS, metavar="P:N..P:N|none",
+            POPULATIONS, metavar="P:N..P:N|none", shell=False,
             parse=lambda _, texts: None if texts[-1] == "none" else texts[-1],
         ),
     ] = FULL_SWEEP  # fmt: skip
-    points: Annotated[int, Opt("How many odds that is.", POPULATIONS, least=2, most=10_000)] = 31
-    prevalence_range: Annotated[
-        tuple[float, float] | None,
-        Opt(
-            "The lowest and highest value of every measure over it.",
-            POPULATIONS, metavar="LOW..HIGH", parse=notation.two_numbers("..", "0.001..0.02"),
-        ),
-    ] = None  # fmt: skip
+    points: Annotated[
+        int, Opt("How many odds that is.", POPULATIONS, least=2, most=10_000, shell=False)
+    ] = 31
     prevalence_beta: Annotated[
         tuple[float, float] | None,
         Opt(
             "Every measure when the prevalence is Beta(A, B), by simulation.",
-            POPULATIONS, metavar="A,B", parse=notation.two_numbers(",", "2,98"),
+            POPULATIONS, metavar="A,B", parse=notation.two_numbers(",", "2,98"), shell=False,
         ),
     ] = None  # fmt: skip
     population: Annotated[
         float | None,
         Opt(
-            "How many of so many rows to expect in each cell, with intervals.",
+            "Expected counts in a population of N.",
             POPULATIONS, metavar="N", above=0, below=math.inf, outside="is not a number above 0",
             signed="per", stated=True,
         ),
@@ -148,9 +140,8 @@ class TuneOptions(Sure, Populations):
     measure: Annotated[
         tuple[str, ...],
         Opt(
-            "Only this one, such as ppv or mcc, with its parameters (f_beta:beta=2), or a set: "
-            "default, hard; repeat.", MEASURED, metavar="MEASURE[:KEY=V]", common=True,
-            also=("metric",), accept=_measures, signed="measures", completes="measure",
+            "Also this measure: ppv, f_beta:beta=2, cost:fp=1,fn=10.", MEASURED, metavar="MEASURE",
+            accept=_measures, signed="measures", completes="measure",
         ),
     ] = ()  # fmt: skip
     ratio: Annotated[
@@ -158,55 +149,23 @@ class TuneOptions(Sure, Populations):
         Opt(
             "The measures for a problem where the class ratio matters (errors add up), or "
             "confounds (each row stands alone).",
-            MEASURED, signed="ratio", stated=True,
+            MEASURED, signed="ratio", stated=True, shell=False,
         ),
     ] = None  # fmt: skip
-    beta: Annotated[
-        float,
-        Opt(
-            "In F, recall counts this many times as much.",
-            MEASURED, least=1e-6, most=1e6, outside="is not between 1e-6 and 1e6",
-            signed="beta", stated=True,
-        ),
-    ] = 1.0  # fmt: skip
-    crossover: Annotated[
-        str | None,
-        Opt(
-            "Compare models by it; default the first measure that moves (tar).",
-            MEASURED, metavar="MEASURE", accept=_measure, completes="measure",
-        ),
-    ] = None  # fmt: skip
-    cost: Annotated[
-        tuple[float, float] | None,
-        Opt(
-            "What errors cost, for example 1:10: expected cost, net benefit, and thresholds.",
-            MEASURED, common=True,
-            metavar="FP:FN", parse=notation.two_numbers(":", "1:10"), least=0,
-        ),
-    ] = None  # fmt: skip
-    benefit: Annotated[
-        tuple[float, float] | None,
-        Opt(
-            "What right answers bring, in the same unit.",
-            MEASURED, metavar="TP:TN", parse=notation.two_numbers(":", "5:0"), least=0,
-        ),
-    ] = None  # fmt: skip
+    reference: Annotated[str | None, compared_with()] = None
     resamples: Annotated[
-        int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True)
+        int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True, shell=False)
     ] = RESAMPLES
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0
-    interval: Annotated[
-        Literal["exact", "bootstrap", "none"],
-        Opt(
-            "By formula, by resampling positives and negatives apart, or none at all.",
-            INTERVALS, stated=True,
-        ),
-    ] = "exact"  # fmt: skip
+    interval: Interval = "exact"
     level: Level = 0.95
-    margin: Margin = None
+    margin: Annotated[Mapping[str, float], differences(needs=None)] = field(default_factory=dict)
     totals: Totals = "random"
+    beta: float = 1.0  # by the parameters of measures, as the next two
+    cost: tuple[float, float] | None = None
+    benefit: tuple[float, float] | None = None
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -216,7 +175,7 @@ class TuneOptions(Sure, Populations):
         moving, fixed, staked = kinds()
         # sums over everybody, or what holds for each case by itself
         shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
-        chosen = self.measure or shown.get(str(self.ratio), (*moving, *fixed))
+        chosen = (*shown.get(str(self.ratio), (*moving, *fixed)), *self.measure)
         asked = (*chosen, *staked) if self.stakes is not None else chosen
         return tuple(name for name in TUNABLE if name in asked)
 
@@ -225,24 +184,38 @@ class TuneOptions(Sure, Populations):
         """The measures that choose thresholds: those asked for, else a few that all know."""
         from clfeval.measures.catalog import CATALOG
 
-        names = self.measures if self.measure else (*TUNED, *kinds()[2])
+        names = (*TUNED, *self.measure, *kinds()[2])
         best = (name for name in self.measures if CATALOG[name].sign and name not in BENT)
         return tuple(name for name in best if name in names)
 
     @property
     def compared(self) -> str | None:
-        """The measure by which models are compared over the odds: that asked for, or the cost."""
-        if self.crossover is not None:
-            return self.crossover
-        if self.stakes is not None:
-            return "expected_cost"
-        if self.ratio == "confounds":
-            return "j_index"
+        """The measure that compares models over the odds: the first asked for, or the cost."""
         from clfeval.measures.catalog import CATALOG
 
-        names = self.measure or self.measures
-        better = (n for n in names if CATALOG[n].best != "zero" and not CATALOG[n].invariant)
-        return next(better, None)
+        cost = ["expected_cost"] if self.stakes is not None else []
+        usual = ["j_index"] if self.ratio == "confounds" else self.measures
+        better = (name for name in (*self.measure, *cost) if CATALOG[name].best != "zero")
+        moving = (n for n in usual if CATALOG[n].best != "zero" and not CATALOG[n].invariant)
+        return next(better, next(moving, "j_index"))
+
+    @property
+    def least_difference(self) -> float | None:
+        """The smallest difference that matters, of the measure that compares models."""
+        return self.margin.get(str(self.compared))
+
+    @property
+    def populations(self) -> tuple[Population, ...]:
+        """The populations in the order given, each once, without ranges."""
+        return distinct(low for low, *high in self.spans if not high)
+
+    @property
+    def prevalence_range(self) -> tuple[float, float] | None:
+        """The prevalences between which the lowest and highest values are sought."""
+        found = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
+        if len(found) > 1:
+            raise bad_option("--prevalence takes one range, and has several")
+        return found[0] if found else None
 
     @property
     def swept(self) -> tuple[Population, ...]:
@@ -260,42 +233,29 @@ class TuneOptions(Sure, Populations):
 
     def settled(self) -> TuneOptions:
         """Return the options with what parameters in names of measures stand for."""
-        names = (*self.measure, self.crossover)
-        if not any(name and ":" in name for name in names):
+        if not self.margin and not any(":" in name for name in self.measure):
             return self
         from clfeval.methods.tune_jpt.asked import stood_for
 
-        said = {"beta": None if self.beta == 1 else self.beta, "cost": self.cost,
-                "benefit": self.benefit}  # fmt: skip
-        ids = tuple(name.partition(":")[0] for name in self.measure)
-        crossover = self.crossover and self.crossover.partition(":")[0]
-        return replace(self, measure=ids, crossover=crossover, **stood_for(names, said))
+        ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
+        margin = {_measures("--margin", [name])[0]: most for name, most in self.margin.items()}
+        return replace(self, measure=ids, margin=margin, **stood_for(self.measure))
 
     def check(self) -> None:
         """Raise UsageError for what no computation accepts, or does not go together."""
         self.settled()._check()
 
     def _check(self) -> None:
-        from clfeval.measures.catalog import CATALOG
-
-        _ = self.populations, self.swept
-        if self.ratio is not None and self.measure:
-            raise bad_option("--ratio chooses measures, and --measure names them: give one")
-        if self.crossover is not None and CATALOG[self.crossover].best == "zero":
-            raise bad_option(f"--crossover {self.crossover}: neither more nor less of it is better")
+        _ = self.populations, self.prevalence_range, self.swept
         self._check_stakes()
         for name in kinds()[2]:
-            if self.cost is None and name in (*self.measure, self.crossover):
-                hint = "--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms"
+            if self.cost is None and name in self.measure:
+                hint = "--measure cost:fp=1,fn=10 where a miss costs ten false alarms"
                 what = f"{name} needs to know what errors cost"
                 raise UsageError.of(what, "needs-cost", hint=hint)
-        if self.prevalence_range is not None:
-            low, high = self.prevalence_range
-            for end in (low, high):
-                Population.of_prevalence(end, "--prevalence-range")
-            if low >= high:
-                what = f"--prevalence-range {low:g}..{high:g} does not go from lower to higher"
-                raise bad_option(what)
+        if other := next((name for name in self.margin if name != self.compared), None):
+            what = f"--margin {other}: models are compared by {self.compared}"
+            raise bad_option(what, f"add --measure {other}")
         prior = self.prevalence_beta
         if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
             given = ",".join(f"{x:g}" for x in prior)
@@ -305,16 +265,13 @@ class TuneOptions(Sure, Populations):
         """Raise UsageError for costs and benefits that decide nothing."""
         if self.cost is None:
             if self.benefit is not None:
-                raise bad_option("--benefit adds to --cost FP:FN: give both")
+                raise bad_option("--measure cost: benefits tp and tn need costs fp and fn too")
             return
         (fp, fn), (tp, tn) = self.cost, self.benefit or (0.0, 0.0)
-        for option, both in (("--cost", (fp, fn)), ("--benefit", (tp, tn))):
-            if not all(0 <= one < math.inf for one in both):
-                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
         if not (fp + tn > 0 and fn + tp > 0):
             raise bad_option(
-                f"--cost {fp:g}:{fn:g}: where one kind of error is free, the best answer is "
-                "always the other"
+                f"--measure cost:fp={fp:g},fn={fn:g}: where one kind of error is free, the best "
+                "answer is always the other"
             )
 
 
@@ -324,13 +281,15 @@ TUNE_JPT = Command(
     have="predictions or 2 x 2 tables",
     want="the same at another share of positives",
     help="Tell what 2 x 2 tables would look like at another share of positives.",
-    examples="""clfeval tune-jpt --counts 67,5,33,95 --odds 1:100 --population 50000
-clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --odds 1:50
-clfeval tune-jpt preds.csv --positive malignant --prevalence-range 0.001..0.02
-clfeval tune-jpt preds.csv --positive malignant --crossover mcc
-clfeval tune-jpt scores.parquet --odds 1:1000 --cost 1:50
-clfeval tune-jpt scores.parquet -f csv --table cutoffs > cutoffs.csv
+    examples="""clfeval tune-jpt --counts 67,5,33,95 --prevalence 1:100 --population 50000
+clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --prevalence 0.02
+clfeval tune-jpt preds.csv --positive malignant --prevalence 0.001..0.02
+clfeval tune-jpt preds.csv --positive malignant --measure mcc --reference lr
+clfeval tune-jpt scores.parquet --prevalence 0.1% --measure cost:fp=1,fn=50
+clfeval tune-jpt scores.parquet -f csv --show cutoffs > cutoffs.csv
 """,
+    brief="counts sensitivity specificity prevalence population truth "
+    "positive threshold measure reference margin show save",
     tables="Predictions or counts: CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - "
     "is standard input; several files of one schema, or a quoted glob; "
     "with --join NAME=FILE, one file per model.",

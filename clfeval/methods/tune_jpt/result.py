@@ -14,10 +14,11 @@ import numpy as np
 from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.errors import DataError, UsageError, bad_option, listing
+from clfeval.errors import DataError, UsageError, bad_option, listing, unknown_model
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.document import (
+    by_interval,
     class_rows,
     class_totals,
     counting_notes,
@@ -101,12 +102,12 @@ _NOTES = {
     "chosen-threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
     "expect the corrected value (honest)",
     "not-compared": "models are compared over class ratios by a measure that moves: name one, "
-    "--crossover",
+    "--measure",
     "pairs-on-request": "where every two of {models} models change places is computed on request: "
-    "--crossover {compared}",
+    "--measure {compared}",
     "one-sided-measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
     "specificity there",
-    "no-target": "no target population: name one with --prevalence 0.01 or --odds 1:100",
+    "no-target": "no target population: name one with --prevalence 0.01",
 }
 _ADVICE = {
     "matters": "where the class ratio matters, because errors add up over everybody (cost, "
@@ -116,8 +117,8 @@ _ADVICE = {
     "not move: sensitivity, specificity, J, LR±, DOR; and MCC, IC and EPA only in the rows 1:1, "
     "for elsewhere they move with the ratio",
     "": "does the class ratio matter here? where errors add up over everybody, read the measures "
-    "of the target population (--ratio matters); where each row stands alone, those that do not "
-    "move, and MCC, IC and EPA at 1:1 (--ratio confounds)",
+    "of the target population; where each row stands alone, those that do not move, and MCC, IC "
+    "and EPA at 1:1",
 }
 
 
@@ -125,11 +126,12 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and which method makes which interval."""
     sweep, stakes = options.swept, options.stakes
     interval = options.interval if given.sampled else "none"
+    kind = interval if interval in METHODS else "exact"
     found = {
         "positive": given.positive, "negative": list(given.negative),
         "interval": interval,
-        "interval_methods": METHODS[interval] | AS_COUNTED[options.totals][interval],
-        "measures": list(options.measures),
+        "interval_methods": by_interval(METHODS[kind] | AS_COUNTED[options.totals][kind], interval),
+        "measures": list(options.measures), "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
         "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
@@ -145,8 +147,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     }  # fmt: skip
     order = (
         "positive negative level interval totals interval_methods measures invariant beta targets "
-        "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
-        "beta_prior draws resamples seed missing by"
+        "sweep crossover reference margin paired cost risk_threshold ratio rows_per population "
+        "range beta_prior draws resamples seed missing by"
     )
     return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)
 
@@ -170,13 +172,14 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
-        "measures": ",".join(options.measure), "by-measure": options.compared,
+        "measures": ",".join(options.measure), "beta": None if options.beta == 1 else options.beta,
+        "by-measure": options.compared,
         "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
     return signature(
-        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure margin "
-        "beta cost seed totals ci",
+        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure ref "
+        "margin beta cost seed totals ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )  # fmt: skip
@@ -187,9 +190,10 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """
-    if options.crossover is not None and len(given.slices[None].models) == 1:
-        raise bad_option("--crossover compares models, and there is only one")
-    if options.margin is not None and (len(given.slices[None].models) == 1 or not options.compared):
+    models = given.slices[None].models
+    if options.reference is not None and options.reference not in models:
+        raise unknown_model("--reference", options.reference, models)
+    if options.margin and len(models) == 1:
         raise bad_option("--margin judges differences of models, and none are compared")
 
     tuner = Tuner.of(given, options)

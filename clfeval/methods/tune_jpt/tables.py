@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.inference.clusters import rate_correlation, rate_divisors
@@ -16,17 +16,16 @@ from clfeval.inference.resampling import (
     beta_odds,
     going_together,
     percentiles,
-    resampled_rates,
     stream,
 )
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
+from clfeval.methods.bootstrap_limits import Formula, bootstrap_limits
 from clfeval.methods.clustered import Redrawn
 from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
-    RANDOM,
     Cells,
     Design,
     Estimates,
@@ -39,7 +38,6 @@ from clfeval.methods.estimates import (
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.result import Row
 
-Formula = Callable[[Confusion], Floats]
 Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
 MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures
 SWEEP = "slice model prevalence odds ratio"
@@ -94,7 +92,10 @@ class Tuner:
         """Return the limits of a measure by formula, NaN without intervals."""
         if self.level is None:
             return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
-        options, design = self.options, Design(self.options.totals)
+        options = self.options
+        # what is not resampled has its exact limits beside those that are
+        how = "exact" if options.interval == "bootstrap" else options.interval
+        design = Design(options.totals, how)
         return limits(
             name, cells, level=self.level, design=design, beta=options.beta,
             stakes=options.stakes, known=known,
@@ -193,54 +194,6 @@ class Tuner:
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
     """Return what computes each measure, with the weight of recall and the stakes filled in."""
     return computed("confusion", beta=beta, stakes=stakes)
-
-
-def bootstrap_limits(
-    known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
-    level: float, resamples: int, seed: int, design: Design = RANDOM,
-    redrawn: Callable[[int], Redrawn | None] = lambda _: None,
-) -> tuple[dict[str, Limits], int]:  # fmt: skip
-    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
-
-    models (m,): of which of the `names` each table is; each has a stream of its own. Positives and
-    negatives are resampled apart; at the class ratio of sampled rows, whose totals are random, all
-    rows together. NaN for models without a class. An empty cell stays empty in every replicate:
-    limits are too narrow.
-    redrawn: how the table of a model is drawn again where rows share clusters, or weigh otherwise.
-    Errors: ValueError for counts that are not whole.
-    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
-    """
-    out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
-    failed = 0
-    for i, model in enumerate(names):
-        here = np.flatnonzero(models == i)
-        tp, p, fp, n = (
-            int(part[here[0]]) for part in (cells.tp, cells.positives, cells.fp, cells.negatives)
-        )
-        if not (p and n):
-            continue
-        sampled = design.totals == "random" and cells.sampled[here].any()
-        each = redrawn(i)
-        if each is None:
-            tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
-            cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
-            rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
-        elif each.clusters.size <= 1:
-            continue
-        else:
-            found: Counts = each.tables(resamples, stream(seed, model))
-            tpr, fpr = over(found[0], found[0] + found[2]), over(found[1], found[1] + found[3])
-            rows = found.T
-        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
-        for name, measure in known.items():
-            values = np.broadcast_to(measure(drawn), (resamples, len(here)))
-            if sampled and not CATALOG[name].invariant:
-                together = measure(Confusion(*rows.T))[:, None]
-                values = np.where(cells.sampled[here], together, values)
-            low, high, lost = percentiles(values, level=level)
-            out[name][0][here], out[name][1][here] = low, high
-            failed = max(failed, int(np.max(lost)))
-    return out, failed
 
 
 def expected_rows(tuner: Tuner, rows: float) -> list[Row]:

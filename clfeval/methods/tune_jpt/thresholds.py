@@ -14,13 +14,14 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.lazy import BySlice, later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
+from clfeval.methods.bootstrap_limits import Formula
 from clfeval.methods.estimates import Cells, end_to_end, estimate
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.hard import table_of
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule, value_of
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.methods.tune_jpt.tables import Formula, Place, Tuner, formulas, places_of
+from clfeval.methods.tune_jpt.tables import Place, Tuner, formulas, places_of
 from clfeval.result import Estimate, Row, Rows, size_of
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives

@@ -130,7 +130,7 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
             for name, values in zip(best.names, _values(best), strict=True)
         ),
         left=best.result.summary["models"] - len(best.rows),
-        key=(Note("--format csv --table profile"),), name="profile",
+        key=(Note("--format csv --show profile"),), name="profile",
     )  # fmt: skip
 
 

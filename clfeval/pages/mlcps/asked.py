@@ -113,7 +113,7 @@ def _desirability(best: Best, digits: int) -> Shown:
     more = {}
     if len(metrics) > MATRIX:
         left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "
-        notes.insert(0, f"{left}--format csv --table desirability")
+        notes.insert(0, f"{left}--format csv --show desirability")
         more = {"total": 0}
     title, note = "How desirable each value is, 0 to 1", "; ".join(notes)
     return best.table(

@@ -51,7 +51,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         columns = {"model": "model", "mean MLcps ↑": "split_mean", "SD": "split_sd",
                    "first in": "split_wins"}  # fmt: skip
         title = f"Over the {len(tables['splits']) // len(tables['models'])} splits"
-        note = "each split: --format csv --table splits"
+        note = "each split: --format csv --show splits"
         yield best.table("models", title, columns, note=note, name="splits")
 
 

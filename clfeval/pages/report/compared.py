@@ -226,7 +226,7 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     )
     note += "measures"
     if few:
-        note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
+        note += f"; {many(few, 'slice')} too small to judge: -f csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
     if "positives" in rows[0]:
         columns["positives"] = "positives"

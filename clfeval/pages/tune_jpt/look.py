@@ -126,7 +126,7 @@ class Look:
 
 def more(name: str) -> str:
     """Say how to get a whole table."""
-    return f"--format csv --table {name}"
+    return f"--format csv --show {name}"
 
 
 def place(row: Row) -> str:

@@ -108,7 +108,7 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     said = {"truth": [yes, no, yes, no], one.model: [yes, yes, no, no]}
     frame = pl.LazyFrame({**said, "n": [one.tp, one.fp, one.fn, one.tn]})
     plain = Input(
-        truth="truth", model=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
+        truth="truth", model=(one.model,), positive=yes, classes=(no,), weight="n", layout="wide"
     )
     columns = ("truth", one.model, "n")
     return replace(file, columns=columns, native=nw.from_native(frame), head=None), plain

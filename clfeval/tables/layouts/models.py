@@ -72,7 +72,7 @@ def found_models(
         model = of[name]
         if all(one.name != model or one.kind != "classes" for one in models):
             # the first of equal probabilities wins: classes stand in the declared order
-            order = list(dict.fromkeys([*roles.labels, *(label for _, label in sets[model])]))
+            order = list(dict.fromkeys([*roles.classes, *(label for _, label in sets[model])]))
             pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
             names, labels = zip(*pairs, strict=True)
             models.append(ModelColumns(model, "classes", names, labels, shares=roles.renormalize))

@@ -144,12 +144,12 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         first, hint, last = done.err.splitlines()[1:]
         assert first.startswith("<stdin>: --measure: ")
         assert hint.endswith("the lowest first: 'high', 'low', 'middle'")
-        every = "--labels high --labels low --labels middle"
+        every = "--classes high --classes low --classes middle"
         assert last == f"try: clfeval report - --measure {name} {every}"
         words = shlex.split(last.removeprefix("try: clfeval "))
         assert piped(three.encode(), *words).code == 0
-    done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--labels", "0",
-                 "--labels", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
+    done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--classes", "0",
+                 "--classes", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}
     assert rows["kappa_quadratic"][:3] == rows["kappa"][:3]  # of two classes they are one
 

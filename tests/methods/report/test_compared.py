@@ -402,14 +402,14 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
 
 
 @pytest.mark.parametrize(("classes", "words"), [
-    ("012", "If 0 to 2 are in order, rank models by how far off they are: --labels 0 --labels 1 "
-            "--labels 2."),
-    ("1234", "If 1 to 4 are in order, rank models by how far off they are: --labels 1 --labels 2 "
-             "--labels 3 --labels 4."),
+    ("012", "If 0 to 2 are in order, rank models by how far off they are: --classes 0 --classes 1 "
+            "--classes 2."),
+    ("1234", "If 1 to 4 are in order, rank models by how far off they are: --classes 1 --classes 2 "
+             "--classes 3 --classes 4."),
     (("severe", "none", "mild"), "If none to severe are in order, rank models by how far off they "
-     "are: --labels none --labels mild --labels severe."),
+     "are: --classes none --classes mild --classes severe."),
     (("II", "I", "III"), "If I to III are in order, rank models by how far off they are: "
-     "--labels I --labels II --labels III."),
+     "--classes I --classes II --classes III."),
     (("mid", "medium", "low"), None),
     ("013", None), ("abc", None), ("01234567", None),
 ])  # fmt: skip

@@ -28,7 +28,7 @@ CASES = {
         "truth,m:a,m:c\na,.5,.5\nb,.2,.8\n", ("--positive", "a"),
         "p.csv:1: column 'm:c': no row of truth has this class, and 'b' has no column "
         "[class-column]\n"
-        "hint: name the columns as the classes are written in truth, or declare with --labels what "
+        "hint: name the columns as the classes are written in truth, or declare with --classes what "
         "truth happens to lack\n",
     ),
     "beyond 0..1, of many classes": (
@@ -48,14 +48,14 @@ CASES = {
         "[class-column]\n"
         "p.csv:1: column 'm:y': no row of truth has this class, and 'a', 'b' have no column "
         "[class-column]\n"
-        "hint: name the columns as the classes are written in truth, or declare with --labels what "
+        "hint: name the columns as the classes are written in truth, or declare with --classes what "
         "truth happens to lack\n",
     ),
     "no class of these names": (
         "truth,.pred_x,.pred_y,.pred_z\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
         "".join(f"p.csv:1: column '.pred_{name}': no row of truth has this class, and 'a', 'b', 'c'"
                 " have no column [class-column]\n" for name in "xyz")
-        + "hint: name the columns as the classes are written in truth, or declare with --labels "
+        + "hint: name the columns as the classes are written in truth, or declare with --classes "
         "what truth happens to lack\n",
     ),
     "several labels in a cell": (

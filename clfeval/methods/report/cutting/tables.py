@@ -54,7 +54,7 @@ def at_prevalence(sample: Sample, options: ReportOptions, models: Sequence[Row])
 
 def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold]) -> list[Row]:
     tune = TuneOptions(
-        prevalence=options.prevalence, odds=options.odds, sweep=None, level=options.level,
+        prevalence=options.prevalence, sweep=None, level=options.level,
         totals=options.totals, interval="none" if options.confidence is None else "exact",
     )  # fmt: skip
     return prevalence_rows(sample, tune, [("target", one) for one in tune.populations], used)

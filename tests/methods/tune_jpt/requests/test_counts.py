@@ -215,7 +215,7 @@ def test_rates_may_be_0_and_1() -> None:
 WITHOUT_TABLE: dict[str, list[str]] = {
     option: [option, given]
     for option, given in (
-        ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--labels", "x"), ("--kind", "score"),
+        ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--classes", "x"), ("--kind", "score"),
         ("--threshold", "0.5"), ("--weight", "n"), ("--by", "site"), ("--missing", "drop"),
         ("--null-value", "NA"), ("--layout", "counts"),
     )
