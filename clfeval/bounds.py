@@ -26,7 +26,7 @@ class Gate:
     """One limit and whether it was met, judged on unrounded values.
 
     limit: of a drop what it amounts to, where it is given as a share of the baseline's value; then
-    `said` has it as given. severity: what a miss means. slice: None for the whole table. among: of
+    `limit_text` has it as given. severity: what a miss means. slice: None for the whole table. among: of
     how many models this one stands for all, of which any may keep to it. run: of a batch.
     """
 
@@ -39,7 +39,7 @@ class Gate:
     reason: str | None = None
     severity: Severity = "fail"
     slice: str | None = None
-    said: str | None = None
+    limit_text: str | None = None
     among: int | None = None
     run: str | None = None
     p: float | None = None
@@ -76,7 +76,7 @@ class Gate:
     @property
     def bound(self) -> str:
         """What it is held to."""
-        return f"{self.kind} {self.said or repr(self.limit)}"
+        return f"{self.kind} {self.limit_text or repr(self.limit)}"
 
     def __str__(self) -> str:
         """Say what was measured and against what, with as many digits as decide."""
@@ -107,7 +107,7 @@ class Gate:
         moved = f"worse than the baseline by {_deciding(value, self.limit)}"
         if value < 0:
             moved = f"better than the baseline by {_deciding(-value, 0.0)}"
-        amounts = f" ({self.limit:.3g})" if self.said else ""
+        amounts = f" ({self.limit:.3g})" if self.limit_text else ""
         return f"{is_} {moved if value else 'as in the baseline'}, {self.bound}{amounts}{more}"
 
 

@@ -28,7 +28,7 @@ UNSIGNED = ("data", "stats", "clfeval", "measures")
 
 COMPARING = ("compared", "operating-point")  # said together
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
-LEAST = ("resolution", "same-answers")  # what is left out first
+LEAST = ("resolution", "same-predictions")  # what is left out first
 T = TypeVar("T")
 
 
@@ -112,7 +112,7 @@ class Result:
     @property
     def passed(self) -> bool:
         """True when no gate failed, nothing is to be asked, and no run of a batch failed."""
-        asked = self.summary.get("doubts") or self.summary.get("failed")
+        asked = self.summary.get("ambiguities") or self.summary.get("failed")
         return not any(gate.failed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:

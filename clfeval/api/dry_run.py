@@ -41,14 +41,14 @@ def dry_result(
     if asked:
         them = many(len(parts), "question")
         text = f"{them} must be answered before {command.name} computes."
-        said = Answer("doubtful", text)
+        said = Answer("ambiguous", text)
     return Result(
         command=DRY_RUN,
         signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
         inputs=(),
         parameters={"of": command.name, "offer": asked and asked.offer},
-        summary={"doubts": len(parts)},
-        tables={"reading": reading, "doubts": doubts, "plan": plan},
+        summary={"ambiguities": len(parts)},
+        tables={"reading": reading, "ambiguities": doubts, "plan": plan},
         answer=(said,),
     )
 

@@ -107,7 +107,7 @@ def run(
 
         told = of_gates(result.gates, tables, result.inputs) if found is None else found
         annotate(output.annotate, told, dry=dry)
-    if dry and result.summary["doubts"]:
+    if dry and result.summary["ambiguities"]:
         if result.parameters["offer"]:
             note(f"try: {result.parameters['offer']}")
         raise typer.Exit(int(ExitCode.DATA))

@@ -45,7 +45,7 @@ class Judging:
             said = " and ".join([*numbers, *(f"{100 * share:.12g}%" for share in self.shares)])
         number = 0.0 if limit.share else limit.limit
         return Gate(limit.kind, named, model, number, None, False, severity=self.severity,
-                    slice=part, said=said)  # fmt: skip
+                    slice=part, limit_text=said)  # fmt: skip
 
 
 def held(asked: Judging, model: str | None, part: str | None, cell: Cell) -> Gate:

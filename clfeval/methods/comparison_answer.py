@@ -67,7 +67,7 @@ def comparison_answer(
     mine = [row for row in rows if row["metric"] == lead and row["slice"] is None]
     if not mine:
         return
-    title = CATALOG[lead].title
+    title = _title(lead)
     to = reference_of(str(mine[0]["reference"]), reference)
     point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
@@ -89,6 +89,14 @@ def comparison_answer(
         if at is not None and len(mine) == 1:
             text += _as_many(*(at.flagged.get(str(mine[0][one])) for one in ("model", "reference")))
         yield Answer("compared-by-labels", f"{text}.", (), lead)
+
+
+def _title(metric: str) -> str:
+    """Return what a measure is called, with the prevalence it is tuned to."""
+    name, _, at = metric.partition(":prevalence=")
+    measure = CATALOG.get(name)
+    return (measure.title if measure else {"mlcps": "MLcps"}.get(name, name)) + (
+        f" at prevalence {at}" if at else "")  # fmt: skip
 
 
 def _as_many(model: float | None, reference: float | None) -> str:

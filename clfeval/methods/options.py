@@ -93,6 +93,18 @@ def also_measured(panel: str) -> Opt:
     )  # fmt: skip
 
 
+def check_reference(
+    reference: str | None, level: float | None, margin: Mapping[str, float],
+    known: Sequence[str],
+) -> None:  # fmt: skip
+    """Raise UsageError for comparisons without intervals, and margins of measures not compared."""
+    if reference is not None and level is None:
+        raise bad_option("--reference compares by intervals: leave --interval none out")
+    if unknown := margin.keys() - {*known}:
+        what = f"--margin {min(unknown)}: models are compared by {', '.join(known)}"
+        raise bad_option(what, "clfeval report --reference MODEL compares by any measure")
+
+
 def check_measures(names: Sequence[str]) -> None:
     """Raise UsageError for what is no measure of two classes, before anything is counted."""
     if names:

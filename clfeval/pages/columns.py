@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from clfeval.schema import Column, of
+from clfeval.result import Result
+from clfeval.schema import Column, Shown, Source, comparisons, of
+from clfeval.words import quoted
+
+LISTED, PAIRED = 20, 20  # rows shown; differences between models shown unasked
 
 SLICE, MODEL = of("slice", "slice") + of("text", "model")
 CELLS = tuple(
@@ -51,3 +55,27 @@ SHARED: Mapping[str, str] = {
     "baseline_changes.before": "what the model said in the baseline, which was right",
     "baseline_changes.after": "what it says now, which is wrong",
 }
+
+
+def shown_differences(result: Result) -> Iterator[Shown]:
+    """Yield how models differ from a reference, or over runs any two."""
+    runs, reference = comparisons(result, "run"), result.parameters.get("reference")
+    rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]
+    if not (rows := rows or runs):
+        return
+    title = f"Differences from {quoted(reference)} on the same rows" if reference else (
+        "Differences between models")  # fmt: skip
+    title = f"{title.removesuffix(' on the same rows')} of means over runs" if runs else title
+    columns: dict[str, Source] = (
+        {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
+    )
+    columns |= {"measure": "metric", "model": "model"} | ({} if reference else {
+        "less": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
+    note = ""
+    if any(row["p"] is not None for row in rows):
+        columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+        note = "intervals, p and verdict: adjusted for all models by a measure"
+    yield Shown(
+        "comparisons", title, columns, rows, LISTED, note, lead="difference_adjusted",
+        rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from clfeval.schema import Page, Shown, Table, of
 
 TABLES = (
     Table("reading", of("text", "column taken why"), when=""),
-    Table("doubts", (
+    Table("ambiguities", (
         *of("text", "code"), *of("text?", "file"), *of("whole?", "row"), *of("text?", "column"),
         *of("text", "text"), *of("text?", "hint"),
     ), when=""),
@@ -24,11 +24,11 @@ def headline(result: Result) -> list[str]:
 
 def shown(result: Result, _: int) -> Iterator[Shown]:
     """Show the questions first, if there are any."""
-    if result.tables["doubts"]:
+    if result.tables["ambiguities"]:
         columns = {"question": "text", "column": "column", "remedy": "hint"}
-        yield Shown("doubts", "Questions", columns, rank="asked", most=None)
+        yield Shown("ambiguities", "Questions", columns, rank="asked", most=None)
     title = "How the table is read"
-    title += ", once they are answered as proposed" if result.tables["doubts"] else ""
+    title += ", once they are answered as proposed" if result.tables["ambiguities"] else ""
     if result.tables["reading"]:
         yield Shown("reading", title, "column taken why", rank="asked", most=None)
     if result.tables["plan"]:

@@ -29,8 +29,8 @@ MARS: Mapping[str, str] = {
     "effort": "rows that any member calls",
     "yield": "share of the called rows that are found, covered / effort",
     "gain": "what the set finds more than the one before",
-    "honest": "rows found by sets chosen on other rows than they are judged on, of as many rows",
-    "honest_yield": "share found of the rows that such sets call",
+    "corrected": "rows found by sets chosen on other rows than they are judged on, of as many rows",
+    "corrected_yield": "share found of the rows that such sets call",
     "size": "how many models the set has",
     "method": "how the set was chosen, and whether no other can find more",
     "first_alone": "target rows that the first model of the pair finds and no other model does",
@@ -109,7 +109,7 @@ PHIDELTA: Mapping[str, str] = {
     "fpr": "share of the negative rows in which the feature is true",
     "role": "co- or contravariant where told from chance, all features together (Benjamini-"
     "Hochberg); pervasive, rare: |φ| from 0.8",
-    "honest_delta": "δ of each half of the rows by the cut that is best in the other half",
+    "corrected_delta": "δ of each half of the rows by the cut that is best in the other half",
     "implications": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implication": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implications.support": "rows in which the left side of the implication is true",
@@ -134,7 +134,7 @@ TUNE_JPT: Mapping[str, str] = {
     "expected.rows": "rows of a population of one's own, as --population says",
     "positives": "rows of that population that are positive",
     "negatives": "rows of that population that are negative",
-    "called": "rows to expect that are called positive, rightly or not",
+    "flagged": "rows to expect that are called positive, rightly or not",
     "ratio": "positives divided by negatives, the odds as one number",
     "tar": "share of right answers (accuracy)",
     "npv": "share of the negative answers that are right",
@@ -162,8 +162,8 @@ TUNE_JPT: Mapping[str, str] = {
     "winners.verdict": "on the leader against all others, where only --margin or more matters",
     "least_lead": "by how much the leader is better than each other at least, all together",
     "equivalent": "models that differ from the leader by less than --margin, all together",
-    "may_be_better": "models that may be better than the leader by --margin or more",
-    "undecided": "models that are not significantly worse than the leader",
+    "possibly_better": "models that may be better than the leader by --margin or more",
+    "tied": "models that are not significantly worse than the leader",
     "thresholds.threshold": "the threshold that makes the measure best in this population",
     "cutoffs.threshold": "the threshold that makes the measure best at these odds",
     "rule": "whether scores from the threshold up are positive, or every row is, or none",
@@ -172,7 +172,7 @@ TUNE_JPT: Mapping[str, str] = {
     "thresholds.value": "value of the measure at the best threshold, on the rows that chose it",
     "fixed_threshold": "the threshold in force; none where a row goes to its likeliest class",
     "fixed_value": "value of the measure at the threshold in force",
-    "honest": "value to expect on other rows: less the optimism of the choice, by the bootstrap",
+    "corrected": "value to expect on other rows: less the optimism of the choice, by the bootstrap",
     "lowest": "the least value over the range of prevalences",
     "lowest_at": "the prevalence at which the value is least",
     "highest": "the largest value over the range of prevalences",
@@ -272,20 +272,23 @@ MLCPS: Mapping[str, str] = {
     "moved": "how many places lower the model stands in the other table; below 0 higher",
 }  # fmt: skip
 
-MARS_HEADINGS: Mapping[str, str] = {"cross-fitted": "honest", "yield cross-fitted": "honest_yield"}
+MARS_HEADINGS: Mapping[str, str] = {
+    "cross-fitted": "corrected",
+    "yield cross-fitted": "corrected_yield",
+}
 PHIDELTA_HEADINGS: Mapping[str, str] = {
     "less": "comparisons.reference", "P:N": "odds", "from .. to": "interval",
-    "p, Holm": "p_adjusted", "cross- fitted δ": "honest_delta",
+    "p, Holm": "p_adjusted", "cross- fitted δ": "corrected_delta",
 }  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. there": "thresholds.sensitivity",
     "spec. there": "thresholds.specificity",
     "positives: negatives": "odds", "positives:negatives": "odds",
     "positives: negatives (prevalence)": "odds", "prevalences": "prevalence",
-    "called positive": "called", "crossing at prevalence": "crossing", "which leads": "verdict",
-    "best model": "leader", "its value": "value", "tied with the best": "undecided",
+    "called positive": "flagged", "crossing at prevalence": "crossing", "which leads": "verdict",
+    "best model": "leader", "its value": "value", "tied with the best": "tied",
     "best threshold": "thresholds.threshold", "value there": "thresholds.value",
-    "value at it": "fixed_value", "corrected": "honest",
+    "value at it": "fixed_value", "corrected": "corrected",
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
@@ -320,7 +323,7 @@ REPORT: Mapping[str, str] = {
     "truth": "the true class",
     "predicted": "the class that was said",
     "share": "share of the rows of that truth",
-    "claimed": "share of all rows that are called positive",
+    "flagged": "share of all rows that are called positive",
     "fpr": "share of the negatives that are called positive",
     "lift": "precision over prevalence: how many times as many positives as among all rows",
     "treat_all": "net benefit of treating everybody",

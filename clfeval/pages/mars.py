@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.write import (
     ABSENT,
@@ -46,8 +46,8 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
-HONEST = (Column("honest", "bare", "cross-fitted", best="max"),
-          Column("honest_yield", "bare", "yield cross-fitted", best="max"))  # fmt: skip
+HONEST = (Column("corrected", "bare", "cross-fitted", best="max"),
+          Column("corrected_yield", "bare", "yield cross-fitted", best="max"))  # fmt: skip
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
@@ -67,7 +67,7 @@ TABLES = (
     MEASURED,
 )  # fmt: skip
 
-HEADS = {"honest": "cross-fitted", "yield": "yield ↑"}
+HEADS = {"corrected": "cross-fitted", "yield": "yield ↑"}
 REACHED = ("covered", "cross-fitted", "gain", "effort", "yield")  # what they mean stands below
 
 
@@ -91,8 +91,8 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     found = scores.split()[0]
     part = partial(Shown, most=LISTED, rank="asked")
     for name, title, columns in (
-        ("best", "Best subset of each size", "size models covered honest gain effort"),
-        ("max_effort", "Best subset within the effort", "models covered honest effort"),
+        ("best", "Best subset of each size", "size models covered corrected gain effort"),
+        ("max_effort", "Best subset within the effort", "models covered corrected effort"),
     ):
         if name in tables:
             who = "slice " * any(row["slice"] is not None for row in tables[name])
@@ -103,6 +103,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         columns = f"models covered effort yield {scores}"
         who = "slice " * bool(tables.get("slices"))
         yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
+    yield from shown_differences(result)
     if "exclusive" in tables:
         title = "Found or missed by one model alone"
         yield part("exclusive", title, "model list file id? row?")
@@ -202,19 +203,19 @@ def _main(result: Result, found: str) -> Shown:
 
 def _elsewhere(row: Row, digits: int) -> str:
     """Write how many rows sets find that were chosen on others, to a part of a row."""
-    found = value_of(row["honest"])
+    found = value_of(row["corrected"])
     return ABSENT if found is None else amount(found, digits)
 
 
 def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
     """Say by which method subsets were chosen: below the table where it is one for all."""
-    written = {"honest": partial(_elsewhere, digits=digits)}
+    written = {"corrected": partial(_elsewhere, digits=digits)}
     names = str(one.columns).split()
     heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
     methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
     if len(methods) > 1:
-        return replace(one, columns={**heads, "method": "method"}, right=[HEADS["honest"]])
-    return replace(one, columns=heads, note="".join(methods), more="", right=[HEADS["honest"]])
+        return replace(one, columns={**heads, "method": "method"}, right=[HEADS["corrected"]])
+    return replace(one, columns=heads, note="".join(methods), more="", right=[HEADS["corrected"]])
 
 
 def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:

@@ -10,12 +10,11 @@ from functools import partial
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
 from clfeval.result import Cell, Result, Row, estimate, value_of
-from clfeval.schema import Column, Page, Shown, Source, Table, comparisons, of
-from clfeval.words import quoted
+from clfeval.schema import Column, Page, Shown, Source, Table, of
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(plane.CORNERS)
@@ -32,7 +31,7 @@ FEATURE = (
     *of("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
     *of("weight", "rows missing"), *of("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
-    Column("honest_delta", "signed", "cross-fitted δ", when="cut=best"),
+    Column("corrected_delta", "signed", "cross-fitted δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
     Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
@@ -94,7 +93,6 @@ TABLES = (
 
 LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
-PAIRED = 20  # differences between models shown unasked
 CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
     "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
@@ -162,8 +160,8 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
     """Show what options asked for: a line a model, by the measure that decides."""
     tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
-        several = len(result.parameters["prevalences"]) > 1
-        at = result.parameters["prevalences"][0]
+        several = len(result.parameters["targets"]) > 1
+        at = result.parameters["targets"][0]
         title = "At other prevalences" if several else f"At prevalence {exact(at['prevalence'])}"
         title += "" if several else f", positives : negatives = {at['odds']}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
@@ -171,23 +169,7 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         rows = ranked(tables["populations"], "precision")
         note = without_model([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
-    runs, reference = comparisons(result, "run"), result.parameters.get("reference")
-    rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]
-    if rows := rows or runs:
-        title = f"Differences from {quoted(reference)} on the same rows" if reference else (
-            "Differences between models")  # fmt: skip
-        title = f"{title.removesuffix(' on the same rows')} of means over runs" if runs else title
-        apart: dict[str, Source] = (
-            {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
-        )
-        apart |= {"measure": "metric", "model": "model"} | ({} if reference else {
-            "less": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
-        note, few = "", reference is not None or len(rows) <= PAIRED
-        if any(row["p"] is not None for row in rows):
-            apart |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
-            note = "intervals, p and verdict: adjusted for all models by a measure"
-        yield part("comparisons", title, apart, rows, lead="difference_adjusted", note=note,
-                   rank="asked" if few else "detail")  # fmt: skip
+    yield from shown_differences(result)
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "Curves, the largest Gini first"
@@ -300,8 +282,8 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
         columns["true where"] = _where
-    honest = any("honest_delta" in row for row in here)
-    columns |= {"cross-\nfitted δ": "honest_delta"} if honest else {}
+    honest = any("corrected_delta" in row for row in here)
+    columns |= {"cross-\nfitted δ": "corrected_delta"} if honest else {}
     columns |= {"role": "role", "support": "support"}
     if any(row["missing"] for row in here):
         columns["missing"] = "missing"
@@ -311,7 +293,7 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
         columns["implications"] = lambda row: joined(row["implications"])
     return Shown(
         name, title, columns, rows, FEATURED, rank="main",
-        lead="honest_delta" if honest else "delta", legend=OF_FEATURES,
+        lead="corrected_delta" if honest else "delta", legend=OF_FEATURES,
     )  # fmt: skip
 
 

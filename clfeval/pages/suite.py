@@ -11,7 +11,7 @@ from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import many
 
 STATES = (
-    "computed", "gates met", "gate missed", "not computed", "left out", "ready", "doubtful",
+    "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",
     "waits", "warned",
 )  # fmt: skip
 COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
@@ -20,12 +20,12 @@ TABLES = (
     Table("runs", (
         RUN, *of("text", "command"), *of("text?", "input"),
         Column("state", "text", among=STATES), *of("count", "code"), *of("count?", "rows"),
-        *of("count", "gates missed warned"), *of("text?", "says"),
+        *of("count", "gates missed warnings"), *of("text?", "answer"),
     ), when=""),
     Table("answers", (RUN, *of("text", "code text"))),
     Table("gates", (
         RUN, *of("text", "kind metric"), *of("text?", "model slice"), *of("number", "limit"),
-        *of("text?", "said"), *of("number?", "value"), *of("count?", "among"),
+        *of("text?", "limit_text"), *of("number?", "value"), *of("count?", "among"),
         Column("severity", "text", among=get_args(Severity)),
         Column("state", "text?", among=get_args(GateState)), *of("flag?", "passed"),
         *of("text?", "reason"), *of("text", "text"),
@@ -39,11 +39,11 @@ GLOSSARY = {
     "runs.command": "the command it is a run of", "runs.input": "the table it reads",
     "runs.state": "what became of it", "runs.code": "the exit code it has by itself",
     "runs.gates": "the limits it was held to", "missed": "gates that were missed",
-    "warned": "gates missed that only warn",
-    "says": "what is wrong with it, else the first sentence of its answer",
+    "runs.warnings": "gates missed that only warn",
+    "runs.answer": "what is wrong with it, else the first sentence of its answer",
     "answers.code": "which sentence it is", "answers.text": "a sentence of its answer",
     "gates.text": "the gate in words", "problems.text": "a line of what is wrong",
-    "said": "the limit as it was given, where it is a share",
+    "limit_text": "the limit as it was given, where it is a share",
     "severity": "whether a miss fails or warns", "gates.state": "what became of the gate",
     "among": "of how many models one is enough", "use": "whether it is read or written",
 }  # fmt: skip
@@ -78,7 +78,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
             yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
         name: name
-        for name in ("run", "state", "gates", "missed", "warned", "rows", "command", "input")
+        for name in ("run", "state", "gates", "missed", "warnings", "rows", "command", "input")
     }  # fmt: skip
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}

@@ -26,7 +26,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
     """Return the result of a batch.
 
     Tables: `answers` (run code text), `gates` (run and what a gate holds, and it in words),
-    `problems` (run text), `runs` (run command input state code rows gates missed says); of a dry
+    `problems` (run text), `runs` (run command input state code rows gates missed answer); of a dry
     run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
     how many of them missed a gate or were not computed, and the worst exit code.
     """
@@ -56,7 +56,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
             "runs": len(outcomes),
             "missed": sum(one.state == MISSED for one in outcomes),
             "failed": len(failed),
-            "doubts": sum(one.state == DOUBTFUL for one in outcomes),
+            "ambiguities": sum(one.state == DOUBTFUL for one in outcomes),
             "code": int(max((one.code for one in outcomes), default=ExitCode.OK)),
         },
         tables=tables,
@@ -78,7 +78,7 @@ def _row(one: Ended) -> Row:
     return {
         "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
-        "missed": len(one.missed), "warned": one.warned, "says": said or None,
+        "missed": len(one.missed), "warnings": one.warned, "answer": said or None,
     }  # fmt: skip
 
 
@@ -90,8 +90,9 @@ def _gates(one: Ended) -> list[Row]:
             "state": gate.state, "passed": gate.passed}  # fmt: skip
         rows.append({
             "run": one.run.name, "kind": gate.kind, "metric": gate.metric, "model": gate.model,
-            "slice": gate.slice, "limit": gate.limit, "said": gate.said, "value": gate.value,
-            "among": gate.among, "severity": gate.severity, **told, "reason": gate.reason,
+            "slice": gate.slice, "limit": gate.limit, "limit_text": gate.limit_text,
+            "value": gate.value, "among": gate.among, "severity": gate.severity, **told,
+            "reason": gate.reason,
             "text": text or str(replace(gate, run=None)),
         })  # fmt: skip
     return rows
@@ -115,7 +116,7 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
     total = many(len(outcomes), "run")
     wrong = [one for one in outcomes if one.code != ExitCode.OK]
     if dry:
-        left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is doubtful"
+        left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is ambiguous"
         said = [Answer("planned", f"{total} in this order; {left}.")]
     elif not outcomes:
         said = [Answer("none", "No run was asked for.")]
@@ -135,7 +136,7 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
         ("warned", "Warnings in", (WARNED,)),
         ("not-computed", "Not computed:", (FAILED,)),
         ("left-out", "Left out:", (LEFT_OUT,)),
-        ("doubtful", "Doubtful:", (DOUBTFUL,)),
+        ("ambiguous", "Doubtful:", (DOUBTFUL,)),
     ):
         names = [one.run.name for one in outcomes if one.state in states]
         if names:

@@ -287,7 +287,7 @@ def check_tables(runs: Sequence[Run], wrong: Wrong) -> None:
             continue
         try:
             result = table_reading(run, seen)
-            doubts: Sequence[Any] = result.tables["doubts"]
+            doubts: Sequence[Any] = result.tables["ambiguities"]
             for row in doubts:
                 code = row["code"]
                 if run.whole or code.startswith(("unknown-", "no-such-")):  # else asked in vain
@@ -312,7 +312,7 @@ def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
 def _opened(run: Run, saves: Collection[str], seen: dict[str, Result]) -> Ended:
     """Read a run's table as it would, and compute nothing. saves: files that there will be."""
     result = table_reading(run, seen)
-    doubts = tuple(str(row["text"]) for row in result.tables["doubts"])
+    doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
         check_read(run, result.tables["reading"])
     gates, texts = _asked(run)

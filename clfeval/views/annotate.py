@@ -59,7 +59,7 @@ def of_gates(
             level: Weight = "error" if gate.failed else "warning"
             of = filter(None, (gate.slice, gate.run))
             model = "any" if gate.among else str(gate.model)
-            same = (gate.kind, gate.metric, model, gate.said or repr(gate.limit), *of)
+            same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit), *of)
             severity = "major" if level == "error" else "minor"
             found.append(Finding(level, gate.kind, plain(str(gate)), file, None, severity, same))
     return found

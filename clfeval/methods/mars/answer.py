@@ -38,7 +38,7 @@ def answer(
         return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
     if not counts.hits[counts.hit_n > 0].any():
         text = f"No model finds any of the {_written(rows, counts)} {target} rows."
-        return (Answer("finds-none", text),)
+        return (Answer("detects-none", text),)
     if spared := _undiscerning(counts):
         kept = [j for j, name in enumerate(counts.models) if name not in spared]
         names = tuple(counts.models[j] for j in kept)
@@ -47,13 +47,19 @@ def answer(
         )
         calls, it = ("call", "they are") if len(spared) > 1 else ("calls", "it is")
         text = f"{named(spared)} {calls} every row {target}: {it} left out of what is said here."
-        return (*answer(others, tables, options), Answer("calls-everything", text, spared))
+        return (*answer(others, tables, options), Answer("flags-everything", text, spared))
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
     testable = options.confidence is not None
     said = [_most(counts, options, order, covered, effort)]
-    if testable and len(order) > 1:
+    if "comparisons" in tables:
+        from clfeval.methods.comparison_answer import comparison_answer
+
+        lead, to = MEASURE[target], str(options.reference)
+        rows_of_all = tables["comparisons"]
+        said += comparison_answer(rows_of_all, lead, to, options.margin.get(lead), options.level)
+    elif testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))
     if options.max_effort is not None:
         said += _within(counts, whole(tables["max_effort"]), options)
@@ -115,7 +121,7 @@ def _written(n: Counts | float, counts: TargetCounts) -> str:
 
 def _elsewhere(row: Row, counts: TargetCounts) -> str:
     """Say what a set chosen so finds on rows that it was not chosen on."""
-    found = value_of(row["honest"])
+    found = value_of(row["corrected"])
     if found is None:
         return "expect less on other rows"
     share = found / counts.hit_n.sum().item()
@@ -140,7 +146,9 @@ def _most(
         f"rows ({measure} {between(share.value or 0.0, share.low, share.high)}), and calls "
         f"{_written(effort[best], counts)} {target}."
     )
-    return Answer("finds-most", text, (models[best],), measure, share.value, share.low, share.high)
+    return Answer(
+        "detects-most", text, (models[best],), measure, share.value, share.low, share.high
+    )
 
 
 def _equals(
@@ -152,10 +160,10 @@ def _equals(
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     if not equal:
         text = "Each other model finds fewer, and chance does not explain it."
-        return Answer("told-apart", text, (counts.models[best],))
+        return Answer("significantly-worse", text, (counts.models[best],))
     told = [f"{quoted(counts.models[j])} ({_written(covered[j], counts)})" for j in equal]
     text = f"On these rows it cannot be told from {listed(told, most=NAMED, word='or')}."
-    return Answer("not-told-apart", text, tuple(counts.models[j] for j in equal))
+    return Answer("not-significantly-different", text, tuple(counts.models[j] for j in equal))
 
 
 def _pair(

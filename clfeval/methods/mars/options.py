@@ -15,11 +15,15 @@ from clfeval.methods.options import (
     Sure,
     also_measured,
     check_measures,
+    check_reference,
+    compared_with,
+    differences,
 )
 from clfeval.notation import count_or_all, groups
 from clfeval.options import Command, Opt, listed, mapping
 
 ANALYSIS = "Analysis"  # panel
+COMPARED = ("recall", "specificity", "precision")  # by which models are compared
 
 
 def _groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
@@ -93,6 +97,8 @@ class MarsOptions(Sure):
             metavar="found|missed"),
     ] = ()  # fmt: skip
     measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
+    reference: Annotated[str | None, compared_with()] = None
+    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     interval: Interval = "exact"
     level: Level = 0.95
     seed: Annotated[
@@ -113,6 +119,7 @@ class MarsOptions(Sure):
     def check(self) -> None:
         """Raise UsageError for a group without members, and for names of no measure."""
         check_measures(self.measure)
+        check_reference(self.reference, self.confidence, self.margin, COMPARED)
         for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} has no members")

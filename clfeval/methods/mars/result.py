@@ -26,13 +26,14 @@ from clfeval.methods.document import (
 )
 from clfeval.methods.estimates import rows_of
 from clfeval.methods.mars import clustered, coverage
-from clfeval.methods.mars.answer import answer
+from clfeval.methods.mars.answer import MEASURE, answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.folding import judged_best, judged_within
-from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
 from clfeval.methods.measured.beside import beside
+from clfeval.methods.phidelta.comparisons import comparison_rows
 from clfeval.result import Estimate, Result, Row, Rows, Warn
 
 CHOSEN = (
@@ -69,6 +70,14 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     seen = together.patterns.targets(options.target)
     measured = beside(Sample.of(together), options.measure, options.certainty)
     tables |= measured.tables
+    if options.reference is not None:
+        if options.reference not in seen.models:
+            raise unknown_model("--reference", options.reference, seen.models)
+        # the count of every model, not of the target alone
+        tables["comparisons"] = [
+            *comparison_rows(together.slices, tables["models"], options.reference, options.level,
+                             options.margin, _compared(options))
+        ]  # fmt: skip
     first, *others = answer(seen, tables, options)
     return Result(
         command="mars",
@@ -103,6 +112,12 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
         tables=tables,
         warnings=(*warnings, *_warnings(counted, options, tables, totals), *measured.notes),
     )  # fmt: skip
+
+
+def _compared(options: MarsOptions) -> tuple[str, ...]:
+    """Return by what models are compared, first by what is found of the target class."""
+    lead = MEASURE[options.target]
+    return (lead, *(name for name in COMPARED if name != lead))
 
 
 def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
@@ -218,7 +233,7 @@ def _chosen(
 ) -> dict[str, Any]:
     (row,) = rows_of(columns_of([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
-    honest = {"honest": judged[0], "honest_yield": judged[1]}
+    honest = {"corrected": judged[0], "corrected_yield": judged[1]}
     return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
 
 
@@ -328,7 +343,7 @@ def _warnings(
     if not targets:
         yield Warn("no-target", f"the table has no {options.target} row: nothing can be found")
     elif not whole["found"]:
-        yield Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
+        yield Warn("nothing-detected", f"no model finds any of the {targets} {options.target} rows")
     if len(counted.models) == 1:
         yield Warn("one-model", "one model: all it finds it finds alone")
     if options.sweep is not None and counted.patterns.clusters is not None:

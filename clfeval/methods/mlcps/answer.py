@@ -44,10 +44,20 @@ def mlcps_answer(
     text = f"{who}{_margin(result, score, value.value)}, {_front(result, rows)}."
     return (
         Answer("first", text, best, *numbers),
-        *_told_apart(result, best, equal),
+        *_against(result),
+        *(() if "comparisons" in result.tables else _told_apart(result, best, equal)),
         *_borne_out(result, best, places, rows, equal or ()),
         *_compared(result, best),
     )
+
+
+def _against(result: Result) -> Iterator[Answer]:
+    """Say how the scores compare with that of the reference."""
+    score, reference = result.parameters["ranked_by"], result.parameters["reference"]
+    if rows := result.tables.get("comparisons"):
+        from clfeval.methods.comparison_answer import comparison_answer
+
+        yield from comparison_answer(rows, score, reference, None, result.parameters["level"])
 
 
 def _score(score: str, row: Row) -> str:
@@ -87,13 +97,13 @@ def _told_apart(
         return
     if not equal:
         text = "Each other model has less, and chance does not explain it."
-        yield Answer("told-apart", text, tuple(best))
+        yield Answer("significantly-worse", text, tuple(best))
         return
     rows = [models[i] for i in equal]
     names = tuple(str(row["model"]) for row in rows)
     they = "it" if len(best) == 1 else "they"
     text = f"On these rows {they} cannot be told from {named(names, most=6, word='or')}."
-    yield Answer("not-told-apart", text, names)
+    yield Answer("not-significantly-different", text, names)
 
 
 Said = tuple[bool, str]  # whether it bears out who is first, and the words

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, factorial
 
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
+from clfeval.compare.change import Change, bounded, comparison_row
 from clfeval.inference.resampling import percentiles, stream, surely_above
 from clfeval.measures import polygon
 from clfeval.measures.desirability import overall
@@ -18,6 +19,7 @@ from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
 from clfeval.methods.mlcps.wishes import Wish, desirabilities
+from clfeval.result import Estimate, Row
 
 TIE = 1e-12  # relative: a sum of products in another order may differ by less
 
@@ -186,6 +188,7 @@ class Ranking:
     better: Floats
     under: Ints
     orders: OrderRanks | None
+    compared: Sequence[Row] = ()
 
 
 def ranking_of(
@@ -207,7 +210,7 @@ def ranking_of(
     ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
     best = firsts(ranks[main])
     limits: dict[str, Limits] = {}
-    first, equal, failed = None, None, 0
+    first, equal, failed, compared = None, None, 0, list[Row]()
     if given.replicates is not None:
         step = max(1, _PIECE // max(1, given.values.size))
         parts = np.split(given.replicates, range(step, len(given.replicates), step))
@@ -216,6 +219,8 @@ def ranking_of(
         limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
         first = np.asarray((dense_ranks(columns[main].T) == 1).mean(axis=1))
         failed = int(np.isnan(columns[main]).sum(axis=0).max())
+        if options.reference in given.models:
+            compared = [*_differences(given, main, scores[main], columns[main], options)]
         equal = _not_told_apart(scores[main], columns[main], ranks[main], given.fewest,
                                 options.level)  # fmt: skip
     better = _better(given, d, scales, wished, wishes)
@@ -224,8 +229,36 @@ def ranking_of(
     orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
         given, options, scales, weights, d, wished, scores, limits, first,
-        failed, ranks, main, best, equal, better, under(better, by_rank), orders,
+        failed, ranks, main, best, equal, better, under(better, by_rank), orders, compared,
     )  # fmt: skip
+
+
+def _differences(
+    given: Given, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
+) -> Iterator[Row]:
+    """Yield how far models lie from the reference over the same resamples: percentile limits.
+
+    p = 2 min(share of resamples at or below 0, at or above it), one resample added to each;
+    adjusted for all models by Bonferroni's rule.
+    """
+    reference = given.models.index(str(options.reference))
+    others = [i for i in range(len(given.models)) if i != reference]
+    together = 1 - (1 - options.level) / max(len(others), 1)
+    for i in others:
+        drawn = replicates[:, i] - replicates[:, reference]
+        sides = [np.count_nonzero(one) + 1 for one in (drawn <= 0, drawn >= 0)]
+        p = min(1.0, 2 * min(sides) / (np.count_nonzero(~np.isnan(drawn)) + 1))
+        d = float(scores[i] - scores[reference])
+        ends = [percentiles(drawn, level=level) for level in (options.level, together)]
+        alone, all_of_them = (bounded(d, float(low), float(high)) for low, high, _ in ends)
+        change = Change(
+            Estimate(float(scores[reference])), Estimate(float(scores[i])),
+            alone, p, min(1.0, p * len(others)), all_of_them, paired=True,
+        )  # fmt: skip
+        yield comparison_row(
+            "reference", score, given.models[i], given.models[reference], change, options.level,
+            best="max", method="percentiles of resamples",
+        )  # fmt: skip
 
 
 def _not_told_apart(

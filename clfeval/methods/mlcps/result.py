@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import bad_option, listing
+from clfeval.errors import bad_option, listing, unknown_model
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.mlcps.answer import mlcps_answer
@@ -40,7 +40,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
     }  # fmt: skip
     order = (
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
-        "compare missing interval level resamples seed positive"
+        "compare reference missing interval level resamples seed positive"
     )
     return parameters(order, found, options, said, without="by cluster")
 
@@ -84,7 +84,7 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
     return signature(
-        "cmd from pos cut metrics weights zero less scale wish draws compare miss ci seed",
+        "cmd from pos cut metrics weights zero less scale wish draws compare ref miss ci seed",
         found, options, said, files=inputs, statistics=statistics,
     )  # fmt: skip
 
@@ -148,6 +148,12 @@ def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given
     """
     options = options.over(given.metrics)
     scales, notes = scales_of(given, options)
+    if options.reference is not None:
+        if options.reference not in given.models:
+            raise unknown_model("--reference", options.reference, given.models)
+        if given.replicates is None:
+            what = "--reference compares scores over resampled rows, and here are none"
+            raise bad_option(what, "give predictions: --from predictions")
     ranking = ranking_of(given, scales, options)
     if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")

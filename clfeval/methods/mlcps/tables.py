@@ -45,6 +45,8 @@ def tables_of(ranking: Ranking) -> dict[str, Rows]:
         needed[first] = nan  # who ties for the first place is first
         tables["weights"] = _weights(ranking, needed, options.drawn)
         tables["dethroning"] = _dethroning(ranking, needed, first[0])
+    if ranking.compared:
+        tables["comparisons"] = ranking.compared
     if options.desirability:
         tables["desirability"] = _desirability(ranking)
     return tables

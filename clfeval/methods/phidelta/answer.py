@@ -89,8 +89,8 @@ def _ties(
         return Answer("untested", f"No significance test: {why}.")
     tied = [name for name in others if found.ties.get(name, True)]
     text = ties(tied, [name for name in others if name not in tied])
-    return Answer("not-told-apart", text, tuple(tied)) if tied else Answer(
-        "told-apart", text, tuple(leaders[:1]))  # fmt: skip
+    return Answer("not-significantly-different", text, tuple(tied)) if tied else Answer(
+        "significantly-worse", text, tuple(leaders[:1]))  # fmt: skip
 
 
 def _on_curves(curves: Sequence[Row]) -> list[Answer]:
@@ -151,12 +151,12 @@ def _biased(ranked: Sequence[Row], column: str) -> list[Answer]:
     """Name who is significantly biased: the interval of phi lies beyond a tenth."""
     said = []
     for code, sign, errs in (
-        ("leans-positive", 1, "more false positives than false negatives"),
-        ("leans-negative", -1, "more false negatives than false positives"),
+        ("biased-positive", 1, "more false positives than false negatives"),
+        ("biased-negative", -1, "more false negatives than false positives"),
     ):
         names = [str(row["model"]) for row in ranked if _beyond(row[column], sign)]
         if names:
-            text = f"{named(names)} {_are(names)} biased towards {code[6:]}: at equal classes "
+            text = f"{named(names)} {_are(names)} biased towards {code[7:]}: at equal classes "
             text += f"{errs}."
             said.append(Answer(code, text, tuple(names), "phi"))
     return said
@@ -191,7 +191,7 @@ def feature_answer(
     chance = ""
     if by_chance:
         may = "that may be chance"
-        judged = estimate(best[0].get("honest_delta", delta))
+        judged = estimate(best[0].get("corrected_delta", delta))
         chance = (
             may if _covers(judged, 0.0) else f"of {features:,} features one may be so by chance"
         )
@@ -219,7 +219,7 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) ->
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
         *others, last = [*map(quoted, names), *left]
         text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| "
-        chosen = any(row.get("honest_delta", row["delta"]) != row["delta"] for row in best)
+        chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
         text += f"{number(abs(value))}{' with cuts chosen on these rows' * chosen}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
     row, cut = best[0], ""
@@ -228,7 +228,7 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) ->
     side = "positive" if value > 0 else "negative"
     likelier = f"where it is {'high' if row['rule'] == 'soft' else 'true'}, the {side} class is "
     text = f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
-    honest = estimate(row.get("honest_delta"))
+    honest = estimate(row.get("corrected_delta"))
     if honest.value is not None and honest != delta:
         other = between(honest.value, honest.low, honest.high)
         text = text[:-2] + f" with the cut chosen on these rows, {other} cross-fitted; "

@@ -34,8 +34,9 @@ def comparison_rows(
         one = _estimates(patterns[None], metric)
         if one is None:
             continue
-        found = {str(row["model"]): estimate(row[metric]) for row in models if row["slice"] is None}
-        values = [found[name] for name in one.models]
+        found = {row["model"]: row.get(metric) for row in models if row["slice"] is None}
+        values = [estimate(found[name] or Estimate(value))
+                  for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
         if level is None:
             yield from _without_intervals(one, reference)
             continue

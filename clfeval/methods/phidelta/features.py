@@ -124,7 +124,7 @@ def feature_table(
             "cut": cut, "rule": counts.rules[i], "rows": rows, "missing": missing,
             "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
             "fpr": fpr, "phi": phi, "delta": delta,
-            **({"honest_delta": judged[1]} if honest else {}), "role": role(*judged, told=known),
+            **({"corrected_delta": judged[1]} if honest else {}), "role": role(*judged, told=known),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({} if kept is None else {"selected": i in kept}),
         }  # fmt: skip
@@ -334,7 +334,7 @@ def feature_result(
         ),
         inputs=counted.files,
         parameters=parameters(
-            "mode positive negative level interval interval_methods prevalences isometrics missing "
+            "mode positive negative level interval interval_methods targets isometrics missing "
             "cut phi_max delta_min top",
             {
                 "mode": "features", "positive": classes.positive,
@@ -386,7 +386,7 @@ def _warnings(
     if counted.entries:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))
-    unsure = sum(_covers_zero(row.get("honest_delta", row["delta"])) for row in selected)
+    unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = (
             f"{unsure:,} of the {len(selected):,} selected have an interval of δ that covers 0: "

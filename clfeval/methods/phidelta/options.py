@@ -19,6 +19,7 @@ from clfeval.methods.options import (
     Totals,
     also_measured,
     check_measures,
+    check_reference,
     compared_with,
     curve_points,
     differences,
@@ -112,9 +113,7 @@ class ClassifierOptions(RunOptions):
         """Raise UsageError for options that do not go together, where classifiers are wanted."""
         if self.points is not None and not self.curve:
             raise bad_option("--points says how many points a curve lists: add --curve")
-        if unknown := self.margin.keys() - {*COMPARED}:
-            what = f"--margin {min(unknown)}: models are compared by {' and '.join(COMPARED)}"
-            raise bad_option(what, "clfeval report --reference MODEL compares by any measure")
+        check_reference(None, None, self.margin, COMPARED)
         if self.margin and self.runs:
             raise bad_option("--margin judges differences on the same rows, not over runs")
         self.check_runs()

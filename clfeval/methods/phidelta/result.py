@@ -98,7 +98,7 @@ def plane_found(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features that are said otherwise than asked for."""
     methods = by_interval(INTERVAL_METHODS, plane.interval) if plane.confidence is not None else {}
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
-    return {"interval_methods": methods, "prevalences": places}
+    return {"interval_methods": methods, "targets": places}
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
@@ -167,7 +167,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         inputs=sample.files,
         parameters=parameters(
-            "mode positive negative level interval totals interval_methods prevalences isometrics "
+            "mode positive negative level interval totals interval_methods targets isometrics "
             "missing by run run_files reference margin measure",
             {
                 "mode": "classifiers", "positive": sample.positive,

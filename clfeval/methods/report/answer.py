@@ -88,7 +88,7 @@ def _twins(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
     text = f"{named(same[0], most=LISTED)} give the same {of} in every row"
     text += f", as do {named(same[1], most=LISTED)} among themselves" if len(same) > 1 else ""
     text += f" and {many(len(same) - 2, 'more such group')}" if len(same) > 2 else ""
-    return [Answer("same-answers", f"{text}.", tuple(name for some in same for name in some))]
+    return [Answer("same-predictions", f"{text}.", tuple(name for some in same for name in some))]
 
 
 def _corrected(first: Row, lead: str, tested: BestSet, level: float | None) -> Answer:

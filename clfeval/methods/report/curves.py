@@ -66,7 +66,7 @@ def curve_rows(
     columns = {
         "threshold": np.append(counts.scores, np.inf)[places], "tp": shown(tp, counts.unit),
         "fp": shown(fp, counts.unit), "sensitivity": over(tp, p),
-        "fpr": over(fp, n), "precision": precision, "claimed": over(tp + fp, p + n),
+        "fpr": over(fp, n), "precision": precision, "flagged": over(tp + fp, p + n),
         "lift": over(precision * (p + n), p),
     }  # fmt: skip
     who = {"slice": label, "model": model}
@@ -122,7 +122,7 @@ def _at_cuts(
         found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
     columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
     columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
-    columns["claimed"] = over(table.tp + table.fp, table.total).tolist()
+    columns["flagged"] = over(table.tp + table.fp, table.total).tolist()
     for name in SHARES:
         measure = CATALOG[name]
         bounds = None if level is None else exact_limits(name, cells, level=level, design=design)

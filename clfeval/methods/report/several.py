@@ -314,7 +314,7 @@ def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:
         ("class-absent", rows == 0, "truth has no row of {}: the balanced accuracy is undefined"),
         ("small-class", (rows > 0) & (rows < RARE),
          f"fewer than {RARE} rows of {{}} tell little of it"),
-        ("never-said", (said == 0) & (rows > 0), "no model ever says {}"),
+        ("never-predicted", (said == 0) & (rows > 0), "no model ever says {}"),
     ):  # fmt: skip
         names = [
             name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there

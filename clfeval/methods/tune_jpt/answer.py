@@ -14,6 +14,7 @@ from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
+from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.predictive_values import at_place, prevalence_answer
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
 from clfeval.words import between, close, exact, many, named, quoted, ties
@@ -23,6 +24,7 @@ TARGETS = 3  # populations spoken of
 NAMES = 6  # said in one sentence
 NEAR = 1e-9  # relative; closer values are one
 TURNS = 4  # changes of the lead told one by one
+TIES = ("not-significantly-different", "significantly-worse")  # sentences on other models
 ACCURACY = "tar"  # says nothing of a model where one prediction for all rows is better
 
 
@@ -41,15 +43,26 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     told = Told(tables, parameters, _measure(rows[0], parameters), plural=len(places) > 1)
     if several:
         said = [*told.best(list(places.values())[:TARGETS]), *told.changes()]
+        if compared := tables.get("comparisons"):
+            first, *others = (one for one in said if one.code not in TIES)
+            said = [first, *_compared(compared, parameters), *others]
     else:
         said = [one for row in rows[:TARGETS] for one in told.usable([row])]
     return tuple(said[:MOST])
 
 
+def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
+    """Say how models compare with the reference, at each place one sentence."""
+    for lead in dict.fromkeys(str(row["metric"]) for row in rows):
+        measure, to = lead.partition(":")[0], str(parameters["reference"])
+        margin = (parameters["margin"] or {}).get(measure)
+        yield from comparison_answer(rows, lead, to, margin, parameters["level"])
+
+
 def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
     """Return what models are compared by, or what would compare them."""
-    if parameters.get("crossover") is not None:
-        return str(parameters["crossover"])
+    if parameters.get("compared_by") is not None:
+        return str(parameters["compared_by"])
     known = [name for name, cell in row.items() if isinstance(cell, Estimate)]
     moving = [name for name in known if not CATALOG[name].invariant]
     wanted = [name for name in ("expected_cost", *moving, *known) if name in known]
@@ -111,7 +124,7 @@ class Told:
             if number:
                 continue
             if others := ties(lead.tied, lead.worse, most=NAMES):
-                code = "not-told-apart" if lead.tied else "told-apart"
+                code = "not-significantly-different" if lead.tied else "significantly-worse"
                 yield Answer(code, others, lead.tied, self.measure)
             elif not (lead.only or len(lead.names) > 1):
                 text = "No test tells whether its lead is more than chance."
@@ -130,7 +143,7 @@ class Told:
         if row["leader"] is None:
             return None
         names = _first(values, self._sign) or (str(row["leader"]),)
-        listed = row["undecided"] if isinstance(row["undecided"], list) else []
+        listed = row["tied"] if isinstance(row["tied"], list) else []
         others = [name for name in values if name not in names] if self.judged else []
         tied, worse = (tuple(name for name in others if (name in listed) == yes)
                        for yes in (True, False))  # fmt: skip
@@ -146,7 +159,7 @@ class Told:
         if margin is None or contest is None or contest.get("verdict") is None:
             return
         leader, kind = quoted(str(contest["leader"])), contest["verdict"]
-        equal, open_ = (contest[name] for name in ("equivalent", "may_be_better"))
+        equal, open_ = (contest[name] for name in ("equivalent", "possibly_better"))
         alike = [str(name) for name in equal] if isinstance(equal, list) else []
         maybe = [str(name) for name in open_] if isinstance(open_, list) else []
         what = f"{leader} is not worse than any other by so much"
@@ -161,7 +174,7 @@ class Told:
             also = f"{named(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
             what = f"{also} to {leader}" + ("" if kind == EQUIVALENT else f"; {what}")
         text = f"If {self.short} has to differ by {exact(margin)} to matter: {what}."
-        yield Answer("that-matters", text, tuple(alike), self.measure)
+        yield Answer("margin", text, tuple(alike), self.measure)
 
     def _contest(self, here: Sequence[Row]) -> Row | None:
         """Return who leads at the odds of these rows; of the sweep where nobody asked for them."""
@@ -260,11 +273,11 @@ class Told:
 
     def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
         """Say at how many ratios every model but those that lead is significantly worse."""
-        tied = [{*row["undecided"]} - {*names} if isinstance(row["undecided"], list) else set()
+        tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
                 for row in swept]  # fmt: skip
         if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
             return ""
-        if not any(tied) and not any(row["winner"] or row["undecided"] for row in swept):
+        if not any(tied) and not any(row["winner"] or row["tied"] for row in swept):
             return ", the only one that is defined"
         count = sum(not some for some in tied)
         share = {0: "none", len(swept): "all"}.get(count, f"{count}")

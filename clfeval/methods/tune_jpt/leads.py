@@ -12,6 +12,7 @@ from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, bounded
 from clfeval.compare.families import family_of, pairs_of
 from clfeval.compare.rates import RateEstimates
+from clfeval.compare.reference import reference_rows
 from clfeval.counts.count import Sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
@@ -69,6 +70,32 @@ def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) 
     return Contest(measure, counts, rates, level, parts=len(labels))
 
 
+def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
+    """Yield how models differ from a reference at each target; without targets on these rows.
+
+    By the measure that compares models, named as `ppv:prevalence=0.02`, on the rows they share.
+    """
+    contest, margin = _contest(given, [None], options), options.least_difference
+    places = places_of(given, None, options)
+    kind = "target" if options.populations else places[0][0]
+    wanted = [one for its, one in places if its == kind]
+    models = np.arange(contest.each)
+    if contest.rates is None:
+        return
+    for population in wanted:
+        known = contest.rates.at(contest.measure, models, np.full(len(models), population.ratio))
+        at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
+        name = f"{contest.measure.id}{at}"
+        one = known.paired(name, models)
+        family = family_of(
+            one, pairs_of(reference, one.models), level=contest.level or 0.0, seed=options.seed
+        )
+        if family is not None:
+            values = [Estimate(value) for value in one.values.tolist()]
+            rows = float(contest.counts.rows[0])
+            yield from reference_rows(family, values, rows, reference, margin=margin)
+
+
 def winner_rows(
     labels: Sequence[str | None], contest: Contest, places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
@@ -120,7 +147,7 @@ def winner_rows(
             "prevalence": population.prevalence, "odds": population.odds,
             "ratio": population.ratio, "leader": its[leader] if defined else None,
             "value": value, "winner": its[leader] if called else None,
-            "undecided": undecided if defined else [],
+            "tied": undecided if defined else [],
         }  # fmt: skip
         if options.least_difference is not None:
             of_others = {its[j]: bounded(*(x[j] for x in leads)) for j in others if defined}
@@ -167,7 +194,7 @@ def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
         "verdict": together,
         "least_lead": least,
         "equivalent": [name for name, one in known.items() if one == EQUIVALENT],
-        "may_be_better": [name for name, one in known.items() if one == UNDECIDED],
+        "possibly_better": [name for name, one in known.items() if one == UNDECIDED],
     }
 
 

@@ -26,8 +26,9 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
+from clfeval.methods.options import check_reference
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.methods.tune_jpt.leads import contest_tables
+from clfeval.methods.tune_jpt.leads import contest_tables, reference_comparisons
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,
@@ -137,18 +138,18 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
         if sweep
         else None,
-        "crossover": options.compared if len(given.slices[None].models) > 1 else None,
+        "compared_by": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),
         "cost": stakes and asdict(stakes), "risk_threshold": stakes and stakes.probability,
         "rows_per": ROWS,
-        "range": None if options.prevalence_range is None else list(options.prevalence_range),
-        "beta_prior": None if options.prevalence_beta is None else list(options.prevalence_beta),
+        **{name: None if (ends := getattr(options, name)) is None else list(ends)
+           for name in ("prevalence_range", "prevalence_beta")},
         "draws": None if options.prevalence_beta is None else DRAWS,
     }  # fmt: skip
     order = (
         "positive negative level interval totals interval_methods measures invariant beta targets "
-        "sweep crossover reference margin paired cost risk_threshold ratio rows_per population "
-        "range beta_prior draws resamples seed missing by"
+        "sweep compared_by reference margin paired cost risk_threshold ratio rows_per population "
+        "prevalence_range prevalence_beta draws resamples seed missing by"
     )
     return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)
 
@@ -191,6 +192,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """
     models = given.slices[None].models
+    check_reference(options.reference, options.confidence, {}, ())
     if options.reference is not None and options.reference not in models:
         raise unknown_model("--reference", options.reference, models)
     if options.margin and len(models) == 1:
@@ -204,6 +206,8 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     statistics = [given.slices[None].digest()]
     if options.compared is not None and len(given.slices[None].models) > 1:
         tables |= contest_tables(given, options)
+        if options.reference is not None:
+            tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
         if given.patterns:
             statistics.append(given.patterns[None].digest())
     found, scores, unbounded = threshold_tables(given, options)

@@ -221,7 +221,7 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
         cell: tuner.estimates(name, cells, times=total)
         for cell, name, total in (
             ("tp", "sensitivity", p), ("fp", "fpr", n), ("fn", "fnr", p), ("tn", "specificity", n),
-            ("called", "detection_prevalence", rows),
+            ("flagged", "detection_prevalence", rows),
         )
     }  # fmt: skip
     return rows_of(

@@ -197,7 +197,7 @@ def threshold_rows(
                     "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
                     **_threshold(where, at), "value": best, "fixed_threshold": cut,
                     "fixed_value": estimate(before, undefined=CATALOG[name].tuned, table=table),
-                    "honest": judged if at >= 0 else best,
+                    "corrected": judged if at >= 0 else best,
                 }
             )  # fmt: skip
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clfeval.pages.columns import shown_differences
 from clfeval.pages.mlcps.asked import asked
 from clfeval.pages.mlcps.best import LISTED, SCORES, Best, names_in
 from clfeval.pages.write import ABSENT, ARROWS, bar, show
@@ -33,6 +34,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order: what was asked for, then what every ranking has."""
     best, tables = Best.of(result), result.tables
     yield from asked(best, digits)
+    yield from shown_differences(result)
     yield _ranking(best)
     yield _firm(best)
     if result.summary["models"] > 1:

@@ -52,9 +52,9 @@ TABLES = (
         *of("part?", "largest_gap"),
     )),
     Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
-                     *of("part?", "sensitivity fpr precision claimed"), *of("weight?", "lift"))),
+                     *of("part?", "sensitivity fpr precision flagged"), *of("weight?", "lift"))),
     Table("thresholds", (
-        SLICE, MODEL, *of("cut", "threshold"), *CELLS, *of("part", "claimed"),
+        SLICE, MODEL, *of("cut", "threshold"), *CELLS, *of("part", "flagged"),
         *of("share", "sensitivity specificity precision npv f1"), *of("signed", "mcc"),
     )),
     Table("decision", (SLICE, MODEL, *of("part", "threshold"), *of("estimate", "net_benefit"),

@@ -16,9 +16,9 @@ from clfeval.words import many
 CURVES = (
     ("roc", "ROC: sensitivity over 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
     ("pr", "Precision over sensitivity", "sensitivity", "precision", "sensitivity"),
-    ("gain", "Gain: share of positives found over share of rows claimed", "claimed", "sensitivity",
-     "share of rows claimed"),
-    ("lift", "Lift: precision over prevalence", "claimed", "lift", "share of rows claimed"),
+    ("gain", "Gain: share of positives found over share of rows claimed", "flagged", "sensitivity",
+     "share of rows flagged"),
+    ("lift", "Lift: precision over prevalence", "flagged", "lift", "share of rows flagged"),
 )  # fmt: skip
 DRAWN = 26  # models; there are as many letters
 WHOLE = (0.0, 1.0)  # of a share

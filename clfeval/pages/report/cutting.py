@@ -20,9 +20,9 @@ TABLES = (
         Column("rule", "text", among=(None, *RULES)), *(Column(one.name, "weight?", one.title)
                                                        for one in CELLS),
         *of("text", "measure"), *of("estimate", "value"),
-        Column("honest", "estimate", "value on other rows"),
+        Column("corrected", "estimate", "value on other rows"),
         Column("limited", "estimate?", "limited measure on other rows"),
-        *of("share", "sensitivity specificity precision npv claimed"),
+        *of("share", "sensitivity specificity precision npv flagged"),
     ), "best_threshold?"),
     Table("abstentions", (
         SLICE, MODEL, *of("text", "chosen_by"), *of("cut?", "threshold low high"),
@@ -60,10 +60,10 @@ MEANINGS: Mapping[str, str] = {
     "misses cost, else sensitivity",
     "cutoffs.value": "its value at the threshold on the rows that chose it, which flatters where "
     "it is to be best",
-    "honest": "the same on other rows: less the optimism of the choice, by the bootstrap",
+    "corrected": "the same on other rows: less the optimism of the choice, by the bootstrap",
     "limited": "the measure of the limit on other rows, by the same method",
     **{f"cutoffs.{name}": f"{words}, on other rows" for name, words in (
-        *OF_RATES.items(), ("claimed", "share of all rows that are called positive"))},
+        *OF_RATES.items(), ("flagged", "share of all rows that are called positive"))},
     "abstentions.chosen_by": "about which share of the rows has no answer, or what errors and no "
     "answer cost",
     "abstentions.threshold": "where answers change if every row has one",
@@ -92,8 +92,8 @@ MEANINGS: Mapping[str, str] = {
     "of all": "accuracy if every row has an answer",
 }  # fmt: skip
 HEADINGS: Mapping[str, str] = {
-    "value on other rows": "honest", "limited measure on other rows": "limited",
-    "accuracy of all": "accuracy_of_all", "called": "claimed",
+    "value on other rows": "corrected", "limited measure on other rows": "limited",
+    "accuracy of all": "accuracy_of_all", "called": "flagged",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
@@ -105,8 +105,8 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
     rows = _ordered(result, "cutoffs")
     if rows:
         columns: dict[str, Source] = {
-            **_model(rows), "chosen by": _chosen, "cut": _cut, "on others": "honest",
-            "here": "value", **RATES, "called": "claimed", "drawn again": _drawn,
+            **_model(rows), "chosen by": _chosen, "cut": _cut, "on others": "corrected",
+            "here": "value", **RATES, "called": "flagged", "drawn again": _drawn,
         }  # fmt: skip
         note = f"on others, sens. and so on: {ON_OTHERS}"
         if any(row["limited"] is not None for row in rows):
@@ -114,7 +114,7 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
         note += _undefined(rows)
         yield Shown(
             "cutoffs", "Thresholds chosen on these rows", columns, rows, LISTED, note,
-            rank="asked", lead="honest", right=("cut",), total=len(rows),
+            rank="asked", lead="corrected", right=("cut",), total=len(rows),
             places=[""] * len(rows), legend=("here", "drawn again"),
         )  # fmt: skip
     rows = _ordered(result, "abstentions")
@@ -178,7 +178,7 @@ def _steps(rows: Sequence[Row]) -> Iterator[Row]:
 
 def _undefined(rows: Sequence[Row]) -> str:
     """Say why values on other rows are missing."""
-    whys = dict.fromkeys(estimate(row["honest"]).reason for row in rows)
+    whys = dict.fromkeys(estimate(row["corrected"]).reason for row in rows)
     said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
     return "".join(f"; –: {why}" for why in said)
 

@@ -151,10 +151,10 @@ def _details(result: Result) -> Iterator[Shown]:
          "model bin from to rows mean_score observed", 2 * LISTED),
         (*CALIBRATION_TESTS, 2 * LISTED),
         ("thresholds", "At every threshold asked for",
-         "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
+         "model threshold flagged sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",
          "model threshold net_benefit gain helps?", 2 * LISTED),
-        ("curves", "Points of curves", "model threshold sensitivity fpr precision claimed lift",
+        ("curves", "Points of curves", "model threshold sensitivity fpr precision flagged lift",
          LISTED),
         ("distribution", "Scores by class", "model class from to rows share", 2 * LISTED),
     ):  # fmt: skip

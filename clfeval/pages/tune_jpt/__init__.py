@@ -62,7 +62,7 @@ TABLES = (
     ), "", 1, SAMPLE),
     Table("expected", (
         *WHO, PLACED, *AT, *of("positive", "rows"),
-        *of("weight", "positives negatives"), *of("amount", "tp fp fn tn called"),
+        *of("weight", "positives negatives"), *of("amount", "tp fp fn tn flagged"),
     )),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
     Table("crossovers", (
@@ -72,10 +72,10 @@ TABLES = (
     Table("winners", (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
         *of("text?", "leader"), *of("estimate", "value"), *of("text?", "winner"),
-        *of("text*", "undecided"),
+        *of("text*", "tied"),
         Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
         Column("least_lead", "number?", when="margin"),
-        *of("text*", "equivalent may_be_better", when="margin"),
+        *of("text*", "equivalent possibly_better", when="margin"),
     )),
     Table("thresholds", (
         *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
@@ -84,7 +84,7 @@ TABLES = (
         *of("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
         Column("fixed_value", "estimate", "value at the fixed threshold"),
-        Column("honest", "estimate", "corrected value"),
+        Column("corrected", "estimate", "corrected value"),
     )),
     prevalence.TABLE,
     Table("cutoffs", (
@@ -145,7 +145,7 @@ def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str,
 def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
     """Choose the measure models are compared by, and if few were asked for, those that move."""
     look = Look(result)
-    wanted = result.parameters.get("crossover")
+    wanted = result.parameters.get("compared_by")
     wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]

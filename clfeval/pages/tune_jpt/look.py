@@ -45,13 +45,13 @@ class Look:
     @property
     def compared(self) -> str:
         """What models are compared by, or would be."""
-        wanted = self.result.parameters.get("crossover")
+        wanted = self.result.parameters.get("compared_by")
         return self.lead if wanted is None else str(wanted)
 
     @property
     def lead(self) -> str:
         """The measure that sorts models: that they are compared by, else the first that moves."""
-        wanted = str(self.result.parameters.get("crossover"))
+        wanted = str(self.result.parameters.get("compared_by"))
         moving = [name for name in self.known if not CATALOG[name].invariant]
         first = [name for name in (wanted, "expected_cost") if name in self.known]
         better = [n for n in (*first, *moving, *self.known) if CATALOG[n].best != "zero"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.measures.catalog import CATALOG
+from clfeval.pages.columns import shown_differences
 from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
 from clfeval.pages.tune_jpt.sections import details, expected, ranges, stakes
@@ -29,6 +30,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
     yield from expected(look, [str(row["model"]) for row in main.rows or ()])
     yield from ranges(look, [name for name in (main.lead, "ppv") if name])
+    yield from shown_differences(result)
     yield from _slices(look, main)
     if rows:
         yield shown_prevalence(rows, "main" if predictive else "detail")
@@ -99,7 +101,7 @@ def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
     sizes = [size_of(one.get(look.compared)) for one in (row, leader)]
     if row is leader or (sizes[0] is not None and sizes[0] == sizes[1]):
         return "best"
-    undecided = contest["undecided"] if look.judged else None
+    undecided = contest["tied"] if look.judged else None
     return "equal" if isinstance(undecided, list) and row["model"] in undecided else ""
 
 
@@ -128,7 +130,7 @@ def _slices(look: Look, main: Shown) -> Iterator[Shown]:
 
 def _rivals(row: Row) -> str:
     """Count the models of a slice that are tied with its best one."""
-    undecided = row["undecided"] if isinstance(row["undecided"], list) else []
+    undecided = row["tied"] if isinstance(row["tied"], list) else []
     return "none" if row["winner"] is not None else many(len(undecided), "other")
 
 

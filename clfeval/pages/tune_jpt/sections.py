@@ -71,7 +71,7 @@ def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
     for rows, rank in ((first, "asked"), (rest, "detail")):
         if rows:
             columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
-                       "TN": "tn", "called positive": "called"}  # fmt: skip
+                       "TN": "tn", "called positive": "flagged"}  # fmt: skip
             yield look.table("expected", title + look.at(rows), columns, rows, note=note,
                              write=amount, rank=rank, lead="tp", most=LISTED)  # fmt: skip
 
@@ -191,7 +191,7 @@ def _winners(look: Look) -> Iterator[Shown]:
     def ahead(row: Row) -> list[str]:
         if row["leader"] is None:
             return []
-        undecided = row["undecided"] if judged and row["winner"] is None else []
+        undecided = row["tied"] if judged and row["winner"] is None else []
         tied = [str(row["leader"]), *(undecided if isinstance(undecided, list) else ())]
         return sorted(dict.fromkeys(tied), key=lambda name: order.get(name, len(order)))
 
@@ -240,10 +240,10 @@ def _thresholds(look: Look) -> Iterator[Shown]:
         columns: dict[str, Source] = {
             **look.who(), **look.named, PLACE: place, right[0]: best_threshold,
             "value\nthere": "value", "sens.\nthere": "sensitivity", "spec.\nthere": "specificity",
-            right[1]: fixed_threshold, "value\nat it": "fixed_value", "corrected": "honest",
+            right[1]: fixed_threshold, "value\nat it": "fixed_value", "corrected": "corrected",
         }  # fmt: skip
         title = "Moving the threshold"
-        yield look.table("thresholds", title, columns, here, legend=("honest",), right=right)
+        yield look.table("thresholds", title, columns, here, legend=("corrected",), right=right)
     rows = look.swept("thresholds")
     if rows:
         yield _by_odds(look, rows)
@@ -299,7 +299,7 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
         )
         beside = "" if names is few else ": other measures"
         if span:
-            low, high = (str(at_odds(end)) for end in parameters["range"])
+            low, high = (str(at_odds(end)) for end in parameters["prevalence_range"])
             columns: dict[str, Source] = {
                 **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
                 "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
@@ -313,7 +313,7 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
 
 def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> Shown:
     parameters = look.result.parameters
-    a, b = parameters["beta_prior"]
+    a, b = parameters["prevalence_beta"]
     share = f"{parameters['level'] * 100:g} %"
     columns = {**named, "mean": "mean", "median": "median", f"{share}\nfrom": "low",
                f"{share}\nto": "high", "undefined\ndraws": "failed"}  # fmt: skip

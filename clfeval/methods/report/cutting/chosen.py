@@ -33,7 +33,7 @@ from clfeval.result import Estimate, Row
 
 RATES = {name: Asked(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
-CALLED = Asked("claimed", CATALOG["detection_prevalence"], {})
+CALLED = Asked("flagged", CATALOG["detection_prevalence"], {})
 BLOCK = 2**10  # tables whose limits are made at once
 UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
@@ -119,9 +119,9 @@ def cutoff_rows(
                 "threshold_low": _finite(wanders[0]), "threshold_high": _finite(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
                 **{cell: mine.shown(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name, "value": estimate(values[0]), "honest": best,
+                "measure": rule.best.name, "value": estimate(values[0]), "corrected": best,
                 "limited": limited[0] if limited else None, "sensitivity": sens,
-                "specificity": spec, "precision": ppv, "npv": npv, "claimed": called,
+                "specificity": spec, "precision": ppv, "npv": npv, "flagged": called,
             }
         )  # fmt: skip
     return rows
@@ -171,8 +171,8 @@ def _without(rule: CutRule, reason: str) -> Row:
     none = Estimate(None, reason=reason)
     cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))
     return {
-        **cells, "measure": rule.best.name, "value": none, "honest": none,
-        "limited": none if rule.within else None, **dict.fromkeys((*RATES, "claimed"), none),
+        **cells, "measure": rule.best.name, "value": none, "corrected": none,
+        "limited": none if rule.within else None, **dict.fromkeys((*RATES, "flagged"), none),
     }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def _cut(row: Row, level: float) -> Answer:
     """Say which threshold a rule chooses, and what to expect of it."""
     model, code = str(row["model"]), "best-cut"
     name, rule = quoted(model), _rule(row, level)
-    honest, value, limited = (estimate(row[key]) for key in ("honest", "value", "limited"))
+    honest, value, limited = (estimate(row[key]) for key in ("corrected", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
     if row["rule"] is None:
