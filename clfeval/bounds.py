@@ -26,8 +26,8 @@ class Gate:
     """One limit and whether it was met, judged on unrounded values.
 
     limit: of a drop what it amounts to, where it is given as a share of the baseline's value; then
-    `limit_text` has it as given. severity: what a miss means. slice: None for the whole table. among: of
-    how many models this one stands for all, of which any may keep to it. run: of a batch.
+    `limit_text` has it as given. severity: what a miss means. slice: None for the whole table.
+    among: of how many models this one stands for all, of which any may keep to it. run: of a batch.
     """
 
     kind: str  # fail-under, fail-over, warn-under, warn-over, max-drop, min-rows, still-best ...

@@ -110,7 +110,7 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "everything asked for": (
         CANCER,
         {**POSITIVE, **ODDS, "population": 1e6, "prevalence_range": (0.001, 0.02), "cost": (1, 9),
-         "prevalence_beta": (2, 98), "crossover": "mcc", "ratio": "matters", "beta": 2.0},
+         "prevalence_beta": (2, 98), "compared_by": "mcc", "ratio": "matters", "beta": 2.0},
     ),
     "a range": (None, {"counts": BOTH, "prevalence_range": (1e-6, 0.9), "ratio": "confounds"}),
     "a prior": (None, {"counts": (0, 60, 60, 0), "prevalence_beta": (0.5, 0.5), "points": 2}),
@@ -125,7 +125,7 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "all wrong": (None, {"counts": (0, 9, 9, 0), "population": 9, "prevalence_range": (0.1, 0.2)}),
     "never positive": (None, {"counts": {"a": (0, 0, 9, 9), "b": (9, 9, 0, 0)}, "points": 3}),
     "a class absent": (None, {"counts": {**BOTH, "x": (0, 1, 0, 9), "y": (0, 0, 0, 0)}, **ODDS}),
-    "invariant": (None, {"counts": BOTH, "crossover": "sensitivity", "points": 3}),
+    "invariant": (None, {"counts": BOTH, "compared_by": "sensitivity", "points": 3}),
 }  # fmt: skip
 
 

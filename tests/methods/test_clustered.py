@@ -155,7 +155,7 @@ def test_one_patient_has_no_intervals_and_no_claims() -> None:
             for row in rows:
                 for name, cell in row.items():
                     assert not isinstance(cell, Estimate) or cell.low is cell.high is None, name
-        assert "told-apart" not in {one.code for one in found.answer}
+        assert "significantly-worse" not in {one.code for one in found.answer}
         assert "few-clusters" in {note.code for note in found.warnings}
 
 

@@ -64,7 +64,7 @@ def test_sets_of_models(deals: Deals, effort: float | None) -> None:
                     members, [one for one in rows if fold_of[one[0]] == fold]
                 )
                 found, called = found + covered, called + effort_of
-        honest, gained = row["honest"], row["honest_yield"]
+        honest, gained = row["corrected"], row["corrected_yield"]
         assert isinstance(honest, Estimate)
         assert isinstance(gained, Estimate)
         assert honest.value == pytest.approx(found / 5)
@@ -106,7 +106,7 @@ def test_each_class_is_dealt_evenly() -> None:
 
 
 def honest_of(result: Result, table: str) -> list[Estimate]:
-    return [row["honest"] for row in whole(result.tables[table])]  # type: ignore[misc]
+    return [row["corrected"] for row in whole(result.tables[table])]  # type: ignore[misc]
 
 
 def test_a_class_of_one_patient_has_no_honest_value() -> None:
@@ -144,7 +144,7 @@ def test_rows_dealt_apart_flatter() -> None:
             result = tune_jpt(
                 table, metric="j_index", odds="1:1", interval="none", threshold=0.5, **more
             )
-            (one,) = {row["honest"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
+            (one,) = {row["corrected"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
                       if row["measure"] == "j_index"}  # fmt: skip
             gaps[how].append(float(one) - true)  # type: ignore[arg-type]
     rows, clusters = (np.mean(gaps[how]) for how in ("rows", "clusters"))

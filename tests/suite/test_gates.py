@@ -112,7 +112,7 @@ def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
     [
         ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "fail-under: no model 'c'"),
         ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "no metric 'recal'"),
-        ("baseline: no.json", "doubtful", "baseline 'no.json' is missing: it would be missed"),
+        ("baseline: no.json", "ambiguous", "baseline 'no.json' is missing: it would be missed"),
         ("baseline: {input: no.json, missing: skip}", "ready", "is missing: skipped"),
     ],
 )

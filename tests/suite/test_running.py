@@ -47,7 +47,7 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
     }  # fmt: skip
     result = suite_result(plan_of(tmp_path, MIXED), done, dry=False)
     assert not result.passed
-    assert result.summary == {"runs": 6, "missed": 1, "failed": 3, "doubts": 0, "code": 3}
+    assert result.summary == {"runs": 6, "missed": 1, "failed": 3, "ambiguities": 0, "code": 3}
     assert wrong_with(json.loads(result.to_json())) == []
     assert Result.from_json(result.to_json()).gates == result.gates
     # of a every positive lies above every negative; of b .2 does of one of three: (1 + 3 + 3) / 9

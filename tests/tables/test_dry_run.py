@@ -35,7 +35,7 @@ def test_a_dry_run_shows_the_reading_and_computes_nothing() -> None:
         ("id", "id"), ("truth", "truth"), ("rf", "scores of 'rf'"), ("flag", "left out"),
         ("w", "weight"),
     ]  # fmt: skip
-    assert [row["code"] for row in result.tables["doubts"]] == ["stray-labels"]
+    assert [row["code"] for row in result.tables["ambiguities"]] == ["stray-labels"]
     assert result.parameters == {
         "of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))",
     }  # fmt: skip
@@ -118,9 +118,9 @@ def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
 def test_a_dry_run_lists_a_few_of_many_repeated_ids() -> None:
     write("t.csv", "id,truth,rf\n" + "".join(f"{i // 2},{i % 2},.{i % 9}\n" for i in range(4000)))
     result = clfeval.report("t.csv", dry_run=True)
-    texts = [row["text"] for row in result.tables["doubts"]]
+    texts = [row["text"] for row in result.tables["ambiguities"]]
     assert texts == [
         *(f"'{i}' stands in t.csv:{2 * i + 2} already" for i in range(5)), "and 1,995 more",
     ]  # fmt: skip
-    assert result.summary == {"doubts": 1}
+    assert result.summary == {"ambiguities": 1}
     assert result.answer[0].text == "1 question must be answered before report computes."

@@ -156,7 +156,7 @@ def test_ordinary_tables_raise_no_question(spelling: Any, name: str) -> None:
         result = clfeval.mars(table, interval="none", **options)
         found[form] = confusion(result)
         dry = clfeval.mars(table, dry_run=True, **options)
-        assert dry.summary == {"doubts": 0}
+        assert dry.summary == {"ambiguities": 0}
         assert {row["column"] for row in dry.tables["reading"]} == set(columns)
     assert all(one == found["csv"] for one in found.values())
     assert found["csv"] == expected(name, spelling)

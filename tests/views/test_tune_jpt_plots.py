@@ -123,7 +123,7 @@ def test_models_that_coincide_are_told_so() -> None:
 def test_the_measure_asked_for_is_drawn_else_the_first_that_moves() -> None:
     result = tuned(shown=("dor", "mcc", "ppv"), scores=False)
     assert "MCC over the class ratio" in plots(result, width=80, color=False)
-    asked = replace(result, parameters={**result.parameters, "crossover": "ppv"})
+    asked = replace(result, parameters={**result.parameters, "compared_by": "ppv"})
     assert "PPV over the class ratio" in plots(asked, width=80, color=False)
     assert plots(tuned(shown=("dor", "dp"), scores=False), width=80, color=False) == ""
 

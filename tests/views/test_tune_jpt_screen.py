@@ -82,7 +82,7 @@ def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than(
     part = section(main, result, wide=False)
     assert part.signs[0] == "*"
     assert part.rows[0][0] == result.answer[0].models[0]
-    undecided = next(one.models for one in result.answer if one.code == "not-told-apart")
+    undecided = next(one.models for one in result.answer if one.code == "not-significantly-different")
     marked = [row[0] for row, sign in zip(part.rows, part.signs, strict=True) if sign == "≈"]
     assert sorted(marked) == sorted(undecided)
     values = [float(row[2]) for row in part.rows]

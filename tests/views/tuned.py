@@ -151,14 +151,14 @@ def tuned(
         inputs=() if rates_only else (InputFile("table.csv", None, p + n),),
         parameters={
             "positive": "ill", "negative": ["well"], "level": 0.95, "interval": interval,
-            "measures": list(shown), "beta": beta, "crossover": compared, "rows_per": 1000,
+            "measures": list(shown), "beta": beta, "compared_by": compared, "rows_per": 1000,
             "population": population, "paired": not rates_only,
             "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in wanted],
             "sweep": {"from": swept[0].odds, "to": swept[-1].odds, "points": points}
             if swept else None,
             "cost": {"fp": cost.fp, "fn": cost.fn, "tp": cost.tp, "tn": cost.tn} if cost else None,
             "range": [0.001, 0.02] if uncertain else None,
-            "beta_prior": [2.0, 98.0] if uncertain else None, "by": None,
+            "prevalence_beta": [2.0, 98.0] if uncertain else None, "by": None,
         },
         summary=counts,
         tables=out,
@@ -230,7 +230,7 @@ def threshold_row(
         "rule": "never positive" if cut is None else "score >= t",
         "sensitivity": 0.5, "specificity": 0.9, "value": more,
         "fixed_threshold": 0.5, "fixed_value": value,
-        "honest": Estimate(None, reason="zero_margin") if undefined else Estimate(fixed - 0.002),
+        "corrected": Estimate(None, reason="zero_margin") if undefined else Estimate(fixed - 0.002),
     }  # fmt: skip
 
 

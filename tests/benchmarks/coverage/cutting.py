@@ -74,7 +74,7 @@ def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
     given = Sample.given(found[0].here, InputFile("", None, size), Input())
     held: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
     for row in threshold_rows(found, given, options):
-        name, honest, cut = str(row["measure"]), estimate(row["honest"]), row["threshold"]
+        name, honest, cut = str(row["measure"]), estimate(row["corrected"]), row["threshold"]
         z = np.inf if cut is None else _place(cut, prevalence)
         true = float(every[name](Confusion.of_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])))
         if honest.low is not None and not np.isnan(true):
@@ -150,7 +150,7 @@ def _of_rule(
             return float(one.measure.function(table))
 
     here = confusions_at(counts, np.array([np.inf if cut is None else cut]))
-    judged = [(rule.best, row["honest"], ""), (rule.best, judged_by([rule.best], here, SURE)[0],
+    judged = [(rule.best, row["corrected"], ""), (rule.best, judged_by([rule.best], here, SURE)[0],
                                               ", flattering")]  # fmt: skip
     if rule.within is not None:
         judged.append((rule.within, row["limited"], ""))

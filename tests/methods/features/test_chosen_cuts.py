@@ -52,7 +52,7 @@ def test_too_few_rows_have_no_halves() -> None:
     weights = {"truth": [1, 1, 0, 0], "x": [1.5, 2.5, 0.5, 2.0], "w": [0.5, 1.5, 2.0, 3.5]}
     given = {"features": True, "cut": "best", "weight": "w", "interval": "none"}
     (row,) = clfeval.phidelta(pl.DataFrame(weights), **given).tables["features"]
-    assert row["honest_delta"].value is None
+    assert row["corrected_delta"].value is None
 
 
 def noise(columns: int, rows: int, seed: int, **more: float) -> pl.DataFrame:
@@ -77,7 +77,7 @@ def test_the_cross_fitted_place_has_the_interval_and_the_role() -> None:
         low1, high1 = proportion_confint(tp, 80, 0.05, "wilson")
         low2, high2 = proportion_confint(fp, 120, 0.05, "wilson")
         d = tp / 80 - fp / 120
-        honest = estimate(row["honest_delta"])
+        honest = estimate(row["corrected_delta"])
         assert honest.value == pytest.approx(d)
         assert honest.low == pytest.approx(d - np.hypot(tp / 80 - low1, high2 - fp / 120))
         assert honest.high == pytest.approx(d + np.hypot(high1 - tp / 80, fp / 120 - low2))
@@ -86,9 +86,9 @@ def test_the_cross_fitted_place_has_the_interval_and_the_role() -> None:
     assert (rows["far"]["role"], rows["near"]["role"]) == ("covariant", None)
     # what is not chosen keeps its interval, and has nothing to be cross-fitted
     bit = rows["bit"]
-    assert bit["honest_delta"] == bit["delta"]
+    assert bit["corrected_delta"] == bit["delta"]
     assert bit["delta"].low is not None
-    assert "honest_delta" not in rows_of(frame, cut="median")["far"]
+    assert "corrected_delta" not in rows_of(frame, cut="median")["far"]
 
 
 def test_the_sentence_says_that_the_cut_was_chosen() -> None:
@@ -100,8 +100,8 @@ def test_the_sentence_says_that_the_cut_was_chosen() -> None:
     assert f"{one.value:.3f} [" in one.text
     assert " cross-fitted; where it is true, the positive class is likelier" in one.text
     assert (one.value, one.low, one.high) == (
-        estimate(row["honest_delta"]).value, estimate(row["honest_delta"]).low,
-        estimate(row["honest_delta"]).high,
+        estimate(row["corrected_delta"]).value, estimate(row["corrected_delta"]).low,
+        estimate(row["corrected_delta"]).high,
     )  # fmt: skip
     assert "chosen" not in features(noise(3, 200, 1, far=1.5)).answer[0].text
 
@@ -152,7 +152,7 @@ def test_few_positives_give_no_role_to_noise(seed: int) -> None:
     x, truth = np.random.default_rng(seed).standard_normal((60, 60)), np.arange(60) < 6
     frame = pl.DataFrame({"truth": truth * 1, **{f"x{i:02}": row for i, row in enumerate(x)}})
     rows = rows_of(frame, cut="best")
-    apart = [estimate(row["honest_delta"]) for row in rows.values()]
+    apart = [estimate(row["corrected_delta"]) for row in rows.values()]
     assert any((one.low or 0) > 0 or (one.high or 0) < 0 for one in apart)
     both = [ks_2samp(row[truth], row[~truth], method="exact") for row in x]
     limit = kstwobign.sf([one.statistic * (6 * 54 / 60) ** 0.5 for one in both])

@@ -46,40 +46,40 @@ def exact(k: int, n: int) -> str:
 def test_who_finds_most_comes_first() -> None:
     # a finds 10 + 5 = 15 of 20, and calls one negative row too; b finds 5 + 2
     said = answered("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, {"a": 1, "": 4})
-    assert said["finds-most"].text == (
+    assert said["detects-most"].text == (
         f"a finds most: 15 of the 20 positive rows (recall {exact(15, 20)}), and calls 16 positive."
     )
-    assert (said["finds-most"].models, said["finds-most"].measure) == (("a",), "recall")
-    assert said["finds-most"].value == 15 / 20
-    assert said["finds-most"].low == pytest.approx(beta.ppf(0.025, 15, 6))
-    assert said["finds-most"].high == pytest.approx(beta.ppf(0.975, 16, 5))
+    assert (said["detects-most"].models, said["detects-most"].measure) == (("a",), "recall")
+    assert said["detects-most"].value == 15 / 20
+    assert said["detects-most"].low == pytest.approx(beta.ppf(0.025, 15, 6))
+    assert said["detects-most"].high == pytest.approx(beta.ppf(0.975, 16, 5))
 
 
 def test_one_model_finds_what_it_finds_and_is_compared_with_nobody() -> None:
     said = answered("a", {"a": 15, "": 5})
-    assert list(said) == ["finds-most"]
-    assert said["finds-most"].text.startswith("a finds 15 of the 20 positive rows")
+    assert list(said) == ["detects-most"]
+    assert said["detects-most"].text.startswith("a finds 15 of the 20 positive rows")
 
 
 def test_of_models_that_find_as_many_the_one_that_calls_fewest_leads() -> None:
     said = answered("abc", {"abc": 6, "": 4}, {"a": 2, "c": 1, "": 7})
-    assert said["finds-most"].text.startswith("b finds most, as c and a do: 6 of the 10")
-    assert answered("ab", {"ab": 6, "": 4})["finds-most"].text.startswith(
+    assert said["detects-most"].text.startswith("b finds most, as c and a do: 6 of the 10")
+    assert answered("ab", {"ab": 6, "": 4})["detects-most"].text.startswith(
         "a finds most, as b does: 6 of the 10"
     )
 
 
 def test_three_that_are_tied_cannot_be_told_apart() -> None:
     said = answered("abc", {"a": 2, "b": 2, "c": 2, "": 1})
-    assert said["not-told-apart"].text == ("On these rows it cannot be told from b (2) or c (2).")
-    assert said["not-told-apart"].models == ("b", "c")
-    assert "told-apart" not in said
+    assert said["not-significantly-different"].text == ("On these rows it cannot be told from b (2) or c (2).")
+    assert said["not-significantly-different"].models == ("b", "c")
+    assert "significantly-worse" not in said
 
 
 def test_the_negative_class_has_its_own_words() -> None:
     # target rows are the negatives: a finds 8 of 10, and calls 8 + 1 rows negative
     said = answered("ab", {"b": 1, "ab": 4}, {"": 8, "a": 2}, target="negative")
-    assert said["finds-most"].text == (
+    assert said["detects-most"].text == (
         f"b finds most: 10 of the 10 negative rows (specificity {exact(10, 10)}), and calls 10 "
         "negative."
     )
@@ -90,32 +90,32 @@ def test_chance_is_ruled_out_by_the_rows_that_only_one_finds() -> None:
     assert binomtest(2, 12).pvalue == pytest.approx(2 * 79 / 4096)
     said = answered("ab", {"a": 10, "ab": 5, "b": 2})
     assert (
-        said["told-apart"].text == "Each other model finds fewer, and chance does not explain it."
+        said["significantly-worse"].text == "Each other model finds fewer, and chance does not explain it."
     )
-    assert "not-told-apart" not in said
+    assert "not-significantly-different" not in said
     # 9 and 2: p = 2 (1 + 11 + 55) / 2048 = 0.0654
     assert binomtest(2, 11).pvalue == pytest.approx(2 * 67 / 2048)
     said = answered("ab", {"a": 9, "ab": 5, "b": 2})
-    assert said["not-told-apart"].text == "On these rows it cannot be told from b (7)."
-    assert "told-apart" not in said
-    assert "told-apart" in answered("ab", {"a": 9, "ab": 5, "b": 2}, level=0.9)
+    assert said["not-significantly-different"].text == "On these rows it cannot be told from b (7)."
+    assert "significantly-worse" not in said
+    assert "significantly-worse" in answered("ab", {"a": 9, "ab": 5, "b": 2}, level=0.9)
 
 
 def test_several_comparisons_need_stronger_evidence_together() -> None:
     # against b and against c 10 rows to 2: each p is 0.0386, and twice that is above 0.05
     said = answered("abc", {"a": 10, "abc": 5, "bc": 2})
-    assert said["not-told-apart"].models == ("b", "c")
+    assert said["not-significantly-different"].models == ("b", "c")
     # against b still 0.0386, but c finds nothing of its own: p = 2 / 2**17; the larger one is then
     # compared with 0.05 itself
     said = answered("abc", {"a": 10, "ab": 5, "b": 2})
-    assert "told-apart" in said
+    assert "significantly-worse" in said
 
 
 def test_without_intervals_nothing_is_claimed_about_chance() -> None:
     said = answered("ab", {"a": 10, "ab": 5, "b": 2, "": 3}, interval="none")
-    assert not {"told-apart", "not-told-apart"} & set(said)
-    assert "(recall 0.750)" in said["finds-most"].text
-    assert (said["finds-most"].low, said["finds-most"].high) == (None, None)
+    assert not {"significantly-worse", "not-significantly-different"} & set(said)
+    assert "(recall 0.750)" in said["detects-most"].text
+    assert (said["detects-most"].low, said["detects-most"].high) == (None, None)
 
 
 def test_fractional_weights_are_no_rows_that_could_be_tested() -> None:
@@ -123,7 +123,7 @@ def test_fractional_weights_are_no_rows_that_could_be_tested() -> None:
         {"truth": [1, 1, 0], "w": [0.5, 0.25, 1.0], "a": [1, 0, 0], "b": [0, 1, 0]}
     )
     result = clfeval.mars(frame, weight="w", interval="none")
-    assert [one.code for one in result.answer] == ["finds-most", "all-needed"]
+    assert [one.code for one in result.answer] == ["detects-most", "all-needed"]
     assert result.answer[0].text == (
         "a finds most: 0.5 of the 0.75 positive rows (recall 0.667), and calls 0.5 positive."
     )
@@ -194,7 +194,7 @@ def test_nothing_to_find_and_nothing_found() -> None:
     assert list(said) == ["no-target"]
     said = answered("ab", {"": 4}, {"a": 1, "": 3})
     assert [one.text for one in said.values()] == ["No model finds any of the 4 positive rows."]
-    assert list(said) == ["finds-none"]
+    assert list(said) == ["detects-none"]
 
 
 def test_slices_have_no_say_and_groups_are_one_model() -> None:
@@ -213,7 +213,7 @@ def test_what_is_kept_finds_all_and_no_smaller_set_does(counts: dict[int, int]) 
         "".join(m for i, m in enumerate(models) if mask >> i & 1): n for mask, n in counts.items()
     }
     said = answered(models, patterns)
-    if "finds-none" in said:
+    if "detects-none" in said:
         assert set(patterns) == {""}
         return
     spared = said["could-be-left-out"].models if "could-be-left-out" in said else ()
@@ -261,22 +261,22 @@ def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
 def test_who_calls_everything_is_left_out_where_others_do_not() -> None:
     # a says positive to all 10 rows; b finds 5 of 8, c 3
     said = answered("abc", {"abc": 3, "ab": 2, "a": 3}, {"a": 2})
-    assert said["finds-most"].models == ("b",)
+    assert said["detects-most"].models == ("b",)
     assert said["could-be-left-out"].text == (
         "b finds all 5 rows that any model finds; c could be left out."
     )
-    assert said["calls-everything"].text == (
+    assert said["flags-everything"].text == (
         "a calls every row positive: it is left out of what is said here."
     )
-    assert said["calls-everything"].models == ("a",)
+    assert said["flags-everything"].models == ("a",)
     said = answered("ab", {"ab": 3, "a": 2}, {"a": 1, "": 1})  # a leaves one row out
-    assert "calls-everything" not in said
-    assert said["finds-most"].models == ("a",)
+    assert "flags-everything" not in said
+    assert said["detects-most"].models == ("a",)
 
 
 def test_where_all_call_everything_or_nothing_is_negative_nobody_is_left_out() -> None:
-    assert "calls-everything" not in answered("ab", {"ab": 3}, {"ab": 2})
-    assert "calls-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, labels=("0", "1"))
+    assert "flags-everything" not in answered("ab", {"ab": 3}, {"ab": 2})
+    assert "flags-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, labels=("0", "1"))
 
 
 def test_what_the_effort_allows_is_said_instead_of_the_best_pair() -> None:

@@ -175,20 +175,20 @@ def of(**options: Any) -> Result:
 
 
 def honest(result: Result, name: str = "best") -> list[float]:
-    return [row["honest"].value for row in result.tables[name]]  # type: ignore[union-attr, misc]
+    return [row["corrected"].value for row in result.tables[name]]  # type: ignore[union-attr, misc]
 
 
 def test_it_stands_beside_what_was_chosen_and_a_note_says_so() -> None:
     result = of(best=4, max_effort=45)
     for row in result.tables["best"]:
-        value: Any = row["honest"]
+        value: Any = row["corrected"]
         assert isinstance(value, Estimate)
         assert value.low is None
         assert value.value <= row["covered"]
     # of all four nothing is chosen
     every: Any = result.tables["best"][3]
-    assert every["honest"].value == every["covered"]
-    assert every["honest_yield"].value == pytest.approx(every["yield"].value)
+    assert every["corrected"].value == every["covered"]
+    assert every["corrected_yield"].value == pytest.approx(every["yield"].value)
     codes = [one.code for one in result.warnings]
     assert codes.count("chosen-models") == 1
     within = next(one.text for one in result.answer if one.code == "within-effort")
@@ -229,7 +229,7 @@ def test_fractional_weights_say_less() -> None:
     frame = table().with_columns(w=pl.lit(0.5))
     result = clfeval.mars(frame, model=MODELS, weight="w", interval="none", max_effort=20)
     (row,) = result.tables["max_effort"]
-    one: Any = row["honest"]
+    one: Any = row["corrected"]
     assert (one.value, one.reason) == (None, "fractional_weights")
     assert result.answer[1].text.endswith("; expect less on other rows.")
 

@@ -68,7 +68,7 @@ def test_nothing_found_by_anyone() -> None:
     a, b = result.tables["models"]
     assert shown(a, *MEASURES) == (1 / 4, 0 / 1, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
     assert shown(b, *MEASURES) == (2 / 4, NO_PREDICTION, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
-    assert codes(result) == ["nothing-found"]
+    assert codes(result) == ["nothing-detected"]
     subsets = mars("1100", "0010", "0000", subsets="all").tables["subsets"]
     assert [row["models"] for row in subsets] == [["b"], ["a"], ["a", "b"]]  # least effort first
     assert subsets[0]["yield"] == Estimate(None, reason="zero_margin")  # nothing claimed

@@ -168,27 +168,27 @@ def of(table: pl.DataFrame, **options: object) -> Result:
 def test_who_is_better_in_every_resample_is_told_apart() -> None:
     # some of its 20 wrong rows of 40 are in every resample: none with a chance of 2^-40
     result = of(predictions([1] * 20 + [0] * 20, right=0, half=10, worse=15))
-    one = sentence(result, "told-apart")
+    one = sentence(result, "significantly-worse")
     assert one is not None
     assert one.text == "Each other model has less, and chance does not explain it."
     assert one.models == ("right",)
-    assert sentence(result, "not-told-apart") is None
+    assert sentence(result, "not-significantly-different") is None
 
 
 def test_who_is_as_good_in_many_resamples_is_not_told_apart() -> None:
     # its two wrong rows are both missed by one resample in e², far more than one in 80
     result = of(predictions([1] * 20 + [0] * 20, right=0, near=1, worse=15))
-    one = sentence(result, "not-told-apart")
+    one = sentence(result, "not-significantly-different")
     assert one is not None
     assert one.text == "On these rows it cannot be told from near."
     assert one.models == ("near",)
-    assert sentence(result, "told-apart") is None
+    assert sentence(result, "significantly-worse") is None
 
 
 def test_three_that_tie_are_not_told_from_the_next() -> None:
     result = of(predictions([1] * 20 + [0] * 20, a=0, b=0, c=0, near=1, worse=15))
     assert result.answer[0].models == ("a", "b", "c")
-    assert text(result, "not-told-apart") == "On these rows they cannot be told from near."
+    assert text(result, "not-significantly-different") == "On these rows they cannot be told from near."
 
 
 @pytest.mark.parametrize("wrong", [{"a": 0}, {"a": 0, "b": 0}, {"a": 1, "b": 1, "c": 1}])
@@ -203,8 +203,8 @@ def test_many_equals_are_counted() -> None:
     first = [i for i, row in enumerate(result.tables["models"]) if row["rank"] == 1]
     answer = {one.code: one for one in mlcps_answer(result, first, others)}
     names = [str(result.tables["models"][i]["model"]) for i in others]
-    assert answer["not-told-apart"].models == tuple(names)
-    assert answer["not-told-apart"].text.endswith(f"{', '.join(names[:6])} or 2 more.")
+    assert answer["not-significantly-different"].models == tuple(names)
+    assert answer["not-significantly-different"].text.endswith(f"{', '.join(names[:6])} or 2 more.")
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ def test_two_tied_are_both_the_best_and_the_third_is_compared_with_the_first() -
     result = phidelta(table(z=(60, 40), a=(90, 20), b=(80, 10)))
     assert said(result, "best-delta") == "a and b discriminate best: δ 0.700."
     assert result.answer[0].low is None  # they have intervals of their own
-    assert said(result, "told-apart") is not None
+    assert said(result, "significantly-worse") is not None
     near = phidelta(table(z=(89, 20), a=(90, 20), b=(80, 10)))
-    assert said(near, "not-told-apart") == "z is not significantly different."
+    assert said(near, "not-significantly-different") == "z is not significantly different."
 
 
 def test_of_two_tied_both_must_be_better_than_chance() -> None:
@@ -108,20 +108,20 @@ def test_of_two_tied_both_must_be_better_than_chance() -> None:
 def test_who_is_worse_for_certain_and_who_is_not() -> None:
     result = phidelta(table(far=(60, 40), best=(90, 20), near=(89, 21)))
     text = "near is not significantly different; far is significantly worse."
-    assert said(result, "not-told-apart") == text
-    assert named(result, "not-told-apart") == ("near",)
-    assert said(result, "told-apart") is None
+    assert said(result, "not-significantly-different") == text
+    assert named(result, "not-significantly-different") == ("near",)
+    assert said(result, "significantly-worse") is None
     clear = phidelta(table(far=(60, 40), best=(90, 20)))
-    assert said(clear, "told-apart") == "far is significantly worse."
-    assert said(clear, "not-told-apart") is None
+    assert said(clear, "significantly-worse") == "far is significantly worse."
+    assert said(clear, "not-significantly-different") is None
 
 
 def test_of_many_that_are_tied_those_that_are_worse_are_named() -> None:
     near = {f"m{i}": (89, 21) for i in range(7)}
     every = phidelta(table(best=(90, 20), **near))
-    assert said(every, "not-told-apart") == "The other models are not significantly different."
-    assert len(named(every, "not-told-apart")) == 7
-    most = str(said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-told-apart"))
+    assert said(every, "not-significantly-different") == "The other models are not significantly different."
+    assert len(named(every, "not-significantly-different")) == 7
+    most = str(said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-significantly-different"))
     assert most == "bad is significantly worse; the other models are not significantly different."
 
 
@@ -150,7 +150,7 @@ def test_where_nothing_is_tested_that_is_said() -> None:
                            "tn": [80, 60]})  # fmt: skip
     result = clfeval.phidelta(counts)
     assert said(result, "untested") == "No significance test: the models' rows may differ."
-    assert said(result, "told-apart") is None
+    assert said(result, "significantly-worse") is None
 
 
 def test_fractional_weights_are_answered_without_a_test() -> None:
@@ -177,11 +177,11 @@ def test_who_is_better_inverted() -> None:
 
 def test_who_is_biased() -> None:
     result = phidelta(table(eager=(95, 60), shy=(40, 5), even=(90, 10)))
-    assert said(result, "leans-positive") == (
+    assert said(result, "biased-positive") == (
         "eager is biased towards positive: at equal classes more false positives than false "
         "negatives."
     )
-    assert said(result, "leans-negative") == (
+    assert said(result, "biased-negative") == (
         "shy is biased towards negative: at equal classes more false negatives than false "
         "positives."
     )
@@ -253,7 +253,7 @@ def test_who_separates_best_over_all_thresholds() -> None:
 def test_names_with_commas_are_quoted() -> None:
     result = phidelta(table(**{"k-NN, k=5": (90, 20), "a + b": (89, 20)}))
     assert result.answer[0].text.startswith("'k-NN, k=5' discriminates best")
-    assert said(result, "not-told-apart") == "'a + b' is not significantly different."
+    assert said(result, "not-significantly-different") == "'a + b' is not significantly different."
 
 
 def test_of_slices_the_whole_table_is_answered() -> None:

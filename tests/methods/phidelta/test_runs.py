@@ -212,7 +212,7 @@ def test_the_answer_names_the_largest_mean_and_who_is_biased() -> None:
     assert said["best"].text.startswith("a has the largest mean δ over 3 runs: 0.550 (95% CI ")
     assert said["best"].text.endswith("; SD 0.050.")
     # phi of b is .9 + .65 + .05 i - 1: mean .6, its limits above a tenth
-    assert said["leans-positive"].models == ("b",)
+    assert said["biased-positive"].models == ("b",)
     tied = {(model, str(i)): Cells(9 - (i + j) % 2, 4, 1 + (i + j) % 2, 16)
             for j, model in enumerate("ab") for i in range(2)}  # fmt: skip
     assert counted(tied).answer[0].text.startswith("a and b have the largest mean δ over 2 runs")

@@ -241,7 +241,7 @@ def test_other_rows_are_never_better_and_the_answer_says_so(
         return
     found = report(rows, rule)
     (row,) = found.tables["cutoffs"]
-    honest, value = row["honest"], row["value"]
+    honest, value = row["corrected"], row["value"]
     assert isinstance(honest, Estimate)
     assert isinstance(value, Estimate)
     said = next(one for one in found.answer if one.code == "best-cut")
@@ -287,7 +287,7 @@ def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
     def width(**options: Any) -> float:
         options = {"positive": "true", "kind": "score", "best_threshold": "mcc", **options}
         (row,) = clfeval.report(options.pop("frame", frame), **options).tables["cutoffs"]
-        honest = row["honest"]
+        honest = row["corrected"]
         assert isinstance(honest, Estimate)
         assert honest.low is not None
         assert honest.high is not None
@@ -302,7 +302,7 @@ def test_clusters_and_sampling_weights_have_wider_limits_than_rows() -> None:
 
 
 def reasons(found: Result) -> list[tuple[Any, Any]]:
-    return [(row["rule"], row["honest"].reason) for row in found.tables["cutoffs"]]  # type: ignore[union-attr]
+    return [(row["rule"], row["corrected"].reason) for row in found.tables["cutoffs"]]  # type: ignore[union-attr]
 
 
 ONE = [(0.2, 0, 1), (0.9, 1, 1), (0.4, 0, 1)]

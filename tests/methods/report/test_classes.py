@@ -209,7 +209,7 @@ def test_a_class_that_is_never_said_and_one_that_is_never_true() -> None:
     said = value(never, "precision", "class", **{"class": "k1"})
     assert (said.value, said.reason) == (None, "no_positive_prediction")
     assert value(never, "precision", "macro").value == pytest.approx((0.5 + 1) / 2)
-    assert "never-said" in [one.code for one in never.warnings]
+    assert "never-predicted" in [one.code for one in never.warnings]
     absent = clfeval.report(table.filter(pl.col("truth") != "k2"), weight="n", labels=["k2"])
     found = value(absent, "balanced_accuracy")
     assert (found.value, found.reason) == (None, "class_absent")

@@ -61,9 +61,9 @@ def test_lift_and_share_of_rows_by_hand() -> None:
     x = np.arange(10) / 10
     truth = np.isin(np.arange(10), [9, 5])
     rows = curve_rows(None, "m", counted(x, truth), None)
-    assert (rows[1]["precision"], rows[1]["lift"], rows[1]["claimed"]) == (1.0, 5.0, 0.1)
+    assert (rows[1]["precision"], rows[1]["lift"], rows[1]["flagged"]) == (1.0, 5.0, 0.1)
     assert rows[5]["lift"] == pytest.approx((2 / 5) / 0.2)
-    assert (rows[-1]["lift"], rows[-1]["claimed"]) == (1.0, 1.0)
+    assert (rows[-1]["lift"], rows[-1]["flagged"]) == (1.0, 1.0)
 
 
 def test_a_thinned_curve_stays_within_a_pixel() -> None:

@@ -25,25 +25,25 @@ def text(code: str, *, given: Any = None, **columns: Any) -> str:
 
 def test_models_of_the_same_scores_are_named() -> None:
     one, other = [0.9, 0.2, 0.8, 0.3, 0.4, 0.6] * 4, [0.9, 0.1, 0.7, 0.3, 0.6, 0.5] * 4
-    twins = text("same-answers", a=one, b=other, c=one)
+    twins = text("same-predictions", a=one, b=other, c=one)
     assert twins == "a and c give the same scores in every row."
-    pairs = text("same-answers", a=one, b=other, c=one, d=other)
+    pairs = text("same-predictions", a=one, b=other, c=one, d=other)
     assert pairs == "a and c give the same scores in every row, as do b and d among themselves."
-    assert not text("same-answers", a=one, b=other)
+    assert not text("same-predictions", a=one, b=other)
     halved = [x / 2 for x in one]  # ranks alike, and is another model
-    assert not text("same-answers", a=one, b=halved)
+    assert not text("same-predictions", a=one, b=halved)
     # the same scores in another order of rows of one class
-    assert not text("same-answers", a=one, b=[*one[4:], *one[:4]])
+    assert not text("same-predictions", a=one, b=[*one[4:], *one[:4]])
 
 
 def test_models_of_the_same_labels_are_named() -> None:
     one = [1, 0, 1, 0, 0, 1] * 4
-    twins = text("same-answers", a=one, b=TRUTH, c=one)
+    twins = text("same-predictions", a=one, b=TRUTH, c=one)
     assert twins == "a and c give the same labels in every row."
     classes = {"truth": list("abc") * 8}
     apart = {"a": list("abb") * 8, "b": list("abc") * 8}
-    assert text("same-answers", **classes, **apart, c=apart["a"]) == twins
-    assert not text("same-answers", **classes, **apart)
+    assert text("same-predictions", **classes, **apart, c=apart["a"]) == twins
+    assert not text("same-predictions", **classes, **apart)
 
 
 def test_a_significantly_higher_net_benefit_at_the_threshold_is_said() -> None:

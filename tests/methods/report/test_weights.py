@@ -224,7 +224,7 @@ def test_the_answer_of_mars_has_weights_and_not_their_units() -> None:
     frame = table(60).with_columns(w=pl.lit(0.125), b=pl.col("a"))
     result = clfeval.mars(frame, truth="y", weight="w", ignore="who")
     row = result.tables["models"][1]
-    (told,) = (one.text for one in result.answer if one.code == "not-told-apart")
+    (told,) = (one.text for one in result.answer if one.code == "not-significantly-different")
     assert f"({row['tp']:,.10g})" in told
 
 

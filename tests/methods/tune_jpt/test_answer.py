@@ -59,16 +59,16 @@ def test_the_best_model_is_named_with_its_value_and_who_is_worse() -> None:
     assert best.low is not None
     assert best.high is not None
     assert best.low < 0.9 < best.high
-    assert text(found, "told-apart") == "b is significantly worse."
-    assert not {"not-told-apart", "untested"} & {*found}
+    assert text(found, "significantly-worse") == "b is significantly worse."
+    assert not {"not-significantly-different", "untested"} & {*found}
     three = said({"b": BAD, "a": GOOD, "c": BAD}, prevalence=0.5)
-    assert text(three, "told-apart") == "Every other model is significantly worse."
+    assert text(three, "significantly-worse") == "Every other model is significantly worse."
 
 
 def test_intervals_that_overlap_leave_it_open() -> None:
     found = said({"a": FEW, "b": FEWER}, prevalence=0.5)
-    assert text(found, "not-told-apart") == "b is not significantly different."
-    assert found["not-told-apart"][0].models == ("b",)
+    assert text(found, "not-significantly-different") == "b is not significantly different."
+    assert found["not-significantly-different"][0].models == ("b",)
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c")])
@@ -78,8 +78,8 @@ def test_models_that_tie_share_the_first_place(names: tuple[str, ...]) -> None:
     several = "a and b" if len(names) == 2 else "a, b and c"
     assert best.text.startswith(f"At prevalence 0.5 (1:1) {several} have the best TAR")
     assert best.models == names
-    assert text(found, "told-apart") == "worse is significantly worse."
-    assert not {"not-told-apart", "untested"} & {*found}
+    assert text(found, "significantly-worse") == "worse is significantly worse."
+    assert not {"not-significantly-different", "untested"} & {*found}
 
 
 def test_without_intervals_nothing_is_significant() -> None:
@@ -88,7 +88,7 @@ def test_without_intervals_nothing_is_significant() -> None:
         "At prevalence 0.5 (1:1) a has the best TAR (accuracy), 0.900."
     )
     assert text(found, "untested") == "No test tells whether its lead is more than chance."
-    assert "not-told-apart" not in found
+    assert "not-significantly-different" not in found
 
 
 def test_what_is_undefined_has_no_leader() -> None:
@@ -104,7 +104,7 @@ def test_the_only_defined_value_is_no_significant_lead() -> None:
     assert "no-leader" not in found
     assert text(found, "best-at").startswith("At prevalence 0.1 (1:9) b has the best PPV, 0.182 [")
     assert text(found, "best-at").endswith("], the only one that is defined.")
-    assert not {"not-told-apart", "untested"} & {*found}
+    assert not {"not-significantly-different", "untested"} & {*found}
     found = said({"a": (0, 0, 50, 50), "b": (10, 5, 40, 45)}, measure="ppv", sweep="1:1000..1000:1")
     assert text(found, "leads-everywhere") == (
         "b has the best PPV at all ratios looked at from 1:1000 to 1000:1, the only one that is "
@@ -339,7 +339,7 @@ def test_models_of_other_rows_are_compared_at_equal_classes() -> None:
     found = said({"a": CCP, "b": (25, 100, 25, 100)})
     assert text(found, "best-at").startswith("At prevalence 0.5 (1:1) a has the best TAR")
     assert "(accuracy), 0.810 [" in text(found, "best-at")
-    assert not {"told-apart", "not-told-apart"} & {*found}  # nothing compares them there
+    assert not {"significantly-worse", "not-significantly-different"} & {*found}  # nothing compares them there
 
 
 def test_weights_that_are_fractions_are_no_rows_to_test() -> None:
@@ -371,7 +371,7 @@ def test_a_hundred_thousand_models_are_told_at_once() -> None:
 
     rows = [row(number) for number in range(100_000)]
     start = perf_counter()
-    answer = tune_answer({"models": rows}, {"crossover": "tar", "interval": "none"})
+    answer = tune_answer({"models": rows}, {"compared_by": "tar", "interval": "none"})
     assert perf_counter() - start < 10  # seconds; much less on a free machine
     assert answer[0].models == ("m99999",)
 
@@ -379,7 +379,7 @@ def test_a_hundred_thousand_models_are_told_at_once() -> None:
 def test_two_that_tie_may_be_no_better_than_a_third() -> None:
     found = said({"a": FEW, "b": FEW, "c": FEWER}, prevalence=0.5)
     assert text(found, "best-at").startswith("At prevalence 0.5 (1:1) a and b have the best TAR")
-    assert text(found, "not-told-apart") == "c is not significantly different."
+    assert text(found, "not-significantly-different") == "c is not significantly different."
 
 
 def test_a_measure_that_has_no_best_decides_nothing() -> None:

@@ -210,7 +210,7 @@ def test_models_that_are_defined_nowhere() -> None:
 def test_one_model_crosses_nobody() -> None:
     result = clfeval.tune_jpt(counts=(67, 5, 33, 95))
     assert not {"crossovers", "winners"} & set(result.tables)
-    assert result.parameters["crossover"] is None
+    assert result.parameters["compared_by"] is None
 
 
 def test_every_pair_once() -> None:

@@ -56,9 +56,9 @@ def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
     assert len(found) == len(rows) == len(rules) * (3 if kind == "slices" else 1)
     for row in found:
         same = rows[row["slice"], names[str(row["measure"])]]
-        for key in ("threshold", "rule", "value", "honest"):
+        for key in ("threshold", "rule", "value", "corrected"):
             assert row[key] == same[key], (row["measure"], key)
-        honest = row["honest"]
+        honest = row["corrected"]
         assert isinstance(honest, Estimate)
         assert (honest.low is None) == (kind == "no intervals")
 
@@ -109,7 +109,7 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
 
 
 def estimate_of(row: Row) -> Estimate:
-    honest = row["honest"]
+    honest = row["corrected"]
     assert isinstance(honest, Estimate)
     return honest
 

@@ -140,7 +140,7 @@ def test_rates_alone_have_ranges_too() -> None:
 def simulate(**options: Any) -> dict[str, Line]:
     options = {"prevalence_beta": PRIOR, "sweep": None} | options
     result = clfeval.tune_jpt(**options)
-    assert result.parameters["beta_prior"] == list(options["prevalence_beta"])
+    assert result.parameters["prevalence_beta"] == list(options["prevalence_beta"])
     return {str(row["measure"]): row for row in rows_of(result, "simulated")}
 
 

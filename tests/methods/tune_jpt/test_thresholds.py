@@ -243,7 +243,7 @@ def test_a_row_of_the_table() -> None:
         "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
         "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
         "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
-        "fixed_value": Estimate(pytest.approx(12 / 16)), "honest": Estimate(pytest.approx(11 / 16)),
+        "fixed_value": Estimate(pytest.approx(12 / 16)), "corrected": Estimate(pytest.approx(11 / 16)),
     }  # fmt: skip
     assert cutoff_rows(rows) == [
         {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
@@ -259,12 +259,12 @@ def test_infinite_undefined_and_equal_values() -> None:
     # 3/4 of the positives and 1/4 of the negatives at 1:3: odds 1
     assert row["fixed_value"] == Estimate(pytest.approx(1.0))
     assert row["value"] == Estimate(None, reason="infinite")
-    assert row["honest"] == nothing
+    assert row["corrected"] == nothing
     (row,) = rows_of(
         Confusion(3, 0.5, 1, 3.5), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"]
     )
     assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
-    assert row["honest"] == Estimate(pytest.approx(2.0))
+    assert row["corrected"] == Estimate(pytest.approx(2.0))
     (row,) = rows_of(FIXED[1], (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
     assert row["fixed_threshold"] is None
     reason = Estimate(None, reason="no_positive_prediction")
@@ -280,5 +280,5 @@ def test_rules_and_no_threshold_at_all() -> None:
     same = candidates(brute.score_counts([(0.5, 0), (0.5, 1)]))
     (row,) = rows_of(FIXED[1], FIXED, "mcc", same, ["1:1"])
     assert (row["threshold"], row["rule"]) == (None, None)
-    assert row["value"] == row["honest"] == Estimate(None, reason="zero_margin")
+    assert row["value"] == row["corrected"] == Estimate(None, reason="zero_margin")
     assert cutoff_rows([row]) == []

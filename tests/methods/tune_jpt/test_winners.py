@@ -265,7 +265,7 @@ def test_pairs_of_many_models_are_compared_on_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("margin", "verdict", "equivalent", "may_be_better"),
+    ("margin", "verdict", "equivalent", "possibly_better"),
     [(None, None, None, None), (0.2, "equivalent", ["b"], []), (0.04, "not worse", [], []),
      (0.005, "undecided", [], ["b"])],
 )  # fmt: skip
@@ -282,10 +282,10 @@ def test_a_margin_says_which_differences_matter(
     result = tune(two, odds="1:1", sweep=None, margin=margin)
     row = row_of(result, "winners", population="target")
     assert row["leader"] == "a"
-    assert [row.get(name) for name in ("verdict", "equivalent", "may_be_better")] == [
+    assert [row.get(name) for name in ("verdict", "equivalent", "possibly_better")] == [
         verdict, equivalent, may_be_better,
     ]  # fmt: skip
-    said = [one.text for one in result.answer if one.code == "that-matters"]
+    said = [one.text for one in result.answer if one.code == "margin"]
     if margin is None:
         assert not said
         return
@@ -304,7 +304,7 @@ def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
     for margin, words in ((low * 0.9, "by more"), (low * 1.1, "perhaps by less")):
         result = tune(CLEAR, odds="5:1", sweep=None, margin=margin)
         assert row_of(result, "winners", population="target")["verdict"] == "better"
-        text = next(one.text for one in result.answer if one.code == "that-matters")
+        text = next(one.text for one in result.answer if one.code == "margin")
         assert text.endswith(f"a is better than each other, {words}.")
 
 

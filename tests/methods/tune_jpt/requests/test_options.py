@@ -56,7 +56,7 @@ SWEEPS: dict[str, tuple[list[str], list[str]]] = {
     "empty": (["--sweep", ""], ["--sweep ''", "[bad-odds]", "--sweep 1:1000..1000:1"]),
     "a dash between": (["--sweep", "1:10-1:1"], ["--sweep '1:10-1:1'", "[bad-odds]"]),
     "equal ends": (["--sweep", "1:2..2:4"], ["--sweep '1:2..2:4'", "starts where it ends"]),
-    "prevalences": (["--sweep", "0.001..0.1"], ["0.001", "[bad-odds]"]),
+    "targets": (["--sweep", "0.001..0.1"], ["0.001", "[bad-odds]"]),
     "an end of 0": (["--sweep", "0:1..1:1"], ["0:1", "above 0", "[bad-odds]"]),
     "one point": (["--points", "1"], ["--points 1 ", "from 2", "[bad-option]"]),
     "no point": (["--points", "0"], ["--points 0 ", "from 2"]),
@@ -99,10 +99,10 @@ MEASURES: dict[str, tuple[list[str], list[str]]] = {
         ["--measure", "shine_through"],
         ["shine_through is not tuned", "tune-jpt --list-measures"],
     ),
-    "crossover misspelt": (["--crossover", "tarr"], ["--crossover", "did you mean 'tar'?"]),
+    "compared_by misspelt": (["--crossover", "tarr"], ["--crossover", "did you mean 'tar'?"]),
     "cost unknown": (["--measure", "expected_cost"], ["[needs-cost]", "--cost FP:FN"]),
     "net benefit too": (["--measure", "net_benefit"], ["[needs-cost]", "--cost FP:FN"]),
-    "crossover of cost": (["--crossover", "expected_cost"], ["[needs-cost]", "--cost 1:10"]),
+    "compared_by of cost": (["--crossover", "expected_cost"], ["[needs-cost]", "--cost 1:10"]),
     "free alarms": (["--cost", "0:1"], ["--cost", "free", "[bad-option]"]),
     "free misses": (["--cost", "1:0"], ["--cost", "free", "[bad-option]"]),
     "negative cost": (["--cost", "-1:2"], ["--cost", "from 0 up"]),
@@ -147,7 +147,7 @@ OPTIONS: dict[str, list[tuple[str, Any]]] = {
     "--cost": [("cost", (0, 1)), ("cost", (1,)), ("cost", (-1, 1)), ("cost", (math.inf, 1))],
     "--benefit": [("benefit", (1, 1))],
     "--measure": [("measure", "ppw"), ("measure", ["ppv", "zzz"])],
-    "--crossover": [("crossover", "tarr")],
+    "--crossover": [("compared_by", "tarr")],
     "--interval": [("interval", "wilson"), ("interval", None)],
     "--ratio": [("ratio", "Matters")],
     "--level": [("level", 0), ("level", 95)],
@@ -182,7 +182,7 @@ def test_measures_may_be_called_by_another_name(alias: str) -> None:
     assert named.parameters["measures"] == [ALIASES[alias]]
     crossed, plain = (tuned(counts=models, crossover=name) for name in (alias, ALIASES[alias]))
     assert crossed.to_json() == plain.to_json()
-    assert crossed.parameters["crossover"] == ALIASES[alias]
+    assert crossed.parameters["compared_by"] == ALIASES[alias]
 
 
 def test_measures_come_in_the_order_of_columns_and_once() -> None:

@@ -127,7 +127,7 @@ PYTHON: list[dict[str, Any]] = [
     {"level": None}, {"seed": np.int64(1)}, {"population": np.int64(500)},
     {"beta": np.float32(2)}, {"cost": "1:10"}, {"cost": 5}, {"cost": {"fp": 1, "fn": 10}},
     {"prevalence_range": "0.001..0.02"}, {"prevalence_range": 0.1}, {"prevalence_beta": "2,98"},
-    {"measure": None}, {"measure": 5}, {"crossover": ["mcc"]}, {"sweep": ("1:9", "9:1")},
+    {"measure": None}, {"measure": 5}, {"compared_by": ["mcc"]}, {"sweep": ("1:9", "9:1")},
     {"sweep": "none"}, {"prevalence": np.array(0.01)}, {"counts": np.array(CCP)},
     {"counts": {"tp": 67, "fp": 5, "fn": 33, "tn": 95}}, {"counts": {"a": 5}},
     {"counts": {1: CCP}}, {"counts": (67, 5, 33, None)},
