@@ -16,10 +16,7 @@ Score = Callable[[Real, Real], Real]
 
 _CLEAR = 1 + 10 * TIE
 _STRONG = 64  # models that others are held against, metric by metric
-_LEADERS = 512  # models that others are held against, draw by draw, besides winners so far
-_ROUGH = 1e-3  # far more than what single precision may be off
 _DRAWS = 320  # weightings at a time
-_ROWS = 1024  # models at a time, few enough to stay in the cache
 _CELLS = 2**20  # exact scores at a time
 _PAIRS = 2**19  # pairs of models at a time
 _BLOCK = 10  # metrics whose pairs are multiplied out
@@ -58,9 +55,7 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
         # not divided by their sum: that is a factor of all models too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
         for row, score in enumerate((_around, _all_pairs)):
-            leaders = np.append(np.arange(min(_LEADERS, len(a))), np.flatnonzero(wins[row, kept]))
-            near = _near(score, a, w, leaders)
-            wins[row, kept[near]] += _firsts(score, a[near], w)
+            wins[row, kept] += _firsts(score, a, w)
     return wins[0], wins[1]
 
 
@@ -122,33 +117,6 @@ def _contenders(d: Floats) -> Ints:
         beaten = beaten[clear >= len(best) - 1]
         kept, columns = np.delete(kept, beaten), np.delete(columns, beaten, axis=1)
     return kept
-
-
-def _near(score: Score, a: Floats, w: Floats, leaders: Ints) -> Ints:
-    """Return the models near or above the best of the leaders in some weighting.
-
-    In single precision, which is fast: weights are scaled so that the best known score is 1. What
-    is left is held against the best of them all in a second round. Where single precision has no
-    answer, the model stays.
-    """
-    near = np.arange(len(a))
-    if len(near) <= _LEADERS:
-        return near
-    lead = score(a[leaders], w).max(axis=0)
-    for _ in range(2):
-        if not ((lead > 0) & np.isfinite(lead)).all():
-            break
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = (w / np.sqrt(lead)[:, None]).astype(np.float32)
-            best = np.ones(len(w))
-            far = np.empty(len(near), bool)
-            for start in range(0, len(near), _ROWS):
-                rows = slice(start, start + _ROWS)
-                scores = score(a[near[rows]].astype(np.float32), weights)
-                far[rows] = scores.max(axis=1) < 1 - _ROUGH
-                np.maximum(best, scores.max(axis=0), out=best)
-        near, lead = near[~far], lead * best
-    return near
 
 
 def _firsts(score: Score, a: Floats, w: Floats) -> Ints:
