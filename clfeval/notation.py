@@ -179,7 +179,7 @@ def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
 
 def margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
     """Parse `MEASURE=DELTA`."""
-    example = f"for example {flag} roc_auc=0.02"
+    example = f"name the measure: {flag} MEASURE=0.02"
     return dict(_of_metrics(flag, texts, float, "MEASURE=DELTA", example))
 
 
