@@ -5,6 +5,7 @@ Arrays become a table (api/arrays.py), and texts of errors and results name keyw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
@@ -20,6 +21,14 @@ from clfeval.options import Command, Option
 from clfeval.result import Result
 from clfeval.tables.input import with_input
 
+USAGE = """
+Calls:
+    clfeval.NAME("preds.csv", truth="outcome")  # or a frame (polars, pandas, Arrow), a dict
+    clfeval.NAME(y_true, y_prob)  # (n,) scores or labels, (n, k) class probabilities
+    clfeval.NAME(y_true, {"lr": p1, "rf": p2})  # by, cluster, weight, id and run take arrays too
+The result has sentences in `answer`, tables in `frame("NAME")`, `show("NAME")` for the screen,
+`save("page.html", "result.json")` and `check(fail_under={"roc_auc": 0.8}, baseline="old.json")`.
+"""
 # keywords of other libraries, and what a result does
 ELSEWHERE = {
     "sample_weight": "weight=...", "pos_label": "positive=...",
@@ -77,9 +86,11 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
             return f"; {close}" if close else ""
 
         words = (
-            f"    {one.name}: {one.opt.help}".replace("; repeat", "; or several") for one in options
+            re.sub(r"([;,]) repeat", r"\1 or several", f"    {one.name}: {one.opt.help}")
+            for one in options
         )
-        called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), "", "Keywords:", *words])
+        usage = USAGE.replace("NAME(", f"{called.__name__}(")
+        called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
         called.__signature__ = shape  # type: ignore[attr-defined]
         called.command = command  # type: ignore[attr-defined]
         called.asked = partial(answered, command, steps)  # type: ignore[attr-defined]

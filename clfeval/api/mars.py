@@ -25,10 +25,9 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iter
     finds (`occlusion="any"`: some model outside). Both in 0..1; undefined, with a reason, when
     nothing is found, and for Occlusion of all models together.
 
-    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed). The
-    options are those of `clfeval mars`; `threshold` is a number, or a mapping of model to number
-    in which None stands for all other models. `on_open` sees the recognised columns before rows
-    are counted. Raises UsageError and DataError.
+    `threshold` is a number, or a mapping of model to number in which None stands for all other
+    models. `on_open` sees the recognised columns before rows are counted. Tables are never changed.
+    Raises UsageError and DataError.
     Source: Restrepo et al. 2022, F1000Research 11:391 v2.
     """
     with open_predictions(table, said) as predictions:

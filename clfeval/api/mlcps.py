@@ -41,12 +41,11 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> It
     orders stand beside it. Range 0 .. n/2 sin(2π/n), `normalised` 0..1; undefined below three
     metrics.
 
-    `table` is a path or a polars, pandas or Arrow frame (never changed) of metrics, one row per
-    model; with `source="predictions"` a prediction table, whose measures named in `metric` are
-    computed. `weight` maps metrics to weights, `direction` to "max" or "min", `rescale` to the two
-    ends of the range that becomes 0..1; `weight` and `desirability` may be YAML files. `compare` is
-    a second table of the same models. The other options are those of `clfeval mlcps`. Raises
-    UsageError and DataError.
+    A table has metrics, one row per model; with `source="predictions"`, or of arrays, predictions,
+    whose measures named in `metric` are computed. `metric_weight` maps metrics to weights,
+    `direction` to "max" or "min", `rescale` to the two ends of the range that becomes 0..1;
+    `metric_weight` and `desirability` may be YAML files. `compare` is a second table of the same
+    models. Tables are never changed. Raises UsageError and DataError.
     Source: Akshay et al. 2023, GigaScience 12: giad108; Derringer and Suich 1980, Journal of
     Quality Technology 12:214.
     """

@@ -44,10 +44,9 @@ def phidelta(
     class ratio; the pair at a prevalence is phi_b = 2 (n fp - p fn), delta_b = 2 accuracy - 1.
     Undefined, with a reason, without rows of both classes.
 
-    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed); with
-    `features` its columns are features, or its rows are entries of a sparse table. The options are
-    those of `clfeval phidelta`. `odds` are texts `positives:negatives`; `isometrics` maps a measure
-    to values; `truth_table` is a path or frame. Raises UsageError and DataError.
+    With `features` the columns of the table are features, or its rows entries of a sparse table;
+    `isometrics` maps a measure to values; `truth_table` is a path or frame. Tables are never
+    changed. Raises UsageError and DataError.
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:

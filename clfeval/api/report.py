@@ -29,14 +29,12 @@ WITHOUT_DATA = ("measure", "dry_run")
 def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> Iterator[Ready]:
     """Assess predictions: ranking, probabilities, decisions at a threshold, errors.
 
-    Every measure of `metrics` has its interval and the method of it: exact for shares of rows,
-    DeLong's for the area under the ROC curve, influence values for means over rows and what is
-    made of them, a bootstrap elsewhere. `models` has one row a model, `decision` the net benefit at
-    each threshold probability, `curves`, `thresholds` and `distribution` what scores do.
-
-    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed). The
-    options are those of `clfeval report`; `methods` names other commands, whose results about the
-    same counts `Result.methods` has by name. Raises UsageError and DataError.
+    Every measure of table `measures` has its interval and the method of it: exact for shares of
+    rows, DeLong's for the area under the ROC curve, influence values for means over rows, a
+    bootstrap elsewhere. `models` has one row a model, `decision` the net benefit at each threshold
+    probability, `curves`, `thresholds` and `distribution` what scores do. `best_threshold` chooses
+    a threshold, `reference` compares with a model, `by` judges slices; a saved result in place of
+    a table is shown again. Tables are never changed. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
     if (saved := saved_result(table)) is not None:

@@ -28,12 +28,10 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     r / (1 + r). Every measure is given as counted, at 1:1 and at each target, with an interval for
     which positives and negatives are independent samples; undefined, with a reason, without both.
 
-    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed) of
-    predictions or of counts. Instead of it: `counts`, (TP, FP, FN, TN) or a mapping of models to
-    such, or the two rates `sensitivity` and `specificity`. The other options are those of
-    `clfeval tune-jpt`: `odds` and `sweep` are texts (`"1:100"`, `"1:1000..1000:1"`), `cost` is
-    (FP, FN), `benefit` is (TP, TN), `prevalence_range` two ends, `prevalence_beta` the two
-    parameters of a Beta distribution. Raises UsageError and DataError.
+    A table holds predictions or counts. Instead of it: `counts`, (TP, FP, FN, TN) or a mapping of
+    models to such, or the two rates `sensitivity` and `specificity`. `prevalence` is a number, odds
+    ("1:100"), a range ("0.001..0.02"), or several; `prevalence_beta` the two parameters of a Beta
+    distribution. Tables are never changed. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
     options = options.settled()

@@ -85,8 +85,8 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
     return signature(
-        "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci seed",
-        found, options, said, files=inputs, statistics=statistics,
+        "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci "
+        "seed", found, options, said, files=inputs, statistics=statistics,
     )  # fmt: skip
 
 
