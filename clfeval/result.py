@@ -92,7 +92,7 @@ class Result:
 
     methods: results of other commands about the same rows, by command. truth: the digest of ids and
     truth alone, where somebody asked for it: no model changes it. again: shown without its data, of
-    which nothing more can be asked.
+    which nothing more can be asked. python: asked for in Python, whose words its texts speak.
     """
 
     command: str
@@ -108,6 +108,7 @@ class Result:
     methods: Mapping[str, Result] = field(default_factory=dict)
     truth: str | None = None
     again: bool = field(default=False, compare=False)
+    python: bool = field(default=False, compare=False)
 
     @property
     def passed(self) -> bool:

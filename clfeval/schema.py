@@ -69,7 +69,7 @@ VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided"
 COMMON = (
     Table(COMPARISONS, (
         Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
-        *of("slice", "slice"), *of("text", "metric model reference"),
+        *of("slice", "slice"), *of("text", "measure model reference"),
         *of("estimate", "old new difference"), Column("p", "p?"),
         Column("p_adjusted", "p?", "p, adjusted"),
         Column("difference_adjusted", "estimate", "difference, all together"),

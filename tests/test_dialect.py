@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.api.entry import retell, yaml
+from clfeval.dialect import retell, yaml
 from clfeval.cli.app import command_of
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import read_yaml

@@ -233,7 +233,7 @@ def _changes(
     for row in rows:
         model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
         now, then = (one.get(model, {}) for one in cells[part])
-        metric = next((one for one in same_measure(str(row["metric"])) if one in now), None)
+        metric = next((one for one in same_measure(str(row["measure"])) if one in now), None)
         if metric is not None and then and row["against"] == "reference":
             old, new, difference = (estimate(row[name]) for name in ("old", "new", "difference"))
             p, size = (cast("float | None", row[name]) for name in ("p", "rows"))

@@ -1,125 +1,36 @@
 """The door for Python: a function of groups becomes one of keywords, each with its type.
 
-Every message below the doors says `--level` and, in hints, `--id 'x'` or `add --curve`: what to
-type. `retell` rewrites those words, and no others, for callers of Python (`level`, `id='x'`,
-`add curve=True`) and for a batch (`suite.yaml:4:7: level`, `id: 'x'`). What stands in quotes is a
-name or a value of the user's and is left alone. Notes inside a result are part of its document,
-which is the same whoever asks for it, and keep the shell's words.
+Arrays become a table (api/arrays.py), and texts of errors and results name keywords (dialect.py).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, cleandoc
-from json import dumps
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from clfeval.api.arrays import with_arrays
 from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
-from clfeval.errors import ClfevalError
+from clfeval.dialect import PYTHON, in_python, retell
+from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options import Command, Option
 from clfeval.result import Result
-from clfeval.shell import WORD, unquoted
 from clfeval.tables.input import with_input
 
-_FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
-_BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
-_METAVAR = re.compile(r"[A-Z]+")
-_NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a value is given to an option: what stands between, around several, and what says yes.
-
-    place: where an option stands in a file, from its name; None where it does not.
-    """
-
-    gives: str
-    several: str
-    yes: str
-    listed: str
-    place: Callable[[str], str | None] | None = None
-
-    def called(self, option: Option) -> str:
-        """Return what an option is called."""
-        return option.name if self.place is None else option.key
-
-
-PYTHON = Dialect("=", "()", "=True", "error.problems holds them")
-
-
-def yaml(place: Callable[[str], str | None]) -> Dialect:
-    """Return the dialect of a batch, whose options stand at places of a file."""
-    return Dialect(": ", "[]", ": true", "--verbose lists them", place)
-
-
-def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
-    """Put an error, which names options as a shell does, into the words of another door."""
-    known = {option.flag: option for option in options}
-    for part in error.parts:
-        retell(part, options, dialect)
-
-    def told(text: str) -> str:
-        return _FLAG.sub(lambda found: _word(found, known, dialect), text)
-
-    problems = []
-    for problem in error.problems:
-        first = _FLAG.match(problem.what)
-        subject = known.get(first["flag"] or "") if first else None
-        file = problem.file and told(problem.file)
-        if subject is not None and dialect.place is not None:
-            file = file or dialect.place(subject.name)
-        problems.append(replace(problem, what=told(problem.what), file=file))
-    error.problems = tuple(problems)
-    if error.hint and not error.hint.startswith("clfeval "):  # what a shell is to run stays so
-        error.hint = told(f" {error.hint}")[1:]  # no option opens a hint
-    error.listed = dialect.listed
-    error.args = ("\n".join(error.lines()),)
-
-
-def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:
-    """Return one option in the words of a door: alone where it opens a message, else as given."""
-    option, value = known.get(found["flag"] or ""), found["value"] or ""
-    if option is None:
-        return found[0]
-    name = dialect.called(option)
-    text, before = value.rstrip(",;:.)"), found.string[: found.start()]
-    if option.kinds == (bool,):
-        wanted = before.endswith(("add ", ": "))
-        return found[0].replace(option.flag, name + (dialect.yes if wanted else ""), 1)
-    ends = text != value or found.end() == len(found.string)
-    # else it may be the next word of the sentence the option stands in
-    given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
-    if not (before and text and (ends or given)):
-        return found[0].replace(option.flag, name, 1)
-    return f"{name}{dialect.gives}{_literal(text, option, dialect)}{value[len(text) :]}"
-
-
-def _literal(text: str, option: Option, dialect: Dialect) -> str:
-    """Write what a shell takes for this option as Python and YAML do."""
-    key, equals, value = "", "", unquoted(text)
-    if option.holds == "mapping":
-        key, equals, value = value.rpartition("=")
-    parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
-    plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
-    bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
-    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quoted(p) for p in parts]
-    value = words[0]
-    if option.holds == "several" and dialect.place is not None:
-        return f"[{value}]"
-    if len(words) > 1:
-        value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
-    return f"{{{key!r}: {value}}}" if equals else value
-
-
-def _quoted(text: str) -> str:
-    """Write text as Python and YAML both do."""
-    plain = text.isprintable() and not {"'", "\\"} & {*text}
-    return f"'{text}'" if plain else dumps(text)
+# keywords of other libraries, and what a result does
+ELSEWHERE = {
+    "sample_weight": "weight=...", "pos_label": "positive=...", "labels": "classes=...",
+    "groups": "cluster=... (intervals) or by=... (slices)", "y_true": "report(y_true, y_prob)",
+    "y_score": "report(y_true, y_score)", "y_prob": "report(y_true, y_prob)",
+    "y_pred": "report(y_true, y_pred)", "odds": "prevalence='1:49'",
+    "fail_under": "result.check(fail_under=...)", "baseline": "result.check(baseline=...)",
+    "max_drop": "result.check(max_drop=...)", "save": "result.save('page.html')",
+    "show": "result.show('NAME')", "format": "result.to_json() or result.frame('NAME')",
+    "cost": "measure='cost:fp=1,fn=5' or best_threshold='cost:fp=1,fn=5'",
+}  # fmt: skip
 
 
 def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
@@ -130,25 +41,40 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     """
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
-    shown = {name: option.name for option in options for name in option.names}
 
     def made(steps: Steps) -> Callable[..., Result]:
         @wraps(steps)
-        def called(*table: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
+        def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
+            if tables and hasattr(tables[0], "predict"):
+                what = "a model is no table of predictions"
+                hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
+                raise UsageError.of(what, "no-input", hint=hint)
             try:
-                bound = shape.bind(
-                    *table, on_open=on_open, **{shown.get(n, n): v for n, v in given.items()}
-                )
+                bound = shape.bind(*tables, on_open=on_open, **given)
             except TypeError as error:
-                raise TypeError(f"{called.__name__}() {error}") from None
+                more = _meant(next((name for name in given if name not in shape.parameters), ""))
+                raise TypeError(f"{called.__name__}() {error}{more}") from None
             try:
                 seen = (lambda _: None) if on_open is None else on_open
-                table_given = bound.arguments.pop("table", None)
-                write = partial(_offered, called.__name__, options, given)
-                return answered(command, steps, table_given, given, seen, write)
+                both = [bound.arguments.get(name) for name in ("table", "predictions")]
+                options_given = {
+                    n: v for n, v in given.items() if n not in ("table", "predictions")
+                }
+                table, said = with_arrays(both[0], both[1], options_given)
+                if both[1] is not None and "source" in shape.parameters:
+                    said = {"source": "predictions", **said}  # mlcps takes metrics too
+                write = partial(_offered, called.__name__, options, said)
+                return _in_python(answered(command, steps, table, said, seen, write), options)
             except ClfevalError as error:
                 retell(error, options, PYTHON)
                 raise
+
+        def _meant(word: str) -> str:
+            """Return what an unknown keyword may stand for."""
+            if word in ELSEWHERE:
+                return f"; use {ELSEWHERE[word]}"
+            close = suggestion(word, [*shape.parameters]) if word else None
+            return f"; {close}" if close else ""
 
         words = (
             f"    {one.name}: {one.opt.help}".replace("; repeat", "; or several") for one in options
@@ -160,6 +86,17 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
         return called
 
     return made
+
+
+def _in_python(result: Result, options: Sequence[Option]) -> Result:
+    """Return a result whose sentences and notes name keywords."""
+    return replace(
+        result, python=True,
+        answer=tuple(replace(one, text=in_python(one.text, options)) for one in result.answer),
+        warnings=tuple(replace(one, message=in_python(one.message, options))
+                       for one in result.warnings),
+        methods={name: _in_python(one, options) for name, one in result.methods.items()},
+    )  # fmt: skip
 
 
 def _offered(
@@ -176,9 +113,13 @@ def signature_of(command: Command) -> Signature:
     """Return the signature of a command's public function."""
     default = None if command.optional else Parameter.empty
     table = Parameter("table", Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Any)
+    predictions = Parameter(
+        "predictions", Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=Any
+    )
     on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
     return Signature(
-        [table, *map(_parameter, command.options()), on_open], return_annotation=Result
+        [table, predictions, *map(_parameter, command.options()), on_open],
+        return_annotation=Result,
     )
 
 

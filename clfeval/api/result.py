@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
+from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from clfeval import COMMANDS
-from clfeval.api.commands import command_of
-from clfeval.api.entry import PYTHON, retell
+from clfeval.dialect import PYTHON, retell
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
+from clfeval.methods.commands import command_of
 from clfeval.options import options_of, taken
+from clfeval.result import Result
 from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
-from clfeval.words import MOST_DIGITS
-
-if TYPE_CHECKING:
-    from clfeval.result import Result
+from clfeval.words import MOST_DIGITS, many
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 OFFER = "result.show(NAME), result.show('all')"
@@ -101,4 +101,23 @@ def checked(result: Result, **limits: Any) -> Result:
     from clfeval.gates.judge import judged
 
     with _in_python(result.command):
-        return judged(result, taken(Gates, limits))
+        found = judged(result, taken(Gates, limits))
+    return Check(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+
+class Check(Result):
+    """A result with its gates, which as text says what failed; true where nothing did."""
+
+    def __bool__(self) -> bool:
+        """True where no gate failed."""
+        return self.passed
+
+    def __str__(self) -> str:
+        """Say which gates failed, or how many were met."""
+        failed = [f"gate missed: {gate}" for gate in self.gates if not gate.passed]
+        return "\n".join(failed) or f"{many(len(self.gates), 'gate')} met"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"

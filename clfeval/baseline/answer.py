@@ -67,18 +67,18 @@ def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
         for row in some[:most]:
             old, new = (number(estimate(row[side]).value or 0.0) for side in ("old", "new"))
             p = chance(float(str(row["p_adjusted"])))
-            parts.append(f"{title_of(str(row['metric']))} {new} (was {old}, {p})")
+            parts.append(f"{title_of(str(row['measure']))} {new} (was {old}, {p})")
         if len(some) > most:
             parts.append(many(len(some) - most, "more measure"))
         if some:
             said.append(f"{'changed in' if kind == CHANGED else f'{kind} by'} {listed(parts)}")
             most = SPELT_OUT_TOO
     said[0] = f"{start} is significantly {said[0]}"
-    said += [f"{title_of(str(row['metric']))} is not significantly changed" for row in rows
-             if row["metric"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
+    said += [f"{title_of(str(row['measure']))} is not significantly changed" for row in rows
+             if row["measure"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
     first = next(some[0] for some in kinds.values() if some)
     d = estimate(first["difference"])
-    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first["metric"]),
+    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first["measure"]),
                   d.value, d.low, d.high)  # fmt: skip
 
 

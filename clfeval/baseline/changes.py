@@ -118,7 +118,7 @@ class Baseline:
         same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
         described, told = self._described(result, leader, *cells), rows
         if described["prevalence"].significant(self.level):  # what it alone moves comes later
-            told = sorted(rows, key=lambda row: str(row["metric"]) not in UNMOVED)
+            told = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
         said = [
             *change_answers(told, self.name, self.how, lead),
             *rows_answer(same, counts, described,

@@ -19,7 +19,7 @@ def labelled(result: Result, part: str | None = None) -> Labelled:
     """Return the rows that speak for models, or features, by label; part: of a slice."""
     rows, tidy = (
         _of_slice(result, table, part)
-        for table in ("models" if "models" in result.tables else "features", "metrics")
+        for table in ("models" if "models" in result.tables else "features", "measures")
     )
     several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
     found = {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in rows}
@@ -48,7 +48,7 @@ def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
     found: dict[str, dict[str, Cell]] = {}
     for row in tidy:
         if "model" in row:  # other tables of that name are about measures alone
-            found.setdefault(str(row["model"]), {}).setdefault(str(row["metric"]), row["value"])
+            found.setdefault(str(row["model"]), {}).setdefault(str(row["measure"]), row["value"])
     return found
 
 

@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.api.commands import command_of
 from clfeval.cli import complete, explain, guide
 from clfeval.cli.batch import BATCH, carry_out
 from clfeval.cli.other_commands import naming_owners
@@ -25,6 +24,7 @@ from clfeval.cli.trend import HISTORY_COMMAND, look
 from clfeval.errors import bad_option
 from clfeval.history.options import HISTORY, History
 from clfeval.limits import GATES, Gates
+from clfeval.methods.commands import command_of
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 from clfeval.shell import line

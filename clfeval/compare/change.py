@@ -168,7 +168,7 @@ def comparison_row(
 ) -> Row:  # fmt: skip
     """Return a row of the table `comparisons`: one model by one measure on two sides."""
     return {
-        "against": against, "slice": part, "metric": metric, "model": model,
+        "against": against, "slice": part, "measure": metric, "model": model,
         "reference": reference, "old": change.old, "new": change.new,
         "difference": change.difference, "p": change.p, "p_adjusted": change.adjusted,
         "difference_adjusted": change.simultaneous or change.difference,

@@ -100,11 +100,11 @@ def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, 
     every = [(row, "gap") for row in result.tables.get("extremes", ())]
     if limit.part.startswith("gap"):
         every = [(row, "difference") for row in comparisons(result, "slice", inside=True)]
-    rows = [(row, name) for row, name in every if row["metric"] == metric]
+    rows = [(row, name) for row, name in every if row["measure"] == metric]
     if not rows:
         hint = "only a report with --by COLUMN has them"
         if every:
-            hint = f"of {listing(dict.fromkeys(str(row['metric']) for row, _ in every))}"
+            hint = f"of {listing(dict.fromkeys(str(row['measure']) for row, _ in every))}"
             hint += f"; of others with --measure {limit.metric}"
         what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
         raise UsageError.of(what, "unknown-metric", hint=hint)
@@ -129,7 +129,7 @@ def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row
     for row in result.tables.get(COMPARISONS, ()):
         label = str(row["model"])
         if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
-            found[label] = {**found[label], f"{row['metric']}{APART}": row["difference"]}
+            found[label] = {**found[label], f"{row['measure']}{APART}": row["difference"]}
     return found
 
 

@@ -74,8 +74,8 @@ def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
     for text in models:
         which, colon, model = text.partition(":")
         few = bool(colon) and which in ("any", "all") and text not in rows
-        lead = str(best[0]["metric"])
-        may = {row["model"]: row["tied"] for row in best if row["metric"] == lead}
+        lead = str(best[0]["measure"])
+        may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
         found = [
             _stands(lead, name, may.get(name))
             for name in named_models(rows, model if few else text, "still-best")

@@ -112,8 +112,8 @@ def lines_of(
     value, an interval or a reason; standard errors are those of its table of measures.
     """
     errors = {
-        (row["model"], row["metric"]): se
-        for row in result.whole("metrics")
+        (row["model"], row["measure"]): se
+        for row in result.whole("measures")
         if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se)
     }
     held: dict[str | None, dict[str, bool]] = {}
@@ -283,7 +283,7 @@ def as_result(lines: Mapping[str, PastLine]) -> Result:
         for name, line in lines.items()
     ]
     metrics: list[Row] = [
-        {"model": name, "metric": measure, "value": one.estimate, "se": one.se}
+        {"model": name, "measure": measure, "value": one.estimate, "se": one.se}
         for name, line in lines.items()
         for measure, one in line.measures.items()
     ]
@@ -291,5 +291,5 @@ def as_result(lines: Mapping[str, PastLine]) -> Result:
         command=first.command, signature=first.settings, inputs=(), version=first.version,
         parameters={} if first.level is None else {"level": first.level},
         summary={"rows": first.rows, "positives": first.positives},
-        tables={"models": models, "metrics": metrics}, truth=first.truth,
+        tables={"models": models, "measures": metrics}, truth=first.truth,
     )  # fmt: skip

@@ -64,7 +64,7 @@ def comparison_answer(
     instead: what the leading measure stands for where the reference has labels only. at: where, of
     two classes.
     """
-    mine = [row for row in rows if row["metric"] == lead and row["slice"] is None]
+    mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return
     title = _title(lead)
@@ -124,7 +124,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         if isinstance(row["detectable"], float):
             text = f"{text[:-1]}; a difference of {number(row['detectable'])} would be detected "
             text += f"with power {POWER:g}."
-    return Answer("compared", text, (str(row["model"]),), str(row["metric"]), d.value, d.low,
+    return Answer("compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low,
                   d.high)  # fmt: skip
 
 
@@ -146,14 +146,14 @@ def _several_models(
             said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
     against = f"{to}, the best of these rows" if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
-    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["metric"]))
+    return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
 
 
 def _operating_point(
     rows: Sequence[Row], to: str, level: float, at: OperatingPoint
 ) -> Iterator[Answer]:
     """Say which rates at the threshold in force differ from those of the reference."""
-    mine = [row for row in rows if row["metric"] in OPERATING_POINT and row["slice"] is None]
+    mine = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
     models = list(dict.fromkeys(str(row["model"]) for row in mine))
     if not mine:
         return
@@ -172,23 +172,23 @@ def _operating_point(
     if len(models) == 1:
         parts = [_detects(row, level, at) for row in changed]
         text = f"{at.where} {quoted(models[0])} {' and '.join(parts)} than {to}"
-        others = [one for one in OPERATING_POINT if one not in {row["metric"] for row in changed}]
+        others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
         text = f"{at.where}, compared with {to}, {_listed(changed, level)}"
     d = estimate(changed[0]["difference"])
     names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
-    yield Answer("operating-point", f"{text}.", names, str(changed[0]["metric"]), d.value, d.low,
+    yield Answer("operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low,
                  d.high)  # fmt: skip
 
 
 def _detects(row: Row, level: float, at: OperatingPoint) -> str:
     """Say how many more positives a model detects, or how many fewer negatives it flags."""
-    d, positive = estimate(row["difference"]).value or 0.0, row["metric"] == OPERATING_POINT[0]
+    d, positive = estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
     rows = at.positives if positive else at.negatives
     kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
     more = "more" if (d > 0) == positive else "fewer"
-    size = f"({row['metric']} {_size(row, level)})"
+    size = f"({row['measure']} {_size(row, level)})"
     if rows is None:
         return f"{verb} {more} {kind} {size}"
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
@@ -196,7 +196,7 @@ def _detects(row: Row, level: float, at: OperatingPoint) -> str:
 
 def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator[Answer]:
     """Say which models differ from the reference by one more measure."""
-    mine = [row for row in rows if row["metric"] == metric and row["slice"] is None]
+    mine = [row for row in rows if row["measure"] == metric and row["slice"] is None]
     told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
     if told:
@@ -210,7 +210,7 @@ def _listed(rows: Sequence[Row], level: float) -> str:
     parts = [
         f"{quoted(str(row['model']))} has "
         f"{'higher' if (estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
-        f"{CATALOG[str(row['metric'])].title} ({_size(row, level)})" for row in rows
+        f"{CATALOG[str(row['measure'])].title} ({_size(row, level)})" for row in rows
     ]  # fmt: skip
     return listed(parts, most=FEW_CHANGES)
 
@@ -225,7 +225,7 @@ def _size(row: Row, level: float) -> str:
 
 def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
     """Say in which slices models are better or worse than the reference."""
-    mine = [row for row in rows if row["metric"] == lead and row["slice"] is not None]
+    mine = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
     if not mine:
         return
     to, title = reference_of(str(mine[0]["reference"]), reference), CATALOG[lead].title

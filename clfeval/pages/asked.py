@@ -13,22 +13,22 @@ from clfeval.schema import Column, Shown, Table, of
 LABELS = "labels have no scores"
 LISTED = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
-    SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
+    SLICE, MODEL, *of("text", "measure estimator"), *of("text?", "class"), *of("estimate", "value"),
     Column("se", "number?", "standard error"), *of("text", "method"),
     *of("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
 )  # fmt: skip
-MEASURED = Table("metrics", COLUMNS)
+MEASURED = Table("measures", COLUMNS)
 MEANINGS: Mapping[str, str] = {
     "class": "the class that the measure is about; none where it is about all",
-    "metric": "the measure, with its parameters",
+    "measure": "the measure, with its parameters",
     "estimator": "binary: positive against the others; of more classes multiclass, macro, "
     "weighted, micro, or class: one against the rest",
     "value": "the measure's value",
     "se": "its standard error, on the measure's own scale",
-    "metrics.method": "how its interval, or its p, was found",
+    "measures.method": "how its interval, or its p, was found",
     "calibrated_mean": "the mean of the measure, were the probabilities calibrated",
     "calibrated_high": "what it would pass, were they calibrated, in 1 - level of all tables",
-    "metrics.p": "chance of a value as far off, were the probabilities calibrated",
+    "measures.p": "chance of a value as far off, were the probabilities calibrated",
 }
 
 
@@ -40,9 +40,8 @@ def named_rows(result: Result) -> list[Row]:
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
-    metrics = [
-        (row, str(row["metric"])) for row in result.whole("metrics") if row["estimator"] != "class"
-    ]
+    metrics = [(row, str(row["measure"])) for row in result.whole("measures")
+               if row["estimator"] != "class"]  # fmt: skip
     return [
         row
         for row, name in metrics
@@ -59,14 +58,14 @@ def shown_measures(
     mine = result.tables[MEASURED.name] if rows is None else rows
     if not mine:
         return
-    columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric "
+    columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
     columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
     columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
     whys: dict[str, dict[str, None]] = {}
     for row in mine[:LISTED]:
         reason = estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
-            whys.setdefault(reason, {})[str(row["metric"])] = None
+            whys.setdefault(reason, {})[str(row["measure"])] = None
     said = [
         f"–: {LABELS}" if reason == "needs_scores"
         else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"

@@ -21,12 +21,12 @@ def against_baseline(result: Result, *, every: bool) -> list[Shown]:
     if not found:
         return []
     limited = {gate.measure for gate in result.gates}
-    rows = [row for row in found if row["p_adjusted"] is not None or row["metric"] in limited]
+    rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
     paired = [bool(row["paired"]) for row in rows]
     shown = [
         Shown(
             "comparisons", "Change since the baseline", {
-                "model": "model", "measure": "metric", "old": "old", "new": "new",
+                "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
             }, rows or found, None if every else FIRST,
             "p: adjusted by Benjamini and Hochberg over these measures and models; –: not adjusted",

@@ -33,7 +33,7 @@ SHARED: Mapping[str, str] = {
     "interval": "range that covers the true value, with the confidence that --level says",
     "comparisons.against": "what the model is compared with: a reference on the same rows, the "
     "other rows (slice), runs, a baseline, a label of a history",
-    "comparisons.metric": "the measure that is compared",
+    "comparisons.measure": "the measure that is compared",
     "comparisons.reference": "the other side: a model, the rest of the rows, a baseline or a label",
     "old": "the value on the other side",
     "new": "the value of the model",
@@ -69,7 +69,7 @@ def shown_differences(result: Result) -> Iterator[Shown]:
     columns: dict[str, Source] = (
         {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
     )
-    columns |= {"measure": "metric", "model": "model"} | ({} if reference else {
+    columns |= {"measure": "measure", "model": "model"} | ({} if reference else {
         "less": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
     note = ""
     if any(row["p"] is not None for row in rows):

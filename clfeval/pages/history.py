@@ -26,7 +26,7 @@ MOVES = 8  # changes that are shown
 MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
-    Table("steps", (*of("text", "model metric"), *of("text?", "since cause")), when=""),
+    Table("steps", (*of("text", "model measure"), *of("text?", "since cause")), when=""),
     Table("events", of("text", "label model changed"), when=""),
     Table("history", (
         *of("text", "label model measure"), *of("estimate", "value"), *of("number?", "se"),
@@ -55,12 +55,12 @@ def headline(result: Result) -> list[str]:
 
 def _changes(result: Result) -> Sequence[Row]:
     """Return the changes of leading measures, and significant ones, with since when and why."""
-    steps = {(row["model"], row["metric"]): row for row in result.tables["steps"]}
+    steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
     none = {"since": None, "cause": None}
     return [
-        {**row, **steps.get((row["model"], row["metric"]), none)}
+        {**row, **steps.get((row["model"], row["measure"]), none)}
         for row in comparisons(result, "label")
-        if row["metric"] in result.parameters["leading"] or (row["model"], row["metric"]) in steps
+        if row["measure"] in result.parameters["leading"] or (row["model"], row["measure"]) in steps
     ]  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     if rows := _changes(result):
         yield Shown(
             "comparisons", "Change at the last label", {
-                "model": "model", "measure": "metric", "change": "difference",
+                "model": "model", "measure": "measure", "change": "difference",
                 "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
                 "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
             }, rows, rank="asked", lead="difference", most=MOVES, places=_plain(rows),

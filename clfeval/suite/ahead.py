@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.api.entry import retell, yaml
+from clfeval.dialect import retell, yaml
 from clfeval.errors import Collected, UsageError, listing, suggestion
 from clfeval.gates.check import check_compared, check_ranges
 from clfeval.gates.looked import APART, named_metric, named_models, named_slices

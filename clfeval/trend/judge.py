@@ -82,9 +82,9 @@ def change_between(base: PastLine, now: PastLine, measure: str) -> Change:
 
 def _step(row: Row, path: Sequence[PastLine]) -> Row:
     """Return at which label a measure changed, and what changed there."""
-    at = changed_at(path, str(row["metric"]))
+    at = changed_at(path, str(row["measure"]))
     cause = "" if at is None else ", ".join(marks_of(path)[at])
-    return {"model": row["model"], "metric": row["metric"],
+    return {"model": row["model"], "measure": row["measure"],
             "since": None if at is None else path[at].label, "cause": cause}  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def _leading(
 ) -> list[str]:
     """Return the measures to be shown: what gates name, what moved, the first of all."""
     gates = {name for lines in series.values() for name in lines[-1].gates}
-    moved = {row["metric"] for row in steps}
+    moved = {row["measure"] for row in steps}
     first = [name for name in order if name in gates]
     first += [name for name in order if name in moved and name not in first]
     least = [name for name in order if name not in first][: max(LEADING - len(first), 0)]

@@ -46,9 +46,9 @@ def _since(steps: Sequence[Row]) -> Iterator[Answer]:
     for row in [row for row in steps if row["since"] is not None][:1]:
         cause, model = str(row["cause"]), str(row["model"])
         why = WHY.get(cause, f", where {cause} changed" if cause else "")
-        text = f"{title_of(str(row['metric']))} of {quoted(model)} changed at "
+        text = f"{title_of(str(row['measure']))} of {quoted(model)} changed at "
         yield Answer("since", f"{text}{quoted(str(row['since']))}{why}.", (model,),
-                     str(row["metric"]))  # fmt: skip
+                     str(row["measure"]))  # fmt: skip
 
 
 def _nothing(

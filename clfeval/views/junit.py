@@ -41,7 +41,7 @@ def as_junit(result: Result) -> str:
     first suite. It holds no times: equal results give equal bytes.
     """
     suites = _runs(result)
-    moved = {(str(row["model"]), str(row["metric"])): _moved(row)
+    moved = {(str(row["model"]), str(row["measure"])): _moved(row)
              for row in comparisons(result, BASELINE)}  # fmt: skip
     for gate in result.gates:
         suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import ceil, cos, floor, pi, sin
 from typing import Any
@@ -14,6 +15,7 @@ from clfeval.pages.write import bar
 from clfeval.result import Result
 from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
+from clfeval.views.render import worded
 from clfeval.views.text import TIE, Entry, apart, beside, hue, key_lines, notes_lines, short
 from clfeval.views.ticks import TENTHS, TICKS, height_ticks, odds_ticks
 from clfeval.words import DIGITS, many, number, plain
@@ -57,6 +59,10 @@ def plots(
         charts = islice((chart for chart in charts if chart.rank != "detail"), 1)
     elif not every:
         charts = (chart for chart in charts if chart.name in names)
+    charts = (
+        replace(chart, key=tuple(replace(n, text=worded(result, n.text)) for n in chart.key))
+        for chart in charts
+    )
     parts = (drawn(chart, width=width, color=color) for chart in charts)
     return "\n".join(part for part in parts if part)
 

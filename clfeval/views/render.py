@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
+from clfeval import COMMANDS
 from clfeval.bounds import GateState
+from clfeval.dialect import in_python
 from clfeval.errors import UsageError, listing
+from clfeval.methods.commands import command_of
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import against_baseline
 from clfeval.pages.write import (
@@ -108,7 +111,14 @@ class Folding:
 
 def headline(result: Result) -> list[str]:
     """Return the lines on top: what was read and what the measures mean here."""
-    return page_of(result.command).headline(result)
+    return [worded(result, line) for line in page_of(result.command).headline(result)]
+
+
+def worded(result: Result, text: str) -> str:
+    """Return a text of a page in the words of who asked for the result: a shell's, or Python's."""
+    if not result.python or result.command not in COMMANDS:
+        return text
+    return in_python(text, command_of(result.command).options())
 
 
 def fold(result: Result, names: Collection[str] = (), digits: int = DIGITS) -> Folding:
@@ -227,7 +237,9 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence(result) if sure and shown.rank == "main" else ""
     main = shown.rank != "detail" and bool(shown.lead) and not wide
-    return Section(shown.title, tuple(strips), note, main, kept, signs, taken)
+    strips = [replace(strip, words=worded(result, strip.words)) for strip in strips]
+    title, note = worded(result, shown.title), worded(result, note)
+    return Section(title, tuple(strips), note, main, kept, signs, taken)
 
 
 def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
@@ -304,7 +316,7 @@ def gate_lines(result: Result) -> tuple[list[Gate], str]:
     left = len(missed) - len(shown)
     met = len(result.gates) - len(missed)
     more = f"{left:,} more missed, " if left else ""
-    return shown, f"{more}{met:,} gates met; all of them: --format json"
+    return shown, worded(result, f"{more}{met:,} gates met; all of them: --format json")
 
 
 def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:

@@ -29,6 +29,7 @@ from clfeval.views.render import (
     offered,
     reasons,
     section,
+    worded,
 )
 from clfeval.views.text import apart
 from clfeval.words import DIGITS, plain
@@ -82,7 +83,7 @@ def as_text(
     if left_out:
         console.print(_text(left_out, style="dim"))
     if beyond := page_of(result.command).beyond(result):
-        console.print(_text(beyond, style="dim"))
+        console.print(_text(worded(result, beyond), style="dim"))
     if also := offered(result, page, names):
         console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
     for command, other, shown in beside(result, names):

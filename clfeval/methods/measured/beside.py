@@ -14,7 +14,7 @@ from clfeval.result import Row, Warn
 if TYPE_CHECKING:
     from clfeval.methods.measured.asked import Asked
 
-TABLE = "metrics"
+TABLE = "measures"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,7 +115,7 @@ def _row(
     method: str,
 ) -> Row:  # fmt: skip
     return {
-        "slice": label, "model": model, "metric": name, "estimator": TWO_CLASSES,
+        "slice": label, "model": model, "measure": name, "estimator": TWO_CLASSES,
         "class": None, "value": value, "se": None if isnan(error) else float(error),
         "method": method,
     }  # fmt: skip
@@ -126,7 +126,7 @@ def by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, E
     found: dict[tuple[str | None, str], dict[str, Estimate]] = {}
     for row in rows:
         key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
-        found.setdefault(key, {})[str(row["metric"])] = estimate(row["value"])
+        found.setdefault(key, {})[str(row["measure"])] = estimate(row["value"])
     return found
 
 
@@ -157,7 +157,7 @@ def in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> lis
     return sorted(
         with_columns(rows),
         key=lambda row: (
-            slices[row["slice"]], models[str(row["model"])], names[str(row["metric"])],  # type: ignore[index]
+            slices[row["slice"]], models[str(row["model"])], names[str(row["measure"])],  # type: ignore[index]
         ),
     )  # fmt: skip
 

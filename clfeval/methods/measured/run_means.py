@@ -125,7 +125,7 @@ def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
     rows: of comparisons within slices, whose names begin with `prefix`.
     """
     return {
-        (str(row["metric"]), str(row["model"]), str(row["reference"]),
+        (str(row["measure"]), str(row["model"]), str(row["reference"]),
          str(row["slice"]).removeprefix(prefix)): estimate(row["difference"])
         for row in rows if row["slice"] is not None and row["against"] == "reference"
     }  # fmt: skip
@@ -222,7 +222,7 @@ def run_answers(
 
 def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
     """Say which models are better or worse over other runs, all taken together."""
-    rows = [row for row in compared if row["metric"] == lead]
+    rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
     title, tests = CATALOG[lead].title, many(len(rows), "test")

@@ -171,7 +171,7 @@ def _row(
     metric: str, model: str, value: float, observed: float, p: float, method: str
 ) -> Row:  # fmt: skip
     return {
-        "metric": metric, "model": model,
+        "measure": metric, "model": model,
         "value": None if isnan(value) else 0.0 if abs(value) < _SAME else value,
         "observed": observed, "p": None if isnan(p) else p, "method": method,
     }  # fmt: skip

@@ -364,7 +364,7 @@ def _row(
     label: str | None, model: str, metric: str, estimator: str, name: str | None, known: Known
 ) -> Row:
     return {
-        "slice": label, "model": model, "metric": metric, "estimator": estimator, "class": name,
+        "slice": label, "model": model, "measure": metric, "estimator": estimator, "class": name,
         "value": known.value, "se": None if isnan(known.error) else known.error,
         "method": known.method,
     }  # fmt: skip

@@ -91,7 +91,7 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 def observed_values(metrics: Sequence[Row]) -> Observed:
     """Return the values of the whole table, by model and measure."""
     return {
-        (str(row["model"]), str(row["metric"])): estimate(row["value"])
+        (str(row["model"]), str(row["measure"])): estimate(row["value"])
         for row in metrics
         if row["slice"] is None and row["estimator"] in ESTIMATORS
     }
@@ -203,7 +203,7 @@ def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
         one.models, *(column.tolist() for column in columns), strict=True
     ):
         yield {
-            "metric": one.metric, "model": model, "tied": tied, "p_first": first,
+            "measure": one.metric, "model": model, "tied": tied, "p_first": first,
             "rank_low": low, "rank_high": high,
         }  # fmt: skip
 
@@ -215,7 +215,7 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
     winner, bias = one.models[found.leader], one.sign * found.optimism
     value = values[winner, one.metric]
     yield {
-        "metric": one.metric, "model": winner, "value": value, "optimism": found.optimism,
+        "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
         "corrected": less(value, bias),
     }  # fmt: skip
 
@@ -250,7 +250,7 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield {
-        "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
+        "measure": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
         "statistic": known(q), "p": known(p), "method": method,
     }  # fmt: skip
 
@@ -265,11 +265,11 @@ def _resolution_rows(
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     for row in rows:
-        least, error = wanted.get(str(row["metric"])), row["se"]
+        least, error = wanted.get(str(row["measure"])), row["se"]
         if least is not None and isinstance(error, float):
             seen = float(detectable(error, level=level))
             yield {
-                "metric": row["metric"], "model": row["model"], "reference": row["reference"],
+                "measure": row["measure"], "model": row["model"], "reference": row["reference"],
                 "detectable": seen, "wanted": least,
                 "rows_needed": ceil(size * (seen / least) ** 2),
             }  # fmt: skip

@@ -102,7 +102,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
     metrics = BySlice(whole(judged), lambda: _of_slices(
         in_order([*rows, *scored.unjudged().measures], sample, asked)
     ))  # fmt: skip
-    tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
+    tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
         tables["baselines"] = _baselines(sample, against_dummies(asked), of, scored.baselines)
@@ -208,7 +208,7 @@ def _baselines(
         *dummy_baselines(counts, constant, next(iter(cuts), None), scored=any_scored(sample)),
     ]  # fmt: skip
     order = [one.name for one in held]
-    return sorted(found, key=lambda row: order.index(str(row["metric"])))
+    return sorted(found, key=lambda row: order.index(str(row["measure"])))
 
 
 def _called(text: str) -> Iterator[str]:

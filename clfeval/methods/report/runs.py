@@ -63,9 +63,9 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
     """Return means over runs, from a report that has each of them as a slice."""
     level, prefix = options.confidence, slice_label((str(sample.roles.run),), ("",))
     of_runs = dict[tuple[str, str], dict[str, Row]]()
-    for row in each.tables["metrics"]:
+    for row in each.tables["measures"]:
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-            key = str(row["metric"]), str(row["model"])
+            key = str(row["measure"]), str(row["model"])
             of_runs.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
     values = {key: {run: estimate(row["value"]) for run, row in mine.items()}
               for key, mine in of_runs.items()}  # fmt: skip
@@ -76,13 +76,13 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
             row if row["slice"] is not None else _mean_row(row, means, each.tables["models"])
             for row in each.tables["models"]
         ],
-        "metrics": [*_metric_rows(each.tables["metrics"], means)],
+        "measures": [*_metric_rows(each.tables["measures"], means)],
         "runs": [
-            {"metric": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
+            {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
             for (metric, model), mine in of_runs.items() for run, row in mine.items()
         ],
         "run_spread": [
-            {"metric": one.metric, "model": one.model, "runs": one.runs, "mean": one.mean,
+            {"measure": one.metric, "model": one.model, "runs": one.runs, "mean": one.mean,
              "sd": one.sd, "method": one.method} for one in found
         ],
         "confusion": [row for row in each.tables["confusion"] if row["slice"] is not None],
@@ -110,7 +110,7 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
 def _metric_rows(rows: Sequence[Row], means: Means) -> Iterator[Row]:
     """Yield every measure of each run, and the mean of those that are no class's own."""
     for row in rows:
-        mean = means.get((str(row["metric"]), str(row["model"])))
+        mean = means.get((str(row["measure"]), str(row["model"])))
         if row["slice"] is not None:
             yield row
         elif mean is not None and row["estimator"] in ESTIMATORS:

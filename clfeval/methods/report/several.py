@@ -129,7 +129,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             row
             for label in every
             for model in whole.models
-            for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
+            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
         ]
     )
     estimates = _estimates(whole, counted, held)
@@ -146,7 +146,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     firsts = [row for row in models if row["slice"] is None]
     same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
     tables: dict[str, Sequence[Row]] = {
-        "models": models, "metrics": rows, "calibration_tests": adjusted_for_all(tests),
+        "models": models, "measures": rows, "calibration_tests": adjusted_for_all(tests),
         **compared_by.tables, "confusion": confusion,
     }  # fmt: skip
     first, *more = report_answer(
@@ -183,7 +183,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         held_up = against_dummies(asked)
         tables["baselines"] = sorted(
             class_baselines(whole, held_up, observed_values(rows), options.seed),
-            key=lambda row: [one.name for one in held_up].index(str(row["metric"])),
+            key=lambda row: [one.name for one in held_up].index(str(row["measure"])),
         )
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
@@ -276,10 +276,10 @@ def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[s
     """Return the first screen: one row a model and slice."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
-        kind = MEAN if row["metric"] == MEAN_OF else CLASSES
+        kind = MEAN if row["measure"] == MEAN_OF else CLASSES
         mine = found.setdefault((row["slice"], row["model"]), {})
         if row["estimator"] == kind:
-            mine[str(row["metric"])] = row["value"]
+            mine[str(row["measure"])] = row["value"]
     scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
     names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
     none = Estimate(None, reason="needs_scores")

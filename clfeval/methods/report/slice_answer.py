@@ -49,7 +49,7 @@ def judged_models(
 def _none(model: str, tested: Sequence[Row]) -> Answer:
     slices = list(dict.fromkeys(str(row["slice"]) for row in tested))
     titles = [CATALOG[name.partition(":")[0]].title
-              for name in dict.fromkeys(str(row["metric"]) for row in tested)]  # fmt: skip
+              for name in dict.fromkeys(str(row["measure"]) for row in tested)]  # fmt: skip
     if not tested:
         text = f"No slice is large enough to be judged: that takes {ROWS} rows, or {OF_A_CLASS} "
         return Answer("slices", f"{text}of a class, in it and elsewhere.", (model,))
@@ -57,7 +57,7 @@ def _none(model: str, tested: Sequence[Row]) -> Answer:
         f"{quoted(model)} is not significantly worse in any of {many(len(slices), 'slice')} than "
     )
     text += f"elsewhere, by {listed(titles, most=9, word='or')}."
-    return Answer("slices", text, (model,), str(tested[0]["metric"]))
+    return Answer("slices", text, (model,), str(tested[0]["measure"]))
 
 
 def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Sequence[Row]) -> Answer:
@@ -70,7 +70,7 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
         text = f"In {label} {quoted(model)} is significantly worse: {listed(said)}"
         for kinds, words in (((BETTER,), "Significantly better"), (UNCHANGED, "Not significantly "
                              "different")):  # fmt: skip
-            some = [CATALOG[str(row["metric"]).partition(":")[0]].title for row in tested
+            some = [CATALOG[str(row["measure"]).partition(":")[0]].title for row in tested
                     if row["slice"] == label and row["verdict"] in kinds]  # fmt: skip
             text += f". {words} there: {listed(some, most=4)}" if some else ""
         parts.append(f"{text}.")
@@ -78,17 +78,17 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
         verb = "is" if len(left_) == 1 else "are"
         parts.append(f"{named(left_, most=LISTED)} {verb} significantly worse too.")
     value = estimate(worse[0]["new"])
-    return Answer("slices", " ".join(parts), (model,), str(worse[0]["metric"]), value.value,
+    return Answer("slices", " ".join(parts), (model,), str(worse[0]["measure"]), value.value,
                   value.low, value.high)  # fmt: skip
 
 
 def _value(row: Row, size: Row) -> str:
     """Write a measure in the slice and elsewhere; of O:E the predicted and the observed risk."""
     there, elsewhere = (number(estimate(row[name]).value or 0.0) for name in ("new", "old"))
-    title = CATALOG[str(row["metric"]).partition(":")[0]].title
+    title = CATALOG[str(row["measure"]).partition(":")[0]].title
     q = f"q {chance(float(str(row['p_adjusted']))).removeprefix('p ')}"
     ratio = estimate(row["new"]).value
-    if row["metric"] == OE and size.get("positives") is not None and ratio:
+    if row["measure"] == OE and size.get("positives") is not None and ratio:
         observed = float(str(size["positives"])) / float(str(size["rows"]))
         return (f"predicted risk {number(observed / ratio)} where {number(observed)} is observed "
                 f"(O:E {there}, {elsewhere} elsewhere, {q})")  # fmt: skip

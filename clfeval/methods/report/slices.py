@@ -101,7 +101,7 @@ def rests(rows: Iterable[Row], rho: Mapping[Key, float]) -> Iterator[tuple[Key, 
     """Yield measures of rows that are not in a slice, which `slice` names."""
     for row in rows:
         if row["estimator"] in ESTIMATORS:
-            key = str(row["slice"]), str(row["model"]), str(row["metric"])
+            key = str(row["slice"]), str(row["model"]), str(row["measure"])
             yield key, Rest(estimate(row["value"]), rho.get(key, 0.0))
 
 
@@ -145,7 +145,7 @@ class Slices:
         found: dict[tuple[str, str], dict[str, Estimate]] = {}
         for row in metrics:
             if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-                key = str(row["model"]), str(row["metric"])
+                key = str(row["model"]), str(row["measure"])
                 found.setdefault(key, {})[str(row["slice"])] = estimate(row["value"])
         return cls(found, held, sizes, level, facets)
 
@@ -286,5 +286,5 @@ class Slices:
                 rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
                 d, low, high = map(float, square_and_add(ends[:, top], ends[:, last], rho))
                 gap = bounded(d, d - wider * (d - low), d + wider * (high - d))
-                yield {"metric": one.name, "model": model, "largest": some[top],
+                yield {"measure": one.name, "model": model, "largest": some[top],
                        "smallest": some[last], "gap": gap, "slices": len(some)}  # fmt: skip

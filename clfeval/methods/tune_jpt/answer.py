@@ -53,7 +53,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
 
 def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
     """Say how models compare with the reference, at each place one sentence."""
-    for lead in dict.fromkeys(str(row["metric"]) for row in rows):
+    for lead in dict.fromkeys(str(row["measure"]) for row in rows):
         measure, to = lead.partition(":")[0], str(parameters["reference"])
         margin = (parameters["margin"] or {}).get(measure)
         yield from comparison_answer(rows, lead, to, margin, parameters["level"])

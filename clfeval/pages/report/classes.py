@@ -62,8 +62,8 @@ def shown_classes(result: Result) -> Iterator[Shown]:
         yield from _matrix(result, confusion, best)
     if "calibration_tests" in result.tables:
         yield Shown(*CALIBRATION_TESTS)
-    yield Shown("metrics", "Every measure", "model metric estimator class? value method",
-                result.whole("metrics"), LISTED * 4)  # fmt: skip
+    yield Shown("measures", "Every measure", "model measure estimator class? value method",
+                result.whole("measures"), LISTED * 4)  # fmt: skip
     if confusion:
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share", confusion,
                     LISTED)  # fmt: skip
@@ -83,10 +83,10 @@ def _without(confusion: Sequence[Row], model: str) -> str:
 def _each_class(result: Result, model: str) -> Iterator[Shown]:
     """Show what the best model does in each class: the worst ones first where they are many."""
     found: dict[str, dict[str, object]] = {}
-    for row in result.whole("metrics"):
+    for row in result.whole("measures"):
         if row["model"] == model and row["estimator"] == "class":
             mine = found.setdefault(str(row["class"]), {"class": plain(str(row["class"]))})
-            mine[str(row["metric"])] = row["value"]
+            mine[str(row["measure"])] = row["value"]
     counts = dict.fromkeys(found, 0.0)
     for row in result.whole("confusion"):
         if row["model"] == model:
@@ -105,11 +105,11 @@ def _each_class(result: Result, model: str) -> Iterator[Shown]:
     title = f"Classes, as {quoted(model)} tells them"
     title += ", the least F1 first" if few is not rows else ""
     yield Shown(
-        "metrics", title, columns, few, rank="main", total=len(rows), name="worst classes",
+        "measures", title, columns, few, rank="main", total=len(rows), name="worst classes",
         more="--show classes", lead="class", places=[""] * len(few), right=("rows",),
     )  # fmt: skip
     if few is not rows:
-        yield Shown("metrics", f"Every class, as {quoted(model)} tells it", columns, rows, 500,
+        yield Shown("measures", f"Every class, as {quoted(model)} tells it", columns, rows, 500,
                     name="classes", right=("rows",))  # fmt: skip
 
 

@@ -17,7 +17,7 @@ FAIRNESS = (
     "no gap of sensitivity is called equal opportunity, of specificity predictive equality, of "
     "precision predictive parity, of detection_prevalence demographic parity"
 )
-METRIC = of("text", "metric")
+METRIC = of("text", "measure")
 TABLES = (
     Table("best", (
         *METRIC, MODEL, *of("flag", "tied"), Column("p_first", "part", "P(first)"),
@@ -129,7 +129,7 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     if rows:
         pairs = {(row["model"], row["reference"]): row for row in rows}
         references = {str(reference) for _, reference in pairs}
-        columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
         title, note = "Differences between models on the same rows", ""
         if len(pairs) > 1:
             note = (
@@ -139,7 +139,7 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         if len(references) == 1 or given.endswith(NAMESAKES):
             title = f"Differences from {reference_of(min(references), given)} on the same rows"
         else:
-            columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
+            columns = {"measure": "measure", "model": "model", "less": "reference", **SHORT}
         if len(pairs) == 1:
             title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)} on the same rows"
             columns.pop("model")
@@ -162,10 +162,10 @@ def named_first(result: Result, rows: Sequence[Row]) -> list[Row]:
     asked = result.parameters
     names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
     ids = {one.id for name in names if (one := find_measure(name.partition(":")[0])) is not None}
-    lead = rows[0]["metric"]
+    lead = rows[0]["measure"]
 
     def later(row: Row) -> bool:
-        return row["metric"] != lead and str(row["metric"]).partition(":")[0] not in ids
+        return row["measure"] != lead and str(row["measure"]).partition(":")[0] not in ids
 
     return sorted(rows, key=later)
 
@@ -173,8 +173,8 @@ def named_first(result: Result, rows: Sequence[Row]) -> list[Row]:
 def shown_runs(result: Result) -> Iterator[Shown]:
     """Yield means over runs, differences of them, and each run."""
     for name, title, holds in (
-        ("run_spread", "Means over runs", "metric model mean sd runs method"),
-        ("runs", "Each run", "metric model run value"),
+        ("run_spread", "Means over runs", "measure model mean sd runs method"),
+        ("runs", "Each run", "measure model run value"),
     ):
         if name in result.tables:
             yield Shown(name, title, holds)
@@ -184,7 +184,7 @@ def shown_runs(result: Result) -> Iterator[Shown]:
         less: dict[str, Source] = {"less": "reference"}
         if len(references) == 1:
             title, less = f"Differences from {quoted(*references)} of means over runs", {}
-        columns: dict[str, Source] = {"measure": "metric", "model": "model", **less, **SHORT}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals, p and verdict: adjusted for all comparisons by a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += (
@@ -199,13 +199,13 @@ def _asked(result: Result) -> Iterator[Shown]:
     """Yield what further options ask of comparisons."""
     if "baselines" in result.tables:
         yield Shown("baselines", "Without information: truth dealt anew to the same answers",
-                    "metric model value observed p?", rank="asked",
+                    "measure model value observed p?", rank="asked",
                     note="(constant): the share of positives for every row; (majority): the "
                     "larger class" * ("(majority)" in {row["model"] for row in
                                       result.tables["baselines"]}))  # fmt: skip
     for name, title, columns in (
         ("resolution", "Rows it takes to see a difference (power 0.8)",
-         "metric model reference wanted rows_needed detectable"),
+         "measure model reference wanted rows_needed detectable"),
         ("changes", "Answers that change", "model reference id? row? truth before after"),
     ):  # fmt: skip
         if name in result.tables:
@@ -238,8 +238,8 @@ def shown_slices(result: Result) -> Iterator[Shown]:
                 rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
     if inside := comparisons(result, "reference", inside=True):
         to = reference_of(str(inside[0]["reference"]), str(result.parameters["reference"]))
-        of = {str(row["metric"]) for row in inside}
-        also: dict[str, Source] = {"measure": "metric"} if len(of) > 1 else {}
+        of = {str(row["measure"]) for row in inside}
+        also: dict[str, Source] = {"measure": "measure"} if len(of) > 1 else {}
         by = "" if also else f", by {heading(*of)}"
         yield Shown("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
@@ -248,12 +248,12 @@ def shown_slices(result: Result) -> Iterator[Shown]:
                     name="within")  # fmt: skip
     gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
     yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
-                {"measure": "metric", "slice": "slice", "there": "new", "elsewhere": "old",
+                {"measure": "measure", "slice": "slice", "there": "new", "elsewhere": "old",
                  "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
                 gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
         yield Shown("extremes", "Slices: the largest value less the smallest",
-                    "metric model largest smallest gap slices")  # fmt: skip
+                    "measure model largest smallest gap slices")  # fmt: skip
 
 
 def _marked(row: Row, *, name: str) -> str:
@@ -267,11 +267,11 @@ def shown_best(result: Result) -> Iterator[Shown]:
     """Yield who is tied with the best by each measure, and the corrected winners."""
     for name, title, columns in (
         ("best", "Models tied with the best, and their ranks",
-         "metric model tied p_first rank_low rank_high"),
+         "measure model tied p_first rank_low rank_high"),
         ("winner", "The best model's value, corrected for its selection",
-         "metric model value optimism corrected"),
+         "measure model value optimism corrected"),
         ("together", "All models together: are they right as often?",
-         "metric models differ statistic? p? method"),
+         "measure models differ statistic? p? method"),
     ):  # fmt: skip
         if name in result.tables:
             yield Shown(name, title, columns)

@@ -139,10 +139,10 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
 
 def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
-    columns = "model metric value method"
+    columns = "model measure value method"
     yield from shown_measures(result, named_rows(result), name="asked")
     yield from shown_best(result)
-    yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
+    yield Shown("measures", "Every measure", columns, result.whole("measures"), LISTED * 4)
     if result.whole("confusion"):
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                     result.whole("confusion"), LISTED)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Arrays in place of a table: classes, predictions, weights, groups become columns of a frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clfeval.errors import UsageError, bad_option, listing
+from clfeval.tables.cells import as_text
+
+TRUTH, MODEL = "truth", "model"  # what nameless columns are called
+# options that take an array in place of a column's name, and what its column is called
+ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
+
+
+def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return a frame of what is given as arrays, and the options with the names of its columns.
+
+    table: true classes where there are predictions; else a table, or a mapping of names to columns.
+    predictions: of one model (n,), of several by name, a frame with a column a model, or class
+    probabilities (n, k), whose columns are in the order of `classes`, by default sorted.
+    What holds no arrays is returned as it is. Errors: UsageError for lengths that differ.
+    """
+    options, columns = dict(given), dict[str, Any]()
+    if predictions is not None:
+        models = _models(table, predictions, given.get("classes"))
+        truth = str(getattr(table, "name", None) or TRUTH)
+        truth = truth if truth not in models else f"true {truth}"
+        columns = {truth: table, **models}
+        options["truth"] = truth
+    elif (
+        isinstance(table, Mapping) and not given.get("join") and all(map(_is_array, table.values()))
+    ):
+        columns = {str(name): column for name, column in table.items()}
+    size = len(next(iter(columns.values()))) if columns else _rows(table)
+    arrays = {
+        role: one for role in ROLES if _of_rows(one := given.get(role), size, columns or table)
+    }
+    if arrays and not columns:
+        columns = _columns(table, arrays)
+    for role, one in arrays.items():
+        several = one if isinstance(one, Mapping) else {getattr(one, "name", None): one}
+        named = {}
+        for name, column in several.items():
+            name = str(name or ROLES[role])
+            named[name if name not in columns else f"{name} ({role})"] = column
+        columns |= named
+        options[role] = list(named) if role == "by" else next(iter(named))
+    return (_frame(columns), options) if columns else (table, given)
+
+
+def _is_array(value: Any) -> bool:
+    """Tell arrays, series and lists from names, files and frames."""
+    single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or hasattr(
+        type(value), "columns"
+    )
+    return not single and hasattr(type(value), "__len__")
+
+
+def _rows(table: Any) -> int | None:
+    kind = type(table)
+    return len(table) if hasattr(kind, "columns") and hasattr(kind, "__len__") else None
+
+
+def _of_rows(value: Any, size: int | None, there: Any) -> bool:
+    """Tell whether an option holds a value for each row, and not the name of a column, or some."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(map(_is_array, value.values()))
+    if not _is_array(value):
+        return False
+    names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    columns = getattr(there, "column_names", None) or getattr(there, "columns", ())
+    known = {*there} if isinstance(there, Mapping) else {*columns}
+    return not names or (len(value) == size and not {*value} <= known)
+
+
+def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a frame, beside which arrays are to stand."""
+    if _rows(table) is None:
+        what = f"--{next(iter(arrays))} is an array, and the table is none in memory"
+        raise bad_option(what, "name a column of the table, or give a frame")
+    if hasattr(table, "column_names"):  # of Arrow
+        import polars as pl
+
+        table = pl.from_arrow(table)
+    frame: Any = table
+    return {str(name): frame[name] for name in frame.columns}
+
+
+def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
+    """Return the columns of models by name; of class probabilities `model:class`."""
+    if not _is_array(truth):
+        what = "predictions go with the true classes of their rows, one array of them"
+        raise UsageError.of(what, "bad-option", hint="report(y_true, y_prob), or report(table)")
+    if hasattr(type(given), "columns"):
+        names = list(map(str, given.columns))
+        single = {*names} == {as_text(one) for one in set(np.asarray(truth).tolist())}
+        if single:  # a frame of class probabilities
+            return {
+                f"{MODEL}:{name}": given[one]
+                for name, one in zip(names, given.columns, strict=True)
+            }
+        given = {str(name): given[name] for name in given.columns}
+    if not isinstance(given, Mapping):
+        given = {str(getattr(given, "name", None) or MODEL): given}
+    found: dict[str, Any] = {}
+    for name, column in given.items():
+        shape = np.shape(column)
+        if len(shape) < 2:
+            found[str(name)] = column
+        elif shape[1:] == (1,):
+            found[str(name)] = np.reshape(column, -1)
+        else:
+            labels = _labels(str(name), truth, shape[1], classes)
+            found |= {f"{name}:{one}": np.asarray(column)[:, i] for i, one in enumerate(labels)}
+    return found
+
+
+def _labels(name: str, truth: Any, many: int, classes: Any) -> Sequence[str | None]:
+    """Return the classes of columns of probabilities, in their order."""
+    known = sorted(set(np.asarray(truth).tolist())) if classes is None else list(classes)
+    if len(known) != many:
+        what = f"'{name}' has {many} columns of probabilities, and there are {len(known)} classes"
+        hint = f"name the classes in the order of the columns: classes={known[:8]!r}"
+        raise UsageError.of(f"{what}: {listing(map(str, known))}", "bad-option", hint=hint)
+    return [as_text(one) for one in known]
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
+    """Return a frame of columns as they are, row by row whatever their indexes say."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        what = f"arrays differ in length: {', '.join(f'{name} {n:,}' for name, n in sizes.items())}"
+        raise UsageError.of(what, "bad-option", hint="one value for each row, in the same order")
+    if any(type(column).__module__.startswith("pandas") for column in columns.values()):
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
+    import polars as pl
+
+    plain = (list, tuple, pl.Series)
+    return pl.DataFrame({
+        name: one if isinstance(one, plain) else np.asarray(one) for name, one in columns.items()
+    }, strict=False)  # fmt: skip
