@@ -96,8 +96,8 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "mlcps.json": (0, f"mlcps {METRICS} -f json --model svm --model tree --weight-sensitivity"),
     "mlcps.md": (0, f"mlcps {METRICS} -f markdown --metric recall --metric f1 --metric roc_auc"),
     "report-80.txt": (80, f"report {SCORES} --show plots"),
-    "report-labels.txt": (80, f"report {CANCER} --show metrics"),
-    "report-piped.txt": (0, f"report {SCORES} --measure ks --show metrics"),
+    "report-labels.txt": (80, f"report {CANCER} --show measures"),
+    "report-piped.txt": (0, f"report {SCORES} --measure ks --show measures"),
     "report.csv": (0, f"report {CANCER} -f csv --show confusion"),  # no last digits of logarithms
     "report.md": (0, f"report {CANCER} -f markdown"),
     "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
