@@ -8,11 +8,12 @@ import pytest
 from typer.main import get_command
 
 from clfeval import COMMANDS
-from clfeval.cli.app import app, command_of
+from clfeval.cli.app import app
 from clfeval.cli.guide import continued, guides
 from clfeval.cli.output import Output
 from clfeval.history.options import History
 from clfeval.limits import Gates
+from clfeval.methods.commands import command_of
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
 NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
