@@ -114,6 +114,10 @@ class Call:
     options: Mapping[str, Any]
     shown: tuple[str, ...] = ()
 
+    @property
+    def command(self) -> str:
+        return self.function.__name__.replace("_", "-")
+
     def result(self) -> Result:
         with contextlib.chdir(ROOT):
             return self.function(self.table, **self.options)
