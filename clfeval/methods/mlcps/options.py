@@ -159,9 +159,7 @@ class MlcpsOptions:
         int | None,
         Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6, shell=False),
     ] = None
-    seed: Annotated[
-        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
-    ] = 0
+    seed: Seed = 0
 
     @property
     def drawn(self) -> int | None:
