@@ -18,6 +18,7 @@ FUNCTIONS: tuple[str, ...]
 def report(
     table: Any,
     *,
+    predictions: Any = ...,
     input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
     delimiter: str | None = ...,
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
@@ -65,6 +66,7 @@ def report(
 def mars(
     table: Any,
     *,
+    predictions: Any = ...,
     input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
     delimiter: str | None = ...,
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
@@ -109,6 +111,7 @@ def mars(
 def phidelta(
     table: Any,
     *,
+    predictions: Any = ...,
     input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
     delimiter: str | None = ...,
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
@@ -156,6 +159,7 @@ def phidelta(
 def tune_jpt(
     table: Any = None,
     *,
+    predictions: Any = ...,
     input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
     delimiter: str | None = ...,
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
@@ -188,7 +192,6 @@ def tune_jpt(
     prevalence_beta: tuple[float, float] | None = ...,
     population: float | None = ...,
     measure: str | Sequence[str] = ...,
-    ratio: Literal["matters", "confounds"] | None = ...,
     reference: str | None = ...,
     resamples: int = ...,
     seed: int = ...,
@@ -201,6 +204,7 @@ def tune_jpt(
 def mlcps(
     table: Any,
     *,
+    predictions: Any = ...,
     input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
     delimiter: str | None = ...,
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,

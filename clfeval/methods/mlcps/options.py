@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Interval, Level, compared_with, table
+from clfeval.methods.options import INTERVALS, Interval, Level, Seed, compared_with, table
 from clfeval.options import READING, Command, Opt, mapping, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
