@@ -10,8 +10,8 @@ import pytest
 
 import clfeval
 from clfeval.dialect import retell, yaml
-from clfeval.cli.app import command_of
 from clfeval.errors import ClfevalError, Problem, UsageError
+from clfeval.methods.commands import command_of
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
 

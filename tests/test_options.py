@@ -20,12 +20,13 @@ import pytest
 import clfeval
 from clfeval.api.entry import signature_of
 from clfeval.api.stub import STUB, stub_of
-from clfeval.cli.app import COMMANDS, command_of
+from clfeval.cli.app import COMMANDS
 from clfeval.cli.command import built
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.history.options import History
 from clfeval.limits import Gates
+from clfeval.methods.commands import command_of
 from clfeval.options import (
     Command,
     Opt,

@@ -175,7 +175,8 @@ def built(name: str) -> Any:
     made: Any = get_command(app)
     made.declared = command
     common = [f"--{word}" for word in command.brief.split()]
-    made.seldom = frozenset(o.name for o in made.params if {*o.opts}.isdisjoint(common))
+    options_of = [one for one in made.params if isinstance(one, TyperOption)]
+    made.seldom = frozenset(o.name for o in options_of if {*o.opts}.isdisjoint(common))
     return made
 
 

@@ -289,7 +289,7 @@ MLCPS_HEADINGS: Mapping[str, str] = {
     "order decides": "order_dependent", "weights decide": "weight_dependent",
     "order-free share": "share_order_free",
     "d of …": "desirability.d",
-    "lowered alone": "lower", "raised alone": "upper", "together": "joint", "in words": "note",
+    "in words": "note",
     "Kendall τ": "kendall", "Spearman ρ": "spearman", "score": "measure",
     "first here": "top_here", "first there": "top_there", "there it stands": "moved",
     "first without it": "winner_without", "first at double weight": "winner_doubled",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 from clfeval import COMMANDS
-from clfeval.cli.app import command_of
 from clfeval.cli.output import Output
 from clfeval.limits import Gates
+from clfeval.methods.commands import command_of
 from clfeval.options import Option
 
 VALUES = (

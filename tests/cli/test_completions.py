@@ -23,11 +23,12 @@ import pytest
 import typer
 
 from clfeval.cli import complete
-from clfeval.cli.app import COMMANDS, command_of
+from clfeval.cli.app import COMMANDS
 from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.history.options import History
+from clfeval.methods.commands import command_of
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent
@@ -120,7 +121,7 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
     listed = re.search(r"--truth[-a-z |]*--classes", text)
     assert listed is not None
     named = {option.flag for option in options if option.opt.completes}
-    assert {"--row-weight", "--metric", "--model", "--positive"} <= named
+    assert {"--weight", "--metric", "--model", "--positive"} <= named
     assert {*re.split(r"[ |]", listed[0])} == named | {"--classes", "--explain"}
     files = {"--compare", "--truth-table", "--desirability", "--save", "--baseline"}
     assert files < {option.flag for option in options} - named
@@ -300,17 +301,16 @@ def test_bash_completes_commands_options_and_choices(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "--tru") == ["--truth"]
     assert bash.reply("clfeval", "mars", "x.csv", "--missing", "") == ["error", "drop"]
     assert bash.reply("clfeval", "mars", "x.csv", "--fail-under", "acc") == ["accuracy="]
-    assert bash.reply("clfeval", "mars", "x.csv", "--table", "pa") == ["pairs"]
-    assert bash.reply("clfeval", "mars", "x.csv", "--table", "ba") == ["baseline_changes"]
-    named = ["dethroning", "desirability"]
-    assert bash.reply("clfeval", "mlcps", "x.csv", "--table", "de") == named
+    assert bash.reply("clfeval", "mars", "x.csv", "--show", "pa") == ["pairs"]
+    assert bash.reply("clfeval", "mars", "x.csv", "--show", "baseline_") == ["baseline_changes"]
+    assert bash.reply("clfeval", "mlcps", "x.csv", "--show", "desi") == ["desirability"]
 
 
 def test_bash_completes_columns_of_a_table_before_or_after(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "names.csv", "--truth", "tr") == ["truth"]
     assert bash.reply_to_line("clfeval mars names.csv --truth=tr") == ["truth"]
     assert bash.reply_to_line("clfeval mars --truth tr", " names.csv") == ["truth"]
-    assert bash.reply_to_line("clfeval mars --truth tr", "x --digits 3 names.csv") == ["truth"]
+    assert bash.reply_to_line("clfeval mars --truth tr", "x --seed 3 names.csv") == ["truth"]
     assert bash.reply_to_line("clfeval mars --truth ") == []
 
 

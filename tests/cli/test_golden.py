@@ -10,15 +10,15 @@ import re
 
 import pytest
 
-from tests.cli.golden import COMMANDS, FOLDER, output_of
+from tests.cli.golden import CALLS, COMMANDS, FOLDER, made
 
 NUMBER = re.compile(r"-?\d+\.\d{6,}(?:e-?\d+)?")
 
 
-@pytest.mark.parametrize("file", COMMANDS)
+@pytest.mark.parametrize("file", [*COMMANDS, *CALLS])
 def test_standard_output_is_as_kept(file: str) -> None:
     """To the byte, but for the last digits of full-precision numbers: processors differ there."""
-    output, kept = output_of(*COMMANDS[file]), (FOLDER / file).read_text(encoding="utf-8")
+    output, kept = made(file), (FOLDER / file).read_text(encoding="utf-8")
     assert NUMBER.sub("#", output) == NUMBER.sub("#", kept)
     numbers = [float(text) for text in NUMBER.findall(output)]
     assert numbers == pytest.approx([float(text) for text in NUMBER.findall(kept)], rel=1e-12)
@@ -26,11 +26,13 @@ def test_standard_output_is_as_kept(file: str) -> None:
 
 def test_no_golden_file_is_left_over() -> None:
     kept = {path.name for path in FOLDER.iterdir()} - {"ORIGIN.md"}
-    assert kept == set(COMMANDS)
+    assert kept == {*COMMANDS, *CALLS}
 
 
 def test_nothing_printed_for_a_screen_is_wider_than_it() -> None:
-    for file, (columns, _) in COMMANDS.items():
+    columns_of = {file: columns for file, (columns, _) in COMMANDS.items()}
+    columns_of |= {file: call.columns for file, call in CALLS.items()}
+    for file, columns in columns_of.items():
         if columns and "colour" not in file:
             for line in (FOLDER / file).read_text(encoding="utf-8").splitlines():
                 assert len(line) <= columns, (file, line)

@@ -8,13 +8,15 @@ import pytest
 from typer.main import get_command
 
 from clfeval import COMMANDS
-from clfeval.cli.app import app, command_of
+from clfeval.cli.app import app
 from clfeval.cli.guide import continued, guides
 from clfeval.cli.output import Output
 from clfeval.history.options import History
 from clfeval.limits import Gates
+from clfeval.methods.commands import command_of
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
+SCREEN = 32  # lines of the short help
 NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
 
 
@@ -25,14 +27,19 @@ def asked(*words: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_the_common_options_and_help_all_has_every_one(command: str) -> None:
+def test_help_is_one_screen_and_help_all_has_every_option_of_a_shell(command: str) -> None:
     declared = command_of(command)
     brief, whole = asked(command, "--help"), asked(command, "--help-all")
+    usual = {f"--{word}" for word in declared.brief.split()}
     for option in declared.options(Output, Gates, History):
-        assert f"│ {option.flag} " in whole, option.flag
-        assert (f"│ {option.flag} " in brief) == option.opt.common, option.flag
-    assert len(brief.splitlines()) < 0.7 * len(whole.splitlines())
-    assert f"more options: clfeval {command} --help-all" in brief
+        assert (f"│ {option.flag} " in whole) == option.opt.shell, option.flag
+        assert (f"\n  {option.flag} " in brief) == (option.flag in usual), option.flag
+        assert option.opt.shell >= (option.flag in usual), option.flag
+    assert len(brief.splitlines()) <= SCREEN
+    assert max(map(len, brief.splitlines())) <= 80
+    more = int(re.search(rf"^(\d+) more options: clfeval {command} --help-all$", brief, re.M)[1])
+    flags = {*re.findall(r"│ (--[a-z-]+) ", whole)}
+    assert more == len(flags - usual) - 1  # itself
     assert "more options:" not in whole
 
 
@@ -49,12 +56,13 @@ def test_nothing_in_help_breaks_inside_a_word_at_80_columns(command: str) -> Non
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_come_first_each_on_one_line(command: str) -> None:
-    text = asked(command, "--help")
+    brief, whole = asked(command, "--help"), asked(command, "--help-all")
     examples = command_of(command).examples.splitlines()
     assert len(examples) >= 4
     for example in examples:
-        assert f" {example}" in text
-        assert text.index(example) < text.index("Arguments")
+        assert whole.index(f" {example}") < whole.index("Arguments")
+    for example in examples[:4]:
+        assert brief.index(f"\n  {example}\n") < brief.index("\n  --")
 
 
 def test_the_program_says_which_command_is_for_what() -> None:

@@ -48,7 +48,7 @@ MISLEADING = ("accuracy", "error_rate", "f1", "f_beta", "hosmer_lemeshow", "ece"
 
 @pytest.fixture(scope="module")
 def listed() -> str:
-    done = clfeval("report", "--list-measures")
+    done = clfeval("report", "--explain", "measures")
     assert (done.code, done.err) == (0, "")
     return done.out
 
@@ -98,7 +98,7 @@ def test_what_misleads_says_so(name: str, listed: str) -> None:
 def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
     command: str, there: str, absent: str
 ) -> None:
-    done = clfeval(command, "--list-measures")
+    done = clfeval(command, "--explain", "measures")
     assert (done.code, done.err) == (0, "")
     names = {line.split()[0] for line in done.out.splitlines() if not line.startswith(" ")}
     assert names > {*there.split()}
@@ -112,11 +112,3 @@ def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
         found = {*complete(asked, "")}
         assert found > {*there.split(), "default", "hard"}
         assert {"kappa", "kap"} <= {*complete(asked, "ka")} < found
-
-
-def test_the_list_says_that_no_format_applies_to_it() -> None:
-    plain = clfeval("report", "--list-measures")
-    for words in ("-f", "csv"), ("-fjson",), ("--format", "json"):
-        done = clfeval("report", "--list-measures", *words)
-        assert (done.code, done.out) == (0, plain.out)
-        assert done.err == "note: --list-measures is text for people, whatever --format says\n"

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from rich.cells import cell_len
 
+import clfeval
 from clfeval.cli.run import run as show
 from clfeval.result import Result
 from tests.conftest import ROOT
@@ -27,10 +28,7 @@ from tests.thoroughness import thinned
 LABELS = "fixtures/breast-cancer/labels.csv --positive malignant"
 SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
 METRICS = "fixtures/metrics/test.csv"
-TERMS = (
-    "fixtures/manual-pages/terms.parquet --truth-table fixtures/manual-pages/classes.csv"
-    " --features --positive function"
-)
+TERMS = "fixtures/manual-pages/terms.parquet --positive function"
 LARGE = "{large} --positive default --id loan_id"
 # what is typed, and whether an option asks for more than the main table
 COMMANDS = {
@@ -40,24 +38,20 @@ COMMANDS = {
     "mars effort": (f"mars {LABELS} --max-effort 110", True),
     "mars list": (f"mars {SCORES} --list found", True),
     "mars slices": ("mars fixtures/digits/labels.csv --positive 8 --by truth", True),
-    "mars sweep": (f"mars {SCORES} --sweep threshold", True),
+    "mars sweep": (f"mars {SCORES}", True),
     "phidelta": (f"phidelta {LABELS}", False),
     "phidelta large": (f"phidelta {LARGE}", False),
     "phidelta reference": (f"phidelta {LABELS} --reference tree", True),
     "phidelta prevalence": (f"phidelta {LABELS} --prevalence 0.01", True),
-    "phidelta features": (f"phidelta {TERMS} --select --top 10", True),
+    "phidelta features": (f"phidelta {TERMS}", True),
     "phidelta runs": ("phidelta fixtures/armano/runs.csv --run run", False),
     "tune-jpt counts": ("tune-jpt --counts 67,5,33,95 --prevalence 0.02", False),
     "tune-jpt": (f"tune-jpt {LABELS} --prevalence 0.05", False),
     "tune-jpt scores": (f"tune-jpt {SCORES} --prevalence 0.05", False),
     "tune-jpt large": (f"tune-jpt {LARGE} --prevalence 0.05", False),
-    "tune-jpt cost": (f"tune-jpt {SCORES} --cost 1:10", True),
+    "tune-jpt cost": (f"tune-jpt {SCORES} --measure cost:fp=1,fn=10", True),
     "mlcps": (f"mlcps {METRICS}", False),
-    "mlcps predictions": (
-        f"mlcps {SCORES} --from predictions --metric f1 --metric roc_auc --metric specificity"
-        " --metric brier --resamples 200",
-        False,
-    ),
+    "mlcps predictions": (f"mlcps {SCORES} --from predictions", False),
     "report classes": ("report fixtures/digits/labels.csv", False),
     "mlcps search": ("mlcps fixtures/metrics/cv_results.csv", False),
     "report": (f"report {SCORES}", False),
@@ -67,6 +61,17 @@ COMMANDS = {
     "report zones": (f"report {SCORES} --abstain 5% --abstain cost:fp=1,fn=5,abstain=.2", True),
     "report slices": ("report fixtures/digits/labels.csv --positive 8 --by truth", True),
 }
+# what of it only Python and batches have; the shell shows the result
+IN_PYTHON: dict[str, dict[str, Any]] = {
+    "mars sweep": {"sweep": "threshold"},
+    "phidelta features": {
+        "truth_table": "fixtures/manual-pages/classes.csv", "features": True, "select": 10,
+    },
+    "mlcps predictions": {
+        "source": "predictions", "metric": ["f1", "roc_auc", "specificity", "brier"],
+        "resamples": 200,
+    },
+}  # fmt: skip
 MOST = {80: 40, 100: 40, 140: 30, 200: 30}  # lines of six models, where nothing more is asked for
 REPORT = 45  # of the report: it has more to say
 LARGER = 55  # of twelve
@@ -112,6 +117,10 @@ def shown(command: str, path: Path, options: Sequence[str], environment: dict[st
         show(*others, lambda: RESULTS[command], **more)
 
     words = [word.format(large=path) for word in COMMANDS[command][0].split()]
+    if command in IN_PYTHON and command not in RESULTS:
+        name, file, _, positive, *_ = words
+        function = getattr(clfeval, name)
+        RESULTS[command] = function(ROOT / file, positive=positive, **IN_PYTHON[command])
     with contextlib.chdir(ROOT), mock.patch("clfeval.cli.command.run", known):
         return run([*words, "--quiet", *options], b"", environment)
 

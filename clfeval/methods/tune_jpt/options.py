@@ -270,7 +270,7 @@ TUNE_JPT = Command(
     want="the same at another share of positives",
     help="Tell what 2 x 2 tables would look like at another share of positives.",
     examples="""clfeval tune-jpt --counts 67,5,33,95 --prevalence 1:100 --population 50000
-clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --prevalence 0.02
+clfeval tune-jpt --counts a=67,5,33,95 --counts b=69,15,31,85 --prevalence 2%
 clfeval tune-jpt preds.csv --positive malignant --prevalence 0.001..0.02
 clfeval tune-jpt preds.csv --positive malignant --measure mcc --reference lr
 clfeval tune-jpt scores.parquet --prevalence 0.1% --measure cost:fp=1,fn=50
