@@ -191,7 +191,7 @@ TUNED = (
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf,
             ("too_few_rows",), "linear",
             "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
-            "Elkan 2001, IJCAI 17:973", takes=("stakes",),
+            "Elkan 2001, IJCAI 17:973", ("cost",), takes=("stakes",),
             terms=lambda p, n, stakes: (
                 -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
                 p * stakes.fn - n * stakes.tn,
