@@ -14,7 +14,7 @@ from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many, quoted
 
-BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
+BOOT, BY_D = "resamples", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 TABLES = (
     Table("models", (
@@ -206,7 +206,7 @@ def _scored(result: Result) -> Iterator[str]:
         yield f"metrics in this order: {_some(weighted)}{said}"
         if OF_ACCURACY & {*parameters["metrics"]} and "prevalence" in result.summary:
             yield without_model([result.summary["prevalence"]])
-    if parameters["interval"] == "bootstrap":
+    if parameters["resamples"]:
         level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
         yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
 
