@@ -34,7 +34,7 @@ def plain(value: object) -> str:
 class Opt:
     """What a field's type does not say of its option.
 
-    flags: where --the-fields-name will not do. also: other spellings, accepted and not shown.
+    flags: where --the-fields-name will not do.
     parse: its small language in a shell, from the flag and its texts; write: one of its values (of
     a mapping, what stands behind the =) in that language. many: whether a shell may repeat it,
     where its type does not say so. accept: from the flag and what Python or YAML gave to
@@ -47,7 +47,6 @@ class Opt:
     help: str
     panel: str
     flags: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
     metavar: str | None = None
     parse: Callable[[str, Sequence[str]], Any] | None = None
     write: Callable[[Any], str] = plain
@@ -91,12 +90,7 @@ class Option:
     @property
     def key(self) -> str:
         """What it is called in a batch."""
-        return self.name.replace("_", "-")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Every name it has in Python and YAML, the one that is shown first."""
-        return (self.name, *self.opt.also)
+        return self.flag[2:]
 
     @property
     def kinds(self) -> tuple[Any, ...]:
@@ -202,12 +196,9 @@ def taken(group: type[G], given: Mapping[str, Any]) -> G:
 
 def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
     values = {}
-    for option, names in named(tuple(options)):
-        said = [name for name in names if name in given]
-        if len(said) > 1:
-            raise bad_option(f"{option.flag} is given twice, as {' and '.join(said)}")
-        if said:
-            values[option.field] = value_of(option, given[said[0]])
+    for option in options:
+        if option.name in given:
+            values[option.field] = value_of(option, given[option.name])
     made = group(**values)
     check = getattr(made, "check", None)
     if check is not None:
@@ -219,12 +210,6 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
             if not getattr(made, other.field):
                 raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
     return made
-
-
-@cache
-def named(options: tuple[Option, ...]) -> list[tuple[Option, tuple[str, ...]]]:
-    """Return options, each with its names."""
-    return [(option, option.names) for option in options]
 
 
 def value_of(option: Option, given: Any) -> Any:

@@ -180,22 +180,22 @@ class Result:
             raise ValueError(f"schema {kind}/{number} is newer than this program's {SCHEMA}")
         try:
             parts = {
-                "inputs": tuple(_known(InputFile, item) for item in document["inputs"]),
+                "inputs": tuple(known(InputFile, item) for item in document["inputs"]),
                 "tables": {
                     name: [{key: _revived(cell) for key, cell in row.items()} for row in rows]
                     for name, rows in document["tables"].items()
                 },
-                "gates": tuple(_known(Gate, gate) for gate in document["gates"]),
-                "warnings": tuple(_known(Warn, warning) for warning in document["warnings"]),
+                "gates": tuple(known(Gate, gate) for gate in document["gates"]),
+                "warnings": tuple(known(Warn, warning) for warning in document["warnings"]),
                 "answer": tuple(
-                    _known(Answer, {**sentence, "models": _texts(sentence["models"])})
+                    known(Answer, {**sentence, "models": _texts(sentence["models"])})
                     for sentence in document.get("answer", ())
                 ),
                 "methods": {
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
             }
-            return _known(cls, {"version": document["version"], **document, **parts})
+            return known(cls, {"version": document["version"], **document, **parts})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
@@ -288,8 +288,8 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     if isinstance(rows, BySlice):
         rows = cast("Sequence[R]", rows.first)
     rows = where(rows, "slice", None)
-    known = {*column_of(rows, "population")}
-    return where(rows, "population", next(filter(known.__contains__, POPULATIONS), None))
+    there = {*column_of(rows, "population")}
+    return where(rows, "population", next(filter(there.__contains__, POPULATIONS), None))
 
 
 def estimate(cell: object) -> Estimate:
@@ -355,7 +355,7 @@ def _kinds(record: type) -> Mapping[str, tuple[Any, bool]]:
             for name, text in types.items()}  # fmt: skip
 
 
-def _known(record: type[T], item: Mapping[str, Any]) -> T:
+def known(record: type[T], item: Mapping[str, Any]) -> T:
     """Build a record from the keys this version knows: later versions may add some.
 
     Raises TypeError for a value that is not of the type its field declares.
@@ -387,5 +387,5 @@ def no_number(word: str) -> Any:
 def _revived(cell: Any) -> Cell:
     """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
     if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
-        return _known(Estimate, cell)
+        return known(Estimate, cell)
     return cell  # type: ignore[no-any-return]

@@ -72,7 +72,7 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     if not _is_array(value):
         return False
     names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    columns = getattr(there, "column_names", None) or getattr(there, "columns", ())
+    columns: Any = getattr(there, "column_names", None) or getattr(there, "columns", ())
     known = {*there} if isinstance(there, Mapping) else {*columns}
     return not names or (len(value) == size and not {*value} <= known)
 

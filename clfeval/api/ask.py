@@ -81,7 +81,7 @@ def _all(
     given: Mapping[str, Any], seen: list[Read],
 ) -> ClfevalError:  # fmt: skip
     """Return the error of everything that is to be asked about a table."""
-    known = {name for option in command.options() for name in option.names}
+    known = {option.name for option in command.options()}
 
     def answers(error: ClfevalError) -> dict[str, Any]:
         """Return what answers it in this command: one of the first options alone, if it has any."""

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from clfeval.baseline.models import labelled
-from clfeval.baseline.whole import check_whole
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
 from clfeval.history.line import PastLine, as_result, lines_of
@@ -144,9 +143,7 @@ def read_result(name: str, hint: str, what: str = "the result") -> Result:
     """Return a saved result; raises UsageError when it is none of ours or too new."""
     try:
         with open(name, encoding="utf-8") as stream:
-            found = Result.from_json(stream.read())
-        check_whole(found)
-        return found
+            return Result.from_json(stream.read())
     except OSError as error:
         raise _unread(name, error, what) from error
     except (ValueError, RecursionError) as error:

@@ -60,15 +60,6 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     return _starting((f"{name}=" for name in metrics), incomplete)
 
 
-def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the tables a result of the command may have."""
-    from clfeval.pages import page_of
-    from clfeval.schema import COMMON
-
-    tables = (*page_of(str(ctx.info_name)).tables, *COMMON)
-    return _starting((table.name for table in tables), incomplete)
-
-
 def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to what may be shown of a result of the command."""
     from clfeval.pages import page_of

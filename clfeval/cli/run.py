@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -31,7 +31,6 @@ from clfeval.views.files import SavedFiles, known_table
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
     from clfeval.baseline.changes import Baseline
-    from clfeval.options import Option
     from clfeval.result import Result
     from clfeval.views.annotate import Finding
 
@@ -113,11 +112,6 @@ def run(
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
-
-
-def unsaid(option: Option, given: Any) -> bool:
-    """Tell whether an option is as where a command line does not have it."""
-    return given in (None, []) or str(given) == str(option.default)
 
 
 def opened(output: Output) -> OnOpen:

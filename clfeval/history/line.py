@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
-from typing import Any, TypeVar
+from typing import Any
 
-from clfeval.result import Estimate, Result, Row, no_number, settings_of
+from clfeval.result import Estimate, Result, Row, known, no_number, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
 LINE_VERSION = 1
 LINE = f"{LINE_KIND}/{LINE_VERSION}"
-
-V = TypeVar("V")
 
 
 class NewerError(ValueError):
@@ -182,94 +180,27 @@ def parsed(text: str) -> PastEntry:
         raise ValueError("is no line of a history: the key 'schema' is missing or foreign")
     if int(number) > LINE_VERSION:
         raise NewerError(f"{kind}/{number} is newer than this program's {LINE}")
-    if "accepted" in said:
-        return Accepted(_given(said, "command", _text), _given(said, "accepted", _text))
-    return PastLine(
-        command=_given(said, "command", _text),
-        label=_given(said, "label", _text),
-        model=_given(said, "model", _text),
-        settings=settings_of(_given(said, "settings", _text, "")),
-        version=_given(said, "version", _text, ""),
-        run=_given(said, "run", _maybe(_text), None),
-        data=tuple(_given(said, "data", _list_of(_maybe(_text)), [])),
-        truth=_given(said, "truth", _maybe(_text), None),
-        rows=_given(said, "rows", _maybe(_finite), None),
-        positives=_given(said, "positives", _maybe(_finite), None),
-        level=_given(said, "level", _maybe(_finite), None),
-        measures=_given(said, "measures", _by_name(_measured)),
-        gates=_given(said, "gates", _by_name(_flag), {}),
-    )
-
-
-MISSING: Any = object()
-
-
-def _given(said: Mapping[str, Any], key: str, read: Callable[[Any], V], other: V = MISSING) -> V:
-    """Return the value of a key; another where older lines lack it; ValueError for wrong ones."""
-    if key not in said:
-        if other is MISSING:
-            raise ValueError(f"lacks the key '{key}'")
-        return other
+    record: type[Accepted | PastLine] = Accepted if "accepted" in said else PastLine
+    for name in (
+        "command",
+        *(["accepted"] if record is Accepted else ["label", "model", "measures"]),
+    ):
+        if name not in said:
+            raise ValueError(f"lacks the key '{name}'")
     try:
-        return read(said[key])
-    except TypeError as error:
-        raise ValueError(f"'{key}' {error}") from None
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("is no text")
-    return value
-
-
-def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300:
-        raise TypeError("is no number, or out of bounds")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("is not true or false")
-    return value
-
-
-def _maybe(read: Callable[[Any], V]) -> Callable[[Any], V | None]:
-    return lambda value: None if value is None else read(value)
-
-
-def _list_of(read: Callable[[Any], V]) -> Callable[[Any], list[V]]:
-    def each(value: Any) -> list[V]:
-        if not isinstance(value, list):
-            raise TypeError("is no list")
-        return [read(one) for one in value]
-
-    return each
-
-
-def _by_name(read: Callable[[Any], V]) -> Callable[[Any], dict[str, V]]:
-    def each(value: Any) -> dict[str, V]:
-        if not isinstance(value, dict):
-            raise TypeError("is no mapping")
-        found = {}
-        for name, one in value.items():
-            try:
-                found[name] = read(one)
-            except TypeError as error:
-                raise TypeError(f"of '{name}' {error}") from None
-        return found
-
-    return each
-
-
-def _measured(value: Any) -> PastMeasure:
-    if not isinstance(value, dict):
-        raise TypeError("is no mapping")
-    numbers = {key: value.get(key) for key in ("value", "low", "high", "se")}
-    for one in numbers.values():
-        if one is not None:
-            _finite(one)
-    return PastMeasure(**numbers, reason=_maybe(_text)(value.get("reason")))
+        parts = dict(said)
+        if record is PastLine:
+            parts |= {
+                "data": tuple(said.get("data", ())), "settings": settings_of(said["settings"]),
+                "measures": {
+                    name: known(PastMeasure, one) for name, one in said["measures"].items()
+                },
+            }  # fmt: skip
+            if any(type(one) is not bool for one in said.get("gates", {}).values()):
+                raise TypeError("'gates' holds other than true and false")
+        return known(record, parts)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(str(error)) from None
 
 
 def as_result(lines: Mapping[str, PastLine]) -> Result:

@@ -249,14 +249,6 @@ MLCPS: Mapping[str, str] = {
     "share": "share of weights, drawn evenly, that make it first by MLcps; its interval is the "
     "error of the draws, not of the data",
     "share_order_free": "of these weights, the share that makes it first by the order-free score",
-    "factor": "×f: where each weight w may be anything from w/f to f w, the model can pass the "
-    "first",
-    "joint": "weight of the metric in the smallest change of all weights that dethrones the first",
-    "joint_winner": "the model that is first after the smallest change of all weights",
-    "lower": "weight below which, changed alone, another model is first",
-    "lower_winner": "the model that is first below that weight",
-    "upper": "weight above which, changed alone, another model is first",
-    "upper_winner": "the model that is first above that weight",
     "result": "what there is to say where no row is to be listed",
     "goal": "what is wanted of the metric, as the file of wishes says",
     "models": "how many models both tables have",
@@ -295,7 +287,7 @@ MLCPS_HEADINGS: Mapping[str, str] = {
     "first in resamples": "models.first", "splits won": "split_wins", "first in": "split_wins",
     "mean MLcps": "split_mean", "Pareto front": "pareto", "as good or better …": "dominated_by",
     "order decides": "order_dependent", "weights decide": "weight_dependent",
-    "order-free share": "share_order_free", "passes the first at": "factor",
+    "order-free share": "share_order_free",
     "d of …": "desirability.d",
     "lowered alone": "lower", "raised alone": "upper", "together": "joint", "in words": "note",
     "Kendall τ": "kendall", "Spearman ρ": "spearman", "score": "measure",

@@ -92,7 +92,6 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "dominance": "models that are as good as another everywhere and better somewhere",
         "splits": "the scores in each split of a cross-validation",
         "weights": "how much of all weights makes each model the first",
-        "dethroning": "the weights at which another model is the first",
         "desirability": "how desirable each value is, by the wishes",
         "agreement": "how far this table and that of --compare rank alike",
         "compared": "the places in the table that --compare names",

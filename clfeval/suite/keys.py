@@ -61,9 +61,9 @@ class Keys:
     @cached_property
     def known(self) -> dict[str, Option]:
         """The options by every name they have."""
-        by_flag = {one.flag[2:].replace("-", "_"): one for one in self.options}
-        by_name = {name: one for one in self.options for name in one.names}
-        return {name: one for name, one in {**by_flag, **by_name}.items() if name != "baseline"}
+        by_key = {one.key.replace("-", "_"): one for one in self.options}
+        by_name = {one.name: one for one in self.options}
+        return {name: one for name, one in {**by_key, **by_name}.items() if name != "baseline"}
 
     def option(self, name: str) -> Option:
         """Return an option by its name; the baseline, which is a key of its own, too."""
@@ -140,7 +140,7 @@ def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[st
     What one value alone shows is told for all of them, and then what they show together.
     """
     read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
-    found = {name: one[0] for name, one in read.items() if one is not None}
+    found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:
         keys.command.taken(found)
         limits = taken(Gates, found)

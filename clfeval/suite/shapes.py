@@ -19,7 +19,7 @@ def schema_of(options: Iterable[Option]) -> dict[str, Any]:
             shape = {"anyOf": [shape["items"], shape]}
         if NoneType in get_args(option.type) and shape:
             shape = {"anyOf": [shape, {"type": "null"}]}
-        properties |= {name: {**shape, "description": option.opt.help} for name in option.names}
+        properties[option.key.replace("-", "_")] = {**shape, "description": option.opt.help}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 

@@ -43,8 +43,6 @@ FORMATS = {
     "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics", title=" (numbers)"),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
-*_FIRST, _LAST = (form.suffix + form.title for form in FORMATS.values())
-SUFFIXES = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 def form_of(name: str, said: str = "") -> Form:

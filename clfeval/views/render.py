@@ -187,14 +187,6 @@ def _plots(result: Result) -> Iterator[str]:
     yield from page.plots if page.command == "phidelta" else ()
 
 
-def sections(
-    result: Result, names: Collection[str] = (ALL,), *, digits: int = DIGITS
-) -> list[Section]:
-    """Return the tables that are open."""
-    page = fold(result, names, digits)
-    return [section(one, result, digits, wide=page.wide) for one in page.opened]
-
-
 def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:
     """Lay out the columns that are shown; an estimate with intervals takes a second column.
 

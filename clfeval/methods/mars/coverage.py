@@ -5,10 +5,7 @@ Source: Restrepo, Mali, Abrahams, Ractham 2022, F1000Research 11:391 v2.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb
@@ -17,20 +14,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts
-from clfeval.counts.units import limit_in_units, shown
+from clfeval.counts.units import limit_in_units
 from clfeval.errors import UsageError
 from clfeval.methods.mars.exhaustive import most_covering
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
 MOST_SUBSETS = 2_000_000  # listed
 MOST_COUNTED = 10_000_000  # among which the best is looked for
-ENUMERATED, PROGRAM, GREEDY = "exact: all subsets", "exact: integer program", "greedy"
-FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
-ATTEMPTS = 50
-SECONDS = 60.0  # the integer program's limit
-UNPROVED = f"integer program, not proved best in {SECONDS:g} s"
+ENUMERATED, GREEDY = "exact: all subsets", "greedy"
 _CELLS = 1 << 24  # subsets x patterns handled at once
 
 
@@ -195,9 +188,9 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
     Ties go to less effort, then to the models that come first. Exact: all subsets of up to
-    20 models, and of more while there are at most 10 million; beyond, maximum coverage as an
-    integer program. Of more than 20 the greedy choice stands beside it (each step adds the model
-    that covers most of what is left) wherever the two differ.
+    20 models, and of more while there are at most 10 million; beyond, the greedy choice alone: each
+    step adds the model that covers most of what is left. Of more than 20 models it stands beside
+    the exact one wherever the two differ.
     """
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
@@ -212,24 +205,33 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
         subsets += comb(len(counts.models), wanted)
         if subsets <= MOST_COUNTED:
             ties = most_covering(counts, wanted, int(step.covered[0]))
-            exact: Choice | None = _best(score_subsets(counts, ties), np.ones(len(ties), bool))
-        else:
-            exact = _program(counts, size=wanted)
-        choices += [exact] if exact else []
-        if exact is None or exact.scores.covered[0] != step.covered[0]:
+            choices.append(_best(score_subsets(counts, ties), np.ones(len(ties), bool)))
+        if subsets > MOST_COUNTED or choices[-1].scores.covered[0] != step.covered[0]:
             choices.append(Choice(step, GREEDY))
     return choices
 
 
 def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
-    """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
+    """Return the subset that covers most with at most `effort` rows claimed; None if none fits.
+
+    Of more than 20 models the greedy choice: each step adds the model that covers most of what is
+    left, among those that keep to the effort.
+    """
+    most = limit_in_units(effort, counts.unit)
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
-        fits = every.effort <= limit_in_units(effort, counts.unit)
-        fits &= every.members.any(axis=1)
+        fits = (every.effort <= most) & every.members.any(axis=1)
         return _best(every, fits) if fits.any() else None
-    choice = _program(counts, effort=effort)
-    return choice if choice and choice.scores.members.any() else None
+    members = np.zeros(len(counts.models), bool)
+    while not members.all():
+        more = members | np.eye(len(members), dtype=bool)[~members]
+        scores = score_subsets(counts, more)
+        now = score_subsets(counts, members[None, :]).covered[0]
+        fits = (scores.effort <= most) & (scores.covered > now)
+        if not fits.any():
+            break
+        members = _best(scores, fits).scores.members[0]
+    return Choice(score_subsets(counts, members[None, :]), GREEDY) if members.any() else None
 
 
 def _best(every: SubsetScores, among: Bools) -> Choice:
@@ -251,84 +253,3 @@ def _greedy(counts: TargetCounts, sizes: int) -> Bools:
         left = np.where(counts.hits[:, best], 0, left)
         chosen[step] = members
     return chosen
-
-
-def _program(
-    counts: TargetCounts, *, size: int | None = None, effort: float | None = None
-) -> Choice | None:
-    """Solve maximum coverage by branch and bound; answers are checked in whole numbers.
-
-    Variables: x_j, model j is in; u_p in 0..1, pattern p is claimed. u_p <= sum of x_j over the
-    models that claim p, and under an effort limit also u_p >= x_j for each of them. Maximise the
-    covered rows, with sum x = size or claimed rows <= effort. The solver allows a limit to be
-    passed by one part in a million; such an answer is cut off and the next one asked for. None
-    where nothing fits, or too many such answers came.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array, hstack, identity
-
-    k = len(counts.models)
-    patterns, exactly = counts.hits, counts.hit_n
-    gain: Floats = shown(counts.hit_n, counts.unit).astype(float)
-    if effort is not None:
-        patterns = np.vstack([counts.hits, counts.alarms])
-        exactly = np.concatenate([counts.hit_n, counts.alarm_n])
-        gain = np.concatenate([gain, np.zeros(len(counts.alarm_n))])
-    weight, limit = shown(exactly, counts.unit), limit_in_units(effort or 0, counts.unit)
-    claimed = patterns.any(axis=1)
-    patterns, gain = patterns[claimed], gain[claimed]
-    exactly, weight = exactly[claimed], weight[claimed]
-    m = len(patterns)
-    who = coo_array(patterns.astype(float))
-    constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
-    allowed = np.ones(k)
-    if size is not None:
-        constraints.append(LinearConstraint(np.r_[np.ones(k), np.zeros(m)], lb=size, ub=size))
-    if effort is not None:
-        row, model = np.nonzero(patterns)
-        each = np.arange(len(row))
-        signs = np.r_[np.ones(len(row)), -np.ones(len(row))]
-        places = (np.r_[each, each], np.r_[row + k, model])
-        both = coo_array((signs, places), shape=(len(row), k + m))
-        constraints.append(LinearConstraint(both, lb=0.0))
-        unit = max(effort, 1.0)
-        constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
-        # a model that claims too much alone is in no answer; the solver's tolerance may differ
-        allowed = (exactly @ patterns <= limit).astype(float)
-    for attempt in range(ATTEMPTS):
-        with _quiet_stdout():
-            answer = milp(
-                np.r_[np.zeros(k), -gain], integrality=np.r_[np.ones(k), np.zeros(m)],
-                bounds=Bounds(0, np.r_[allowed, np.ones(m)]), constraints=constraints,
-                options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
-            )  # fmt: skip
-        if answer.x is None:
-            break
-        members: Bools = answer.x[:k] > 0.5
-        scores = score_subsets(counts, members[None, :])
-        if effort is None or scores.effort[0] <= limit:
-            fine = answer.status == 0 and attempt == 0 and gain.sum() * counts.unit <= FINE
-            rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
-            return Choice(scores, rounded if answer.status == 0 else UNPROVED)
-        other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]
-        constraints.append(LinearConstraint(other, lb=1.0 - members.sum()))
-    return None
-
-
-@contextmanager
-def _quiet_stdout() -> Iterator[None]:
-    """Keep the solver's own chatter, written past Python, out of standard output."""
-    try:
-        sys.stdout.flush()
-        kept = os.dup(1)
-    except (OSError, ValueError, AttributeError):
-        yield  # closed: nothing to keep clean
-        return
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(sink)

@@ -124,7 +124,6 @@ def _borne_out(
     if not by and one:
         said += _weights(result, best[0], result.tables["ranks"][places[0]])
     if not by:
-        said += _factors(result)
         said += _splits(result, places, who)
     share = value_of(rows[0].get("first"))
     if one and share is not None:
@@ -193,15 +192,6 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
         yield False, f"{_one_of(winners)} is first if one metric is {spared}doubled ({metric})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"
-
-
-def _factors(result: Result) -> Iterator[Said]:
-    """Say who needs the least change of all weights to be first."""
-    factors = [(value, str(row["model"])) for row in result.tables.get("weights", ())
-               if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
-    if factors:
-        least, other = min(factors)
-        yield False, f"{named([other])} can be first if weights change {least:.3g}-fold"
 
 
 def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:

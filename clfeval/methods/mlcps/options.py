@@ -135,7 +135,7 @@ class MlcpsOptions:
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
-        bool, Opt("Who is first under random weights, and other weights.", FIRM)
+        bool, Opt("How often each model is first under random weights.", FIRM)
     ] = False
     draws: Annotated[
         int | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, isfinite, nan
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from clfeval.methods.estimates import estimate, proportions, rows_of
 from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
-from clfeval.methods.mlcps.weights import alone, dethroner, factors, weight_dependent, winner_shares
+from clfeval.methods.mlcps.weights import weight_dependent, winner_shares
 from clfeval.result import Cell, Estimate, Row, Rows
 
 Splits = Mapping[str, Floats]
@@ -40,11 +40,7 @@ def tables_of(ranking: Ranking) -> dict[str, Rows]:
     if splits is not None:
         tables["splits"] = _splits(ranking, splits)
     if options.drawn is not None:
-        first = firsts(ranking.ranks["mlcps"])
-        needed = factors(ranking.d, ranking.weights, first[0])
-        needed[first] = nan  # who ties for the first place is first
-        tables["weights"] = _weights(ranking, needed, options.drawn)
-        tables["dethroning"] = _dethroning(ranking, needed, first[0])
+        tables["weights"] = _weights(ranking, options.drawn)
     if ranking.compared:
         tables["comparisons"] = ranking.compared
     if options.desirability:
@@ -251,38 +247,12 @@ def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
     ]  # fmt: skip
 
 
-def _weights(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
-    """Return per model the share of all weights that make it first, and the factor needed."""
+def _weights(ranking: Ranking, draws: int) -> list[Row]:
+    """Return per model the share of all weights that make it first."""
     options = ranking.options
     wins = winner_shares(_weighable(ranking), draws=draws, rng=stream(options.seed, "weights"))
     share, free = (proportions(part, draws, "no_draws", level=options.level) for part in wins)
-    factor = [
-        estimate(f if isfinite(f) else nan, undefined=("never" if f == inf else "winner",))
-        for f in needed.tolist()
-    ]
-    models = ranking.given.models
-    return rows_of({"model": models, "share": share, "share_order_free": free, "factor": factor})
-
-
-def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:
-    """Return per metric the weight at which the winner loses, all moving, and each alone."""
-    d, w, names = ranking.d, ranking.weights, ranking.given.models
-    _, rival, joint = dethroner(d, w, winner, needed)
-    both = zip(joint.tolist(), *(part.tolist() for part in alone(d, w, winner)), strict=True)
-
-    def named(place: int) -> str | None:
-        return names[place] if place >= 0 else None
-
-    return [
-        {
-            "metric": scale.metric, "weight": scale.weight,
-            "joint": together if rival >= 0 else None, "joint_winner": named(rival),
-            "lower": estimate(lower, undefined=("never",)), "lower_winner": named(lower_by),
-            "upper": estimate(upper, undefined=("never",)), "upper_winner": named(upper_by),
-        }
-        for scale, (together, lower, lower_by, upper, upper_by)
-        in zip(ranking.scales, both, strict=True)
-    ]  # fmt: skip
+    return rows_of({"model": ranking.given.models, "share": share, "share_order_free": free})
 
 
 def _desirability(ranking: Ranking) -> Rows:

@@ -77,7 +77,7 @@ class ReportOptions(RunOptions, Sure, Populations):
         Opt(
             "Also the answer and tables of these commands, of the same count: "
             "mars,phidelta,tune-jpt,mlcps, or all.",
-            MEASURES, flags=("--with",), also=("with",), metavar="COMMAND,...",
+            MEASURES, flags=("--with",), metavar="COMMAND,...",
             parse=notation.words, accept=_methods, takes=str | Sequence[str] | None,
         ),
     ] = ()  # fmt: skip

@@ -40,7 +40,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     for row in rows:
         places.setdefault(row["odds"], []).append(row)
     several = len({row["model"] for row in rows}) > 1
-    told = Told(tables, parameters, _measure(rows[0], parameters), plural=len(places) > 1)
+    told = Told(tables, parameters, _measure(rows[0], parameters))
     if several:
         said = [*told.best(list(places.values())[:TARGETS]), *told.changes()]
         if compared := tables.get("comparisons"):
@@ -82,12 +82,11 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The tables, and the measure that decides; plural: of several targets."""
+    """The tables, and the measure that decides."""
 
     tables: Mapping[str, Rows]
     parameters: Mapping[str, Any]
     measure: str | None
-    plural: bool
 
     @property
     def title(self) -> str:

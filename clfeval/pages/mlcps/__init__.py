@@ -67,14 +67,7 @@ TABLES = (
         Column("normalised", "mlcps_split", more={"properties": {"value": {"maximum": 1}}}),
         *of("rank", "rank"),
     ), least=1),
-    Table("weights", (MODEL, *of("mlcps_won", "share share_order_free"),
-                      *of("mlcps_factor", "factor")), "draws", 1),
-    Table("dethroning", (
-        *of("text", "metric"), *of("weight", "weight"),
-        Column("joint", "weight?", more={"description": "null: no weights dethrone"}),
-        *of("text?", "joint_winner"), *of("mlcps_crossing", "lower"), *of("text?", "lower_winner"),
-        *of("mlcps_crossing", "upper"), *of("text?", "upper_winner"),
-    ), "draws", 3),
+    Table("weights", (MODEL, *of("mlcps_won", "share share_order_free")), "draws", 1),
     Table("desirability", (
         MODEL, *of("text", "metric goal"), *of("number", "value"),
         Column("d", "mlcps_place", more={"properties": {"value": {"maximum": 1}}}),

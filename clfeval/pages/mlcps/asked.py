@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from clfeval.pages.mlcps.best import SCORES, Best, names_in
 from clfeval.pages.write import ABSENT, bar, show
-from clfeval.result import Estimate, Row, value_of
+from clfeval.result import Row, value_of
 from clfeval.schema import Shown, Source
-from clfeval.words import many, quoted
+from clfeval.words import many
 
 MATRIX = 24  # metrics side by side
 BREAKER = "✗"
@@ -19,8 +19,6 @@ def asked(best: Best, digits: int) -> Iterator[Shown]:
     tables = best.result.tables
     if tables.get("weights"):
         yield _weights(best)
-    if tables.get("dethroning"):
-        yield _dethroning(best)
     if tables.get("desirability"):
         yield _desirability(best, digits)
         yield _goals(best)
@@ -33,57 +31,15 @@ def asked(best: Best, digits: int) -> Iterator[Shown]:
 def _weights(best: Best) -> Shown:
     columns: dict[str, Source] = {
         "model": "model", "bar": lambda row: bar(value_of(row.get("share"))), "share": "share",
-        "order-free\nshare": "share_order_free", "passes the\nfirst at": _factor,
+        "order-free\nshare": "share_order_free",
     }  # fmt: skip
     draws = best.result.parameters["draws"]
     title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
-    rows, right = [row for (row,) in best.of_table("weights")], ["bar", "passes the\nfirst at"]
+    rows = [row for (row,) in best.of_table("weights")]
     return best.table(
-        "weights", title, columns, rows, right=right, rank="asked", lead="share",
-        legend=("share", "share_order_free", "passes the first at"),
+        "weights", title, columns, rows, right=["bar"], rank="asked", lead="share",
+        legend=("share", "share_order_free"),
     )  # fmt: skip
-
-
-def _factor(row: Row) -> str:
-    if (value := value_of(row.get("factor"))) is not None:
-        return f"×{value:.3g}"
-    return "is first" if _is_first(row) else "never"
-
-
-def _is_first(row: Row) -> bool:
-    cell = row["factor"]
-    return isinstance(cell, Estimate) and cell.reason == "winner"
-
-
-def _dethroning(best: Best) -> Shown:
-    rows = best.result.tables["dethroning"]
-    first = next(row["model"] for row in best.result.tables["weights"] if _is_first(row))
-
-    def beyond(side: str, word: str) -> Source:
-        def write(row: Row) -> str:
-            value = value_of(row.get(side))
-            return "never" if value is None else f"{word} {value:.3g}: {row[f'{side}_winner']}"
-
-        return write
-
-    columns: dict[str, Source] = {
-        "metric": "metric", "weight": lambda row: f"{row['weight']:g}",
-        "lowered alone": beyond("lower", "below"), "raised alone": beyond("upper", "above"),
-    }  # fmt: skip
-    words = {}
-    joint = [row for row in rows if row["joint"] is not None]
-    if joint:
-        columns["together"] = lambda row: f"{row['joint']:.3g}"
-        winner = joint[0]["joint_winner"]
-        change = f"the smallest change of all weights that puts {quoted(str(winner))} first"
-        words = {"together": change}
-    title = f"Weights at which another model passes {first}"
-    never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
-    if never and not joint:
-        none = {"what": "none: in this order, no weights above 0 put another model first"}
-        return best.table("dethroning", title, {"result": "what"}, [none], rank="asked")
-    right = ["weight", "together"]
-    return best.table("dethroning", title, columns, rows, right=right, rank="asked", words=words)
 
 
 def _goals(best: Best) -> Shown:
