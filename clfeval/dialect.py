@@ -24,6 +24,19 @@ _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
 
+# what people type for what is called otherwise
+MEANT = {
+    "--labels": "--classes CLASS", "--odds": "--prevalence 1:49", "--table": "--show NAME",
+    "--cost": "--measure cost:fp=1,fn=5", "--benefit": "--measure cost:fp=1,fn=5,tp=5",
+    "--beta": "--measure f_beta:beta=2", "--crossover": "--measure MEASURE",
+    "--plot": "--show plots", "--no-plot": "a pipe: a terminal alone has plots unasked",
+    "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1", "--row-weight": "--weight COLUMN",
+    "--prevalence-range": "--prevalence 0.001..0.02", "--config": "clfeval batch",
+    "--history": "clfeval history", "--list-measures": "--explain measures",
+    "--from-result": "clfeval report SAVED.json",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How a value is given to an option: what stands between, around several, and what says yes.
@@ -57,7 +70,7 @@ def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> 
         retell(part, options, dialect)
 
     def told(text: str) -> str:
-        return _FLAG.sub(lambda found: _word(found, known, dialect), text)
+        return _together(_FLAG.sub(lambda found: _word(found, known, dialect), text), dialect)
 
     problems = []
     for problem in error.problems:
@@ -90,6 +103,18 @@ def in_python(text: str, options: Sequence[Option]) -> str:
         text = re.sub(shell, python, text)
     known = {option.flag: option for option in options}
     return _FLAG.sub(lambda found: _word(found, known, PYTHON), f" {text}")[1:]
+
+
+def _together(text: str, dialect: Dialect) -> str:
+    """Write `ignore='a' ignore='b'` as one list."""
+    between = re.escape(dialect.gives)
+
+    def listed(found: re.Match[str]) -> str:
+        values = re.findall(rf"{found[1]}{between}\[?('[^']*'|[\w.-]+)\]?", found[0])
+        return f"{found[1]}{dialect.gives}[{', '.join(values)}]"
+
+    value = r"\[?(?:'[^']*'|[\w.-]+)\]?"
+    return re.sub(rf"\b(\w+){between}{value}(?: \1{between}{value})+", listed, text)
 
 
 def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:

@@ -22,21 +22,6 @@ def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
     raise bad_option(f"{flag} '{text}' is neither a whole number from 1 up nor all")
 
 
-def count_all_or_list(flag: str, texts: Sequence[str]) -> int | str | list[float]:
-    """Parse a whole number, `all`, or numbers with commas between; one with a point is a list."""
-    found: list[float] = []
-    for text in texts:
-        if text == "all" or (text.isascii() and text.isdigit()):
-            return "all" if text == "all" else int(text)
-        for part in text.split(","):
-            try:
-                found.append(float(part))
-            except ValueError:
-                what = f"{flag} '{text}' is neither a count, all, nor thresholds such as 0.1,0.2"
-                raise bad_option(what) from None
-    return found
-
-
 def number_or_word(_: str, texts: Sequence[str]) -> float | str:
     """Parse a number; words are judged later."""
     try:
@@ -51,23 +36,6 @@ def one_column(flag: str, texts: Sequence[str]) -> str | None:
         what = f"{flag} is given {len(texts)} times, and takes one column"
         raise bad_option(what, "join the columns into one first, such as repeat 1 fold 2")
     return texts[0] if texts else None
-
-
-def two_numbers(between: str, example: str) -> Callable[[str, Sequence[str]], tuple[float, float]]:
-    """Return what parses two numbers with `between` between them: 1:10, 2,98 or 0.001..0.02."""
-
-    def parse(flag: str, texts: Sequence[str]) -> tuple[float, float]:
-        left, there, right = texts[-1].partition(between)
-        try:
-            pair = float(left), float(right)
-        except ValueError:
-            there = ""
-        if not there:
-            what = f"{flag} '{texts[-1]}' is not two numbers with {between} between"
-            raise bad_option(what, f"for example {flag} {example}")
-        return pair
-
-    return parse
 
 
 def words(_: str, texts: Sequence[str]) -> list[str]:
@@ -153,22 +121,6 @@ def _number(text: str) -> float:
     return number
 
 
-def isometrics(flag: str, texts: Sequence[str]) -> dict[str, list[float]]:
-    """Parse `MEASURE=V,V`."""
-    lines: dict[str, list[float]] = {}
-    for text in texts:
-        name, equals, values = text.partition("=")
-        try:
-            numbers = [float(value) for value in values.split(",")]
-        except ValueError:
-            equals, numbers = "", []
-        if not equals:
-            hint = f"for example {flag} precision=0.5,0.8"
-            raise bad_option(f"{flag} '{text}' is not MEASURE=VALUE,VALUE", hint)
-        lines.setdefault(name, []).extend(numbers)
-    return lines
-
-
 def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
     """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
@@ -179,7 +131,7 @@ def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
 
 def margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
     """Parse `MEASURE=DELTA`."""
-    example = f"for example {flag} roc_auc=0.02"
+    example = f"name the measure: {flag} MEASURE=0.02"
     return dict(_of_metrics(flag, texts, float, "MEASURE=DELTA", example))
 
 

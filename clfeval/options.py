@@ -139,6 +139,7 @@ class Command:
     have: str = ""
     want: str = ""
     optional: bool = False  # may do without a table
+    files: str = "TABLE"  # what its arguments are
     brief: str = ""  # its most used options, which the short help has
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 from clfeval.api.arrays import with_arrays
 from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
-from clfeval.dialect import PYTHON, in_python, retell
+from clfeval.dialect import MEANT, PYTHON, in_python, retell
 from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options import Command, Option
 from clfeval.result import Result
@@ -22,14 +22,13 @@ from clfeval.tables.input import with_input
 
 # keywords of other libraries, and what a result does
 ELSEWHERE = {
-    "sample_weight": "weight=...", "pos_label": "positive=...", "labels": "classes=...",
+    "sample_weight": "weight=...", "pos_label": "positive=...",
     "groups": "cluster=... (intervals) or by=... (slices)", "y_true": "report(y_true, y_prob)",
     "y_score": "report(y_true, y_score)", "y_prob": "report(y_true, y_prob)",
-    "y_pred": "report(y_true, y_pred)", "odds": "prevalence='1:49'",
+    "y_pred": "report(y_true, y_pred)",
     "fail_under": "result.check(fail_under=...)", "baseline": "result.check(baseline=...)",
     "max_drop": "result.check(max_drop=...)", "save": "result.save('page.html')",
     "show": "result.show('NAME')", "format": "result.to_json() or result.frame('NAME')",
-    "cost": "measure='cost:fp=1,fn=5' or best_threshold='cost:fp=1,fn=5'",
 }  # fmt: skip
 
 
@@ -71,8 +70,9 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
 
         def _meant(word: str) -> str:
             """Return what an unknown keyword may stand for."""
-            if word in ELSEWHERE:
-                return f"; use {ELSEWHERE[word]}"
+            meant = in_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
+            if use := ELSEWHERE.get(word, meant):
+                return f"; use {use}"
             close = suggestion(word, [*shape.parameters]) if word else None
             return f"; {close}" if close else ""
 

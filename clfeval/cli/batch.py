@@ -70,6 +70,7 @@ clfeval batch --print-schema > suite.schema.json
 """,
     tables="YAML files; of several, a later one replaces keys of those before it.",
     optional=True,
+    files="SUITE.yaml",
     brief="set only fail-fast dry-run label accept print-schema show save quiet",
 )
 

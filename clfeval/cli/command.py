@@ -284,7 +284,7 @@ def _place(option: Option) -> int:
 
 def _tables(command: Command) -> Parameter:
     argument = typer.Argument(
-        metavar="[TABLE...]" if command.optional else "TABLE...",
+        metavar=f"[{command.files}...]" if command.optional else f"{command.files}...",
         help=command.tables,
         show_default=False,
     )

@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from clfeval import COMMANDS
+from clfeval.dialect import MEANT
 from clfeval.errors import UsageError, has_it
 from clfeval.options import Option
 from clfeval.shell import line
 
 Find = Callable[[str, str], Option | None]  # the option of a command by its flag
 NO_TABLE = ("batch", "history")
-# what people type for what is called otherwise
-MEANT = {
-    "--labels": "--classes CLASS", "--odds": "--prevalence 1:49", "--table": "--show NAME",
-    "--cost": "--measure cost:fp=1,fn=5", "--plot": "--show plots", "--config": "clfeval batch",
-    "--history": "clfeval history", "--crossover": "--measure MEASURE",
-    "--list-measures": "--explain measures", "--from-result": "clfeval report SAVED.json",
-}  # fmt: skip
 
 
 @contextmanager

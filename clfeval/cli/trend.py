@@ -44,6 +44,7 @@ clfeval history history.jsonl --label 2026-W47 --accept
 clfeval report week.csv --append history.jsonl --label 2026-W48
 """,
     tables="A file made by --append.",
+    files="HISTORY.jsonl",
     brief="command label accept format show save",
 )
 
@@ -59,11 +60,10 @@ def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
         return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
 
-    said = (
-        (lambda r: [f"accepted {trend.label or r.parameters['last']} in {name}"])
-        if (trend.accept)
-        else (lambda _: [])
-    )
+    def said(result: Result) -> list[str]:
+        label = trend.label or result.parameters["last"]
+        return [f"accepted {label} in {name}"] if trend.accept else []
+
     run(HISTORY, [name], taken(Output, given), Gates(), compute, history=History(), said=said)
 
 

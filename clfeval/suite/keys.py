@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from clfeval import COMMANDS
-from clfeval.dialect import retell, yaml
+from clfeval.dialect import MEANT, retell, yaml
 from clfeval.errors import ClfevalError, UsageError, has_it, suggestion
 from clfeval.limits import Gates, LimitKind
 from clfeval.measures.catalog import find_measure
@@ -95,6 +95,9 @@ def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
     if empty and find_measure(measure):
         hint = f"limits stand below {empty[0]}, indented"
+    meant = MEANT.get(f"--{key.replace('_', '-')}", "")
+    if hint is None and meant.startswith("--"):
+        hint = f"use {meant[2:].replace(' ', ': ', 1)}"
     if hint is None and not what.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
     wrong.say(given, what, hint)

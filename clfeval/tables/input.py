@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from clfeval.errors import UsageError, bad_option, listing, suggestion
 from clfeval.notation import thresholds
 from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
-from clfeval.shell import word
+from clfeval.shell import given
 from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
@@ -301,7 +301,7 @@ def match_names(
             hint = suggestion(pattern, names)
             if len(parts) > 1 and known.issuperset(parts):
                 flag = {"column": "--ignore"}.get(what, f"--{what}")
-                hint = f"one each time: {' '.join(f'{flag} {word(part)}' for part in parts)}"
+                hint = f"one each time: {' '.join(given(flag, part) for part in parts)}"
             raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)

@@ -11,7 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clfeval.errors import UsageError, listing, suggestion
+from clfeval import COMMANDS
+from clfeval.errors import UsageError, has_it, listing, suggestion
 from clfeval.targets import Spared, place_of
 from clfeval.unnamed import Draft
 
@@ -21,16 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of a result: the suffix of its files, who writes it, and which options he asks for.
-
-    title: said beside a suffix that does not tell.
-    """
+    """A form of a result: the suffix of its files, who writes it, and which options he asks for."""
 
     suffix: str
     home: str
     writer: str
     asks: tuple[str, ...] = ()
-    title: str = ""
     lists_gates: bool = False
 
 
@@ -39,8 +36,8 @@ FORMATS = {
     "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
     "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
     "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
-    "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
-    "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics", title=" (numbers)"),
+    "junit": Form(".xml", "clfeval.views.junit", "as_junit", lists_gates=True),
+    "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics"),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -54,7 +51,8 @@ def form_of(name: str, said: str = "") -> Form:
     fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
         what = f"{said}'{name}': the suffix says no format"
-        raise UsageError.of(what, "bad-suffix", hint=f"one of {', '.join(BY_SUFFIX)}")
+        hint = f"one of {', '.join(BY_SUFFIX)}; plots stand in .html"
+        raise UsageError.of(what, "bad-suffix", hint=hint)
     return BY_SUFFIX[max(fits, key=len)]
 
 
@@ -86,8 +84,11 @@ def check_names(command: str, names: Sequence[str], said: str = "") -> None:
         known = page_of(command).names
         for name in names:
             if name not in known:
-                what = f"{said}'{name}': nothing is called so; there are {listing(known, 40)}"
-                hint = suggestion(name, known)
+                what = f"{said}'{name}': {command} has no such table or plot"
+                near = [one for one in known if one in name.split("_")]
+                others = [one for one in COMMANDS if name in page_of(one).names]
+                hint = f"did you mean '{near[0]}'?" if near else has_it(others) if others else None
+                hint = hint or suggestion(name, known) or f"there are {listing(known, 40)}"
                 raise UsageError.of(what, "unknown-table", hint=hint)
 
 

@@ -50,6 +50,7 @@ REFUSED = {
 NEVER = {"hosmer_lemeshow"}  # in a set
 TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 # what the field writes as one word, and how it is asked for here
+COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
     (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
     (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
@@ -239,6 +240,8 @@ def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) ->
             )
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
+            if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
+                hint = f"{flag} cost:fp={two[1]},fn={two[2]}"
             raise UsageError.of(what, "bad-option", hint=hint)
         found[key] = _number(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]

@@ -57,7 +57,8 @@ def _against(result: Result) -> Iterator[Answer]:
     if rows := result.tables.get("comparisons"):
         from clfeval.methods.comparison_answer import comparison_answer
 
-        yield from comparison_answer(rows, score, reference, None, result.parameters["level"])
+        margin = result.parameters["margin"].get(score)
+        yield from comparison_answer(rows, score, reference, margin, result.parameters["level"])
 
 
 def _score(score: str, row: Row) -> str:

@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Interval, Level, compared_with, table
+from clfeval.methods.options import (
+    INTERVALS,
+    Interval,
+    Level,
+    Seed,
+    compared_with,
+    differences,
+    table,
+)
 from clfeval.options import READING, Command, Opt, mapping, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
@@ -153,15 +161,14 @@ class MlcpsOptions:
         ),
     ] = None  # fmt: skip
     reference: Annotated[str | None, compared_with()] = None
+    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     interval: Interval = "exact"
     level: Level = 0.95
     resamples: Annotated[
         int | None,
         Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6, shell=False),
     ] = None
-    seed: Annotated[
-        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
-    ] = 0
+    seed: Seed = 0
 
     @property
     def drawn(self) -> int | None:

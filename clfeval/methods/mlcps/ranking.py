@@ -257,7 +257,7 @@ def _differences(
         )  # fmt: skip
         yield comparison_row(
             "reference", score, given.models[i], given.models[reference], change, options.level,
-            best="max", method="percentiles of resamples",
+            margin=options.margin.get(score), best="max", method="percentiles of resamples",
         )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from clfeval.methods.mlcps.ranking import Ranking, ranking_of
 from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
 from clfeval.methods.mlcps.tables import tables_of
 from clfeval.methods.mlcps.wishes import Wish
+from clfeval.methods.options import check_reference
 from clfeval.result import Result, Warn
 
 
@@ -40,7 +41,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
     }  # fmt: skip
     order = (
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
-        "compare reference missing interval level resamples seed positive"
+        "compare reference margin missing interval level resamples seed positive"
     )
     return parameters(order, found, options, said, without="by cluster")
 
@@ -84,7 +85,7 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
     return signature(
-        "cmd from pos cut metrics weights zero less scale wish draws compare ref miss ci seed",
+        "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci seed",
         found, options, said, files=inputs, statistics=statistics,
     )  # fmt: skip
 
@@ -148,6 +149,8 @@ def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given
     """
     options = options.over(given.metrics)
     scales, notes = scales_of(given, options)
+    level = None if options.interval == "none" else options.level
+    check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
     if options.reference is not None:
         if options.reference not in given.models:
             raise unknown_model("--reference", options.reference, given.models)

@@ -14,8 +14,6 @@ from clfeval.methods.mlcps.ranking import TIE
 Real = NDArray[np.floating[Any]]
 Score = Callable[[Real, Real], Real]
 
-_CLEAR = 1 + 10 * TIE
-_STRONG = 64  # models that others are held against, metric by metric
 _DRAWS = 320  # weightings at a time
 _CELLS = 2**20  # exact scores at a time
 _PAIRS = 2**19  # pairs of models at a time
@@ -47,15 +45,14 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     Errors: ValueError with fewer than three metrics.
     Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
     """
-    kept = _contenders(d)
     wins = np.zeros((2, len(d)), np.int64)
     # a factor of all models changes no place, and keeps tiny metrics in the range of floats
-    a = d[kept] / (d.max(initial=0) or 1)
+    a = d / (d.max(initial=0) or 1)
     for start in range(0, draws, _DRAWS):
         # not divided by their sum: that is a factor of all models too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
         for row, score in enumerate((_around, _all_pairs)):
-            wins[row, kept] += _firsts(score, a, w)
+            wins[row] += _firsts(score, a, w)
     return wins[0], wins[1]
 
 
@@ -95,28 +92,6 @@ def _sides(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
         above |= own > theirs * (1 + TIE)
         below |= own * (1 + TIE) < theirs
     return above, below
-
-
-def _contenders(d: Floats) -> Ints:
-    """Return the models that may be first, strong ones before others: none that is clearly beaten.
-
-    A model is out when a strong one is at least as good in every metric and clearly better in all
-    but one. Then each product of two metrics is clearly less, and so is the score, whatever the
-    weights: by too much for a tie.
-    """
-    has_area = np.asarray(products(d).any(axis=1))
-    strength = np.where(has_area, d.sum(axis=1) ** 2 - (d**2).sum(axis=1), -1)
-    kept = np.argsort(-strength, kind="stable")
-    columns = np.ascontiguousarray(d[kept].T)
-    strong = [model for model in kept[:_STRONG].tolist() if has_area[model]]
-    for best in d[strong]:
-        beaten = np.flatnonzero(columns[0] <= best[0])
-        for column, limit in zip(columns[1:], best[1:], strict=True):
-            beaten = beaten[column[beaten] <= limit]
-        clear = np.count_nonzero(columns[:, beaten] * _CLEAR <= best[:, None], axis=0)
-        beaten = beaten[clear >= len(best) - 1]
-        kept, columns = np.delete(kept, beaten), np.delete(columns, beaten, axis=1)
-    return kept
 
 
 def _firsts(score: Score, a: Floats, w: Floats) -> Ints:

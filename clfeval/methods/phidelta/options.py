@@ -80,7 +80,7 @@ class PlaneOptions(Sure, Populations):
         Opt(
             "Lines of equal sensitivity, specificity, accuracy, precision, npv or "
             "mutual_information; repeat.",
-            PLANE, metavar="MEASURE=V,V", parse=notation.isometrics, accept=_isometrics,
+            PLANE, metavar="MEASURE=V,V", accept=_isometrics,
             takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False,
         ),
     ] = field(default_factory=dict)  # fmt: skip

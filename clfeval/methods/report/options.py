@@ -17,6 +17,7 @@ from clfeval.methods.options import (
     Level,
     Populations,
     RunOptions,
+    Seed,
     Sure,
     Totals,
     also_measured,
@@ -85,7 +86,7 @@ class ReportOptions(RunOptions, Sure, Populations):
         int | Literal["all"] | tuple[float, ...],
         Opt(
             "Thresholds of that table: so many, every score, or these (0.1,0.2).",
-            CURVES, metavar="N|all|LIST", parse=notation.count_all_or_list, accept=_cuts,
+            CURVES, metavar="N|all|LIST", accept=_cuts,
             takes=int | Literal["all"] | Sequence[float] | None, shell=False,
         ),
     ] = 19  # fmt: skip
@@ -137,9 +138,7 @@ class ReportOptions(RunOptions, Sure, Populations):
         Opt("Of what is resampled.", INTERVALS, least=100, most=10**6, signed="resamples",
             shell=False),
     ] = RESAMPLES  # fmt: skip
-    seed: Annotated[
-        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
-    ] = 0
+    seed: Seed = 0
 
     @property
     def compared(self) -> tuple[str, ...]:

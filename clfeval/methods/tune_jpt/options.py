@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option
@@ -18,6 +18,7 @@ from clfeval.methods.options import (
     Interval,
     Level,
     Populations,
+    Seed,
     Sure,
     Totals,
     compared_with,
@@ -116,7 +117,6 @@ class TuneOptions(Sure, Populations):
         Opt(
             "Also at odds between these, evenly in their logarithm.",
             POPULATIONS, metavar="P:N..P:N|none", shell=False,
-            parse=lambda _, texts: None if texts[-1] == "none" else texts[-1],
         ),
     ] = FULL_SWEEP  # fmt: skip
     points: Annotated[
@@ -126,7 +126,7 @@ class TuneOptions(Sure, Populations):
         tuple[float, float] | None,
         Opt(
             "Every measure when the prevalence is Beta(A, B), by simulation.",
-            POPULATIONS, metavar="A,B", parse=notation.two_numbers(",", "2,98"), shell=False,
+            POPULATIONS, metavar="A,B", shell=False,
         ),
     ] = None  # fmt: skip
     population: Annotated[
@@ -144,21 +144,11 @@ class TuneOptions(Sure, Populations):
             accept=_measures, signed="measures", completes="measure",
         ),
     ] = ()  # fmt: skip
-    ratio: Annotated[
-        Literal["matters", "confounds"] | None,
-        Opt(
-            "The measures for a problem where the class ratio matters (errors add up), or "
-            "confounds (each row stands alone).",
-            MEASURED, signed="ratio", stated=True, shell=False,
-        ),
-    ] = None  # fmt: skip
     reference: Annotated[str | None, compared_with()] = None
     resamples: Annotated[
         int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True, shell=False)
     ] = RESAMPLES
-    seed: Annotated[
-        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
-    ] = 0
+    seed: Seed = 0
     interval: Interval = "exact"
     level: Level = 0.95
     margin: Annotated[Mapping[str, float], differences(needs=None)] = field(default_factory=dict)
@@ -173,9 +163,7 @@ class TuneOptions(Sure, Populations):
         from clfeval.measures.odds import TUNABLE
 
         moving, fixed, staked = kinds()
-        # sums over everybody, or what holds for each case by itself
-        shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
-        chosen = (*shown.get(str(self.ratio), (*moving, *fixed)), *self.measure)
+        chosen = (*moving, *fixed, *self.measure)
         asked = (*chosen, *staked) if self.stakes is not None else chosen
         return tuple(name for name in TUNABLE if name in asked)
 
@@ -194,9 +182,9 @@ class TuneOptions(Sure, Populations):
         from clfeval.measures.catalog import CATALOG
 
         cost = ["expected_cost"] if self.stakes is not None else []
-        usual = ["j_index"] if self.ratio == "confounds" else self.measures
         better = (name for name in (*self.measure, *cost) if CATALOG[name].best != "zero")
-        moving = (n for n in usual if CATALOG[n].best != "zero" and not CATALOG[n].invariant)
+        known = ((name, CATALOG[name]) for name in self.measures)
+        moving = (name for name, one in known if one.best != "zero" and not one.invariant)
         return next(better, next(moving, "j_index"))
 
     @property

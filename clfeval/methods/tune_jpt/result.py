@@ -110,17 +110,11 @@ _NOTES = {
     "specificity there",
     "no-target": "no target population: name one with --prevalence 0.01",
 }
-_ADVICE = {
-    "matters": "where the class ratio matters, because errors add up over everybody (cost, "
-    "workload), read what moves with it, in the target population: TAR, TOR, PPV, NPV, EPA with "
-    "its two terms, F, MCC, cost; sensitivity, J and LR± are the same everywhere and cannot tell",
-    "confounds": "where the class ratio confounds, because each row stands alone, read what does "
-    "not move: sensitivity, specificity, J, LR±, DOR; and MCC, IC and EPA only in the rows 1:1, "
-    "for elsewhere they move with the ratio",
-    "": "does the class ratio matter here? where errors add up over everybody, read the measures "
+_ADVICE = (
+    "does the class ratio matter here? where errors add up over everybody, read the measures "
     "of the target population; where each row stands alone, those that do not move, and MCC, IC "
-    "and EPA at 1:1",
-}
+    "and EPA at 1:1"
+)
 
 
 def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
@@ -148,7 +142,7 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     }  # fmt: skip
     order = (
         "positive negative level interval totals interval_methods measures invariant beta targets "
-        "sweep compared_by reference margin paired cost risk_threshold ratio rows_per population "
+        "sweep compared_by reference margin paired cost risk_threshold rows_per population "
         "prevalence_range prevalence_beta draws resamples seed missing by"
     )
     return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)
@@ -179,7 +173,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
     return signature(
-        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure ref "
+        "cmd pos cut miss weight by odds sweep range prior measures per by-measure ref "
         "margin beta cost seed totals ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
@@ -259,10 +253,10 @@ def warnings_of(
                 "not-compared": several and "winners" not in tables,
                 "pairs-on-request": "winners" in tables and "crossovers" not in tables,
                 "one-sided-measure": chosen and one_sided,
-                "no-target": options.ratio != "confounds" and not aimed,
+                "no-target": not aimed,
             }
         ),
-        Warn("advice", _ADVICE[options.ratio or ""]),
+        Warn("advice", _ADVICE),
         *(counting_notes(given.counted) if given.counted else ()),
     )
 

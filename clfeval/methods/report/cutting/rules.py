@@ -14,7 +14,7 @@ from clfeval.methods.threshold_optimism import CutRule
 from clfeval.shell import given
 
 FLAG = "--best-threshold"
-COST, SENSITIVITY, SPECIFICITY = "expected_cost", "sensitivity", "specificity"
+SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
 # what is best where all rows are called one way, and needs a limit on another
 ONE_SIDED = {
     SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
@@ -85,9 +85,7 @@ def _limited(text: str, flag: str) -> CutRule | None:
 
 def _measure(text: str, flag: str) -> Asked:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
-    name, colon, settings = text.strip().partition(":")
-    if name.casefold() == "cost":
-        text = f"{COST}{colon}{settings}"
+    name, _, settings = text.strip().partition(":")
     if name.casefold() == NET_BENEFIT and not settings:
         what = f"{flag} {text}: at which risk is a row to be treated?"
         raise bad_option(what, f"for example {flag} net_benefit:t=0.1")
