@@ -41,7 +41,8 @@ class Parameter:
 
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "beta": Parameter("how many times as much recall counts as precision", 0, inf, 1.0),
+    "beta": Parameter("how many times as much recall counts as precision", 0, 1e6, 1.0,
+                      (True, True)),
     "k": Parameter("a share of the rows up to 1, above it a number of rows", 0, inf, 0.1,
                    (False, False)),
     "t": Parameter("the risk from which on a row is treated", 0, 1, 0.5, (False, False)),

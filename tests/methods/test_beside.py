@@ -32,7 +32,7 @@ def table(rows: int = 60) -> pl.DataFrame:
 
 
 def measured(command: Any, given: Any, asked: Any, **options: Any) -> list[Mapping[str, Any]]:
-    found = command(given, measure=asked, **options).tables["metrics"]
+    found = command(given, measure=asked, **options).tables["measures"]
     return [dict(row) for row in found]
 
 
@@ -52,15 +52,15 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", thinned(OPTIONS, OPTIONS[2:4]))  # fmt: skip
 def test_a_measure_is_that_of_the_report(name: str, options: dict[str, Any]) -> None:
     found = measured(COMMANDS[name], table(), ASKED, **options)
-    ids = dict.fromkeys(row["metric"] for row in found)
+    ids = dict.fromkeys(row["measure"] for row in found)
     assert len(ids) == len(ASKED)
     every = measured(clfeval.report, table(), ASKED, **options)
     order = {metric: i for i, metric in enumerate(ids)}
     models = {model: i for i, model in enumerate(options["model"])}
     slices = list(dict.fromkeys(row["slice"] for row in every))
     wanted = sorted(
-        (row for row in every if row["metric"] in ids),
-        key=lambda row: (slices.index(row["slice"]), models[row["model"]], order[row["metric"]]),
+        (row for row in every if row["measure"] in ids),
+        key=lambda row: (slices.index(row["slice"]), models[row["model"]], order[row["measure"]]),
     )
     assert found == wanted
 
@@ -71,8 +71,8 @@ def test_a_counts_table_has_the_measures_of_its_labels() -> None:
     # (9 20 - 2 3) / sqrt(11 12 22 23)
     assert mcc["value"].value == pytest.approx(174 / (11 * 12 * 22 * 23) ** 0.5)
     assert ks["value"].reason == "needs_scores"
-    assert [mcc] == [row for row in clfeval.report(counts).tables["metrics"]
-                     if row["metric"] == "mcc"]  # fmt: skip
+    assert [mcc] == [row for row in clfeval.report(counts).tables["measures"]
+                     if row["measure"] == "mcc"]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["positive", "negative"])
@@ -97,8 +97,8 @@ def test_nothing_is_added_unasked_and_what_is_changes_no_other_table() -> None:
     frame = table().select("truth", "a", "b")
     for command in COMMANDS.values():
         plain, more = command(frame), command(frame, measure="brier")
-        assert "metrics" not in plain.tables
-        assert {**more.tables, "metrics": []} == {**plain.tables, "metrics": []}
+        assert "measures" not in plain.tables
+        assert {**more.tables, "measures": []} == {**plain.tables, "measures": []}
         assert "measures:brier" in more.signature
         assert more.signature.split("|")[-2] != plain.signature.split("|")[-2]  # other statistics
         assert command(frame, measure="mcc").signature.split("|")[-2] in plain.signature

@@ -32,7 +32,7 @@ def predictions(rows: int = 240) -> pl.DataFrame:
 def numbers(result: Result) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return what is known of each difference, slices against the rest of them left out."""
     return {
-        (row["against"], row["slice"], row["metric"], row["model"], row["reference"]):
+        (row["against"], row["slice"], row["measure"], row["model"], row["reference"]):
         {name: row[name] for name in SHOWN}
         for row in result.tables["comparisons"] if row["against"] != "slice"
     }  # fmt: skip
@@ -84,7 +84,7 @@ def test_runs_of_the_same_rows_have_the_same_means_and_differences() -> None:
     for key, row in numbers(mine).items():
         assert row == compared[key]
         assert row["p"] is not None
-    means = {(row["metric"], row["model"]): row for row in theirs.tables["run_spread"]}
+    means = {(row["measure"], row["model"]): row for row in theirs.tables["run_spread"]}
     for row in mine.tables["run_spread"]:
         for metric in ("delta", "phi"):
             other = means[metric, row["model"]]

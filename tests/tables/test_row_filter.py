@@ -148,8 +148,8 @@ def test_truth_in_one_file_and_predictions_in_others() -> None:
     assert done.code == 0, done.err
     aucs = {
         row["model"]: row["value"]["value"]
-        for row in json.loads(done.out)["tables"]["metrics"]
-        if row["metric"] == "roc_auc"
+        for row in json.loads(done.out)["tables"]["measures"]
+        if row["measure"] == "roc_auc"
     }
     # one: .9 and .6 before .4, .6 not before .7; two: .2 and .3 before .1 alone
     assert aucs == {"one": 3 / 4, "two": 2 / 4}

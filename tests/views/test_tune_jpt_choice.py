@@ -29,7 +29,7 @@ def winner(odds: str, leader: str | None, undecided: list[str], **more: object) 
     row = {
         "slice": None, "measure": "tar", "population": "sweep", "odds": odds,
         "prevalence": left / (left + right), "ratio": left / right, "leader": leader,
-        "value": Estimate(0.5), "winner": None if undecided else leader, "undecided": undecided,
+        "value": Estimate(0.5), "winner": None if undecided else leader, "tied": undecided,
     }  # fmt: skip
     return {**row, **more}  # type: ignore[dict-item]
 

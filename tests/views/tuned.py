@@ -157,7 +157,7 @@ def tuned(
             "sweep": {"from": swept[0].odds, "to": swept[-1].odds, "points": points}
             if swept else None,
             "cost": {"fp": cost.fp, "fn": cost.fn, "tp": cost.tp, "tn": cost.tn} if cost else None,
-            "range": [0.001, 0.02] if uncertain else None,
+            "prevalence_range": [0.001, 0.02] if uncertain else None,
             "prevalence_beta": [2.0, 98.0] if uncertain else None, "by": None,
         },
         summary=counts,
@@ -171,7 +171,7 @@ def expected_row(
     """Return the cells of a population of so many rows, and how many are called positive."""
     there = table.tuned(at.ratio).per(rows)
     cells = {name: float(getattr(there, name)) for name in ("tp", "fp", "fn", "tn")}
-    cells["called"] = cells["tp"] + cells["fp"]
+    cells["flagged"] = cells["tp"] + cells["fp"]
     shown = {name: Estimate(x, x * 0.875, x * 1.125) for name, x in cells.items()}
     return {
         "slice": label, "model": model, "population": "target", "prevalence": at.prevalence,
@@ -212,7 +212,7 @@ def winner(
         "odds": at.odds, "ratio": at.ratio, "leader": leader,
         "value": Estimate(values[leader]) if math.isfinite(values[leader]) else
         Estimate(None, reason="infinite"),
-        "winner": None if near else leader, "undecided": near,
+        "winner": None if near else leader, "tied": near,
     }  # fmt: skip
 
 

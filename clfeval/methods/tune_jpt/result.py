@@ -101,7 +101,7 @@ _NOTES = {
     "was undefined; these are left out",
     "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
     "chosen-threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
-    "expect the corrected value (honest)",
+    "expect the corrected value",
     "not-compared": "models are compared over class ratios by a measure that moves: name one, "
     "--measure",
     "pairs-on-request": "where every two of {models} models change places is computed on request: "

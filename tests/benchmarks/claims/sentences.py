@@ -291,7 +291,7 @@ def pairs(result: Result) -> list[Pair]:
     """Return how models compare on all rows, of the table `comparisons`."""
     return [
         Pair(
-            str(row["metric"]), str(row["model"]), str(row["reference"]), _number(row.get("p")),
+            str(row["measure"]), str(row["model"]), str(row["reference"]), _number(row.get("p")),
             _number(row.get("p_adjusted")), _excludes(row.get("difference")),
             _excludes(row.get("difference_adjusted", row.get("adjusted"))),
             None if row["verdict"] is None else str(row["verdict"]),

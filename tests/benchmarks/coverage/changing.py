@@ -38,7 +38,7 @@ def _setting(rows: int, alike: float, less: float, replicates: int) -> list[Line
     for _ in range(replicates):
         then, now = _tables(rows, alike, less, rng)
         joined = clfeval.report({"now": now, "then": then}, join="id", reference="then")
-        paired = {str(row["metric"]): row["difference"] for row in joined.tables["comparisons"]}
+        paired = {str(row["measure"]): row["difference"] for row in joined.tables["comparisons"]}
         old, new = clfeval.report(then, id="id"), clfeval.report(now, id="id")
         for name in MEASURES:
             apart = independent(_of(old, name), _of(new, name)).difference

@@ -82,8 +82,8 @@ def _measured(
         *label_rows(None, patterns, asked, wanted),
         *probability_rows(None, "m", scores, asked, wanted),
     ):
-        if row["estimator"] == WANTED[str(row["metric"])]:
-            yield str(row["metric"]), estimate(row["value"])
+        if row["estimator"] == WANTED[str(row["measure"])]:
+            yield str(row["measure"]), estimate(row["value"])
 
 
 def _rows(

@@ -37,8 +37,8 @@ def test_every_measure_is_that_of_the_report() -> None:
     found = measures(frame, *MEASURED, *ASKED, weight="n", kind="score")
     assert found.metrics == (*MEASURED, *ASKED)
     said: dict[str, Any] = {"weight": "n", "kind": "score", "interval": "none"}
-    rows = clfeval.report(frame, measure=found.metrics, **said).tables["metrics"]
-    values = {(row["model"], row["metric"]): row["value"].value for row in rows}
+    rows = clfeval.report(frame, measure=found.metrics, **said).tables["measures"]
+    values = {(row["model"], row["measure"]): row["value"].value for row in rows}
     for i, model in enumerate(found.models):
         for j, name in enumerate(found.metrics):
             assert found.values[i, j] == pytest.approx(values[model, name], rel=1e-12), name

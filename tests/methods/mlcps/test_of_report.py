@@ -31,11 +31,11 @@ GONE = {
 Table = Path | pl.DataFrame
 
 
-@pytest.fixture(scope="module", params=["json", "models", "metrics", "frame"])
+@pytest.fixture(scope="module", params=["json", "models", "measures", "frame"])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Table:
     result, form = clfeval.report(TABLE, positive="1"), request.param
     if form == "frame":
-        return cast(pl.DataFrame, result.frame("metrics"))
+        return cast(pl.DataFrame, result.frame("measures"))
     path = tmp_path_factory.mktemp("report") / f"report.{'json' if form == 'json' else 'csv'}"
     text = result.to_json() if form == "json" else "".join(csv_lines(result, form))
     path.write_text(text, "utf-8")

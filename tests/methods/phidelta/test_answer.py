@@ -209,7 +209,7 @@ def test_compared_with_the_reference() -> None:
 def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     result = clfeval.phidelta(LABELS, positive="malignant", reference="tree")
     (bayes,) = (row for row in result.tables["comparisons"]
-                if (row["model"], row["metric"]) == ("naive_bayes", "delta"))  # fmt: skip
+                if (row["model"], row["measure"]) == ("naive_bayes", "delta"))  # fmt: skip
     assert (estimate(bayes["difference"]).high or 0.0) < 0
     assert (bayes["verdict"], float(str(bayes["p_adjusted"])) > 0.05) == ("undecided", True)
     assert said(result, "compared") == (

@@ -27,7 +27,7 @@ both_classes = tables(models=(2, 4), rows=(2, 14)).filter(
 def rows_of(result: Result, part: str | None = None) -> dict[tuple[str, str], Line]:
     rows = [dict(row) for row in result.tables["comparisons"] if row["slice"] == part]
     assert {row["against"] for row in rows} <= {"reference"}
-    return {(str(row["metric"]), str(row["model"])): row for row in rows}
+    return {(str(row["measure"]), str(row["model"])): row for row in rows}
 
 
 def compare(table: Any, reference: str, **options: Any) -> dict[tuple[str, str], Line]:

@@ -53,7 +53,7 @@ def rows_of(result: Result, name: str) -> dict[str, Line]:
 def compared(result: Result) -> dict[tuple[str, str, str], Line]:
     rows = [dict(row) for row in result.tables["comparisons"]]
     assert {row["against"] for row in rows} == {"run"}
-    return {(row["metric"], row["model"], row["reference"]): row for row in rows}
+    return {(row["measure"], row["model"], row["reference"]): row for row in rows}
 
 
 def test_each_run_is_a_point() -> None:

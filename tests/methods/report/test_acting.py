@@ -43,8 +43,8 @@ def asked(interval: str, **options: Any) -> dict[str, tuple[Estimate, float, str
     result = clfeval.report(
         table, positive="1", threshold=T, interval=interval, measure=MEASURES, **options
     )
-    return {str(row["metric"]): (row["value"], row["se"], str(row["method"]))  # type: ignore[misc]
-            for row in result.tables["metrics"]}  # fmt: skip
+    return {str(row["measure"]): (row["value"], row["se"], str(row["method"]))  # type: ignore[misc]
+            for row in result.tables["measures"]}  # fmt: skip
 
 
 @pytest.mark.parametrize("clustered", thinned([False, True], [True]))
@@ -98,7 +98,7 @@ def test_where_nobody_is_called_positive_the_default_limits_stay(interval: str) 
     table = pl.DataFrame({"truth": [0, 1] * 10, "m": [0.1, 0.2] * 10})
     rows = [
         next(row for row in clfeval.report(table, positive="1", threshold=0.5, interval=how)
-             .tables["metrics"] if row["metric"] == "net_benefit")
+             .tables["measures"] if row["measure"] == "net_benefit")
         for how in (interval, "exact")
     ]  # fmt: skip
     assert rows[0] == rows[1]

@@ -66,7 +66,7 @@ def test_it_is_valid_and_can_be_shown(case: tuple[pl.DataFrame, dict[str, Any]])
     assert wrong_with(json.loads(result.to_json())) == []
     for shown in (as_text(result, width=80), "".join(markdown_lines(result)), as_html(result)):
         assert "balanced" in shown or "Brier" in shown
-    for row in result.tables["metrics"]:
+    for row in result.tables["measures"]:
         value: Any = row["value"]
         if value.value is not None and value.low is not None and value.high is not None:
             assert value.low <= value.value <= value.high

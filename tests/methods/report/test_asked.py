@@ -28,7 +28,7 @@ def names(*asked: str) -> list[str]:
 
 
 def test_without_a_word_the_default_set_is_measured() -> None:
-    found = [row["metric"] for row in clfeval.report(FRAME).tables["metrics"]]
+    found = [row["measure"] for row in clfeval.report(FRAME).tables["measures"]]
     assert tuple(found) == DEFAULT == tuple(one.name for one in asked_of(("default",)))
 
 
@@ -149,7 +149,7 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         words = shlex.split(last.removeprefix("try: clfeval "))
         assert piped(three.encode(), *words).code == 0
     done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--classes", "0",
-                 "--classes", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
+                 "--classes", "1", "-f", "csv", "--show", "measures", "--quiet")  # fmt: skip
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}
     assert rows["kappa_quadratic"][:3] == rows["kappa"][:3]  # of two classes they are one
 
@@ -157,7 +157,7 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
 def test_net_benefit_at_a_named_risk_is_that_of_the_decision_curve() -> None:
     """At .1 all but the last row are treated: 4/8 - 4/8 / 9, for .1 is called positive too."""
     result = clfeval.report(FRAME, measure="net_benefit:t=0.1")
-    (row,) = (r for r in result.tables["metrics"] if r["metric"] == "net_benefit@t:t=0.1")
+    (row,) = (r for r in result.tables["measures"] if r["measure"] == "net_benefit@t:t=0.1")
     (curve,) = (r for r in result.tables["decision"] if r["threshold"] == 0.1)
     assert row["value"] == curve["net_benefit"]
     assert row["value"].value == pytest.approx(4 / 8 - 4 / 8 / 9)  # type: ignore[union-attr]
@@ -169,7 +169,7 @@ def test_the_area_under_risk_and_coverage_by_hand() -> None:
     Risks 0/2, 0/4, 0/6, 2/8 at four coverages: (0 + 0 + 0 + 1/4) / 4.
     """
     result = clfeval.report(FRAME, measure="aurc")
-    (row,) = (r for r in result.tables["metrics"] if r["metric"] == "aurc")
+    (row,) = (r for r in result.tables["measures"] if r["measure"] == "aurc")
     assert row["value"].value == pytest.approx(1 / 16)  # type: ignore[union-attr]
     assert row["method"] == "bootstrap"
 
@@ -190,7 +190,7 @@ def test_the_area_under_risk_and_coverage_row_by_row() -> None:
 def test_measures_added_move_no_other_row() -> None:
     before, after = (
         pl.DataFrame([{**row, "value": str(row["value"])} for row in
-                      clfeval.report(FRAME, measure=names).tables["metrics"]])
+                      clfeval.report(FRAME, measure=names).tables["measures"]])
         for names in ((), ("aurc", "f_beta:beta=2"))
     )  # fmt: skip
-    assert_frame_equal(before, after.filter(pl.col("metric").is_in(DEFAULT)))
+    assert_frame_equal(before, after.filter(pl.col("measure").is_in(DEFAULT)))

@@ -20,7 +20,7 @@ SCORES = [0.9, 0.8, 0.8, 0.3, 0.7, 0.2, 0.6]
 
 
 def rows(result: Result) -> dict[tuple[str, str], Any]:
-    return {(str(r["metric"]), str(r["model"])): r for r in result.tables["baselines"]}
+    return {(str(r["measure"]), str(r["model"])): r for r in result.tables["baselines"]}
 
 
 def tiny(**options: Any) -> dict[tuple[str, str], Any]:

@@ -30,7 +30,7 @@ def cells(tp: int, fp: int, fn: int, tn: int) -> pl.DataFrame:
 
 def book(*measures: str, **options: Any) -> dict[str, Row]:
     result = clfeval.report(cells(TP, FP, FN, TN), weight="n", measure=measures, **options)
-    return {str(row["metric"]): row for row in result.tables["metrics"]}
+    return {str(row["measure"]): row for row in result.tables["measures"]}
 
 
 def number(row: Row) -> float:
@@ -50,8 +50,8 @@ def by_class(frame: pl.DataFrame, **options: Any) -> dict[tuple[str, str], float
     """Return the measures of the classes together, by name and estimator."""
     result: Result = clfeval.report(frame, **options)
     return {
-        (str(row["metric"]), str(row["estimator"])): number(row)
-        for row in result.tables["metrics"]
+        (str(row["measure"]), str(row["estimator"])): number(row)
+        for row in result.tables["measures"]
         if row["estimator"] != "class"
     }
 
@@ -81,7 +81,7 @@ def test_table_15_5() -> None:
         "n": [int(DICE[i, j]) for i, j in at],
     })  # fmt: skip
     result = clfeval.report(frame, weight="n", labels=names, measure="ordinal")
-    found = {row["metric"]: row["value"] for row in result.tables["metrics"]
+    found = {row["measure"]: row["value"] for row in result.tables["measures"]
              if row["estimator"] == "multiclass"}  # fmt: skip
     one_off, two_off, m = 2 + 7 + 2 + 2 + 3, 4 + 3, 118
     assert found["balanced_accuracy"] == Estimate(None, reason="class_absent")  # nothing is X
@@ -156,7 +156,7 @@ def test_misprint_the_macro_average_does_not_lean_to_the_largest_class() -> None
 def test_misprint_the_cross_entropy_of_two_classes_has_both_terms() -> None:
     y, p = np.array([1, 0, 1, 0]), np.array([0.9, 0.3, 0.6, 0.2])
     result = clfeval.report(pl.DataFrame({"truth": y, "m": p}))
-    (row,) = (row for row in result.tables["metrics"] if row["metric"] == "log_loss")
+    (row,) = (row for row in result.tables["measures"] if row["measure"] == "log_loss")
     assert number(row) == pytest.approx(-(xlogy(y, p) + xlogy(1 - y, 1 - p)).mean(), rel=1e-12)
     assert number(row) > -xlogy(y, p).mean() + 0.1
 
@@ -178,8 +178,8 @@ def test_misprint_parts_of_the_brier_score_are_divided_by_all_rows() -> None:
     y = [1, 0, 0, 0, 1, 1, 1, 0, 0, 0]
     names = [f"brier_{part}" for part in ("reliability", "resolution", "uncertainty", "refinement")]
     result = clfeval.report(pl.DataFrame({"truth": y, "m": p}), measure=names)
-    found = {row["metric"]: number(row) for row in result.tables["metrics"] if row["value"]
-             and row["metric"] in (*names, "brier")}  # fmt: skip
+    found = {row["measure"]: number(row) for row in result.tables["measures"] if row["value"]
+             and row["measure"] in (*names, "brier")}  # fmt: skip
     reliability = (4 * (0.2 - 0.25) ** 2 + 6 * (0.7 - 0.5) ** 2) / 10
     resolution = (4 * (0.25 - 0.4) ** 2 + 6 * (0.5 - 0.4) ** 2) / 10
     assert found["brier_reliability"] == pytest.approx(reliability, rel=1e-12)
@@ -203,8 +203,8 @@ def test_net_benefits_that_dcurves_prints() -> None:
         "n": [n for _, sick, well in MARKER for n in (sick, well)],
     })  # fmt: skip
     result = clfeval.report(frame, weight="n", measure=[f"net_benefit@t:t={t}" for t in AT])
-    found = [number(row) for row in result.tables["metrics"]
-             if str(row["metric"]).startswith("net_benefit@t")]  # fmt: skip
+    found = [number(row) for row in result.tables["measures"]
+             if str(row["measure"]).startswith("net_benefit@t")]  # fmt: skip
     assert found == pytest.approx(PRINTED, abs=6e-8)
     everyone = {row["threshold"]: row["treat_all"] for row in result.tables["decision"]}
     assert [everyone[t] for t in AT] == pytest.approx(ALL, abs=6e-8)
@@ -212,6 +212,6 @@ def test_net_benefits_that_dcurves_prints() -> None:
         row for row in clfeval.report(
             cells(24, 91, 81, 554).with_columns(m=pl.col("m") * 1.0), weight="n", kind="score",
             measure="net_benefit@t:t=.1",
-        ).tables["metrics"] if row["metric"] == "net_benefit@t:t=0.1"
+        ).tables["measures"] if row["measure"] == "net_benefit@t:t=0.1"
     )  # fmt: skip
     assert number(history) == pytest.approx(0.0185185, abs=6e-8)

@@ -22,7 +22,7 @@ def scores(n: int, rng: np.random.Generator) -> Any:
 def asked(frame: pl.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
     options = {"positive": "1", "measure": NAMES} | options
     result = clfeval.report(frame, truth="y", **options)
-    found = {str(row["metric"]): dict(row) for row in result.tables["metrics"]}
+    found = {str(row["measure"]): dict(row) for row in result.tables["measures"]}
     return {str(name): found[name] for name in options["measure"]}
 
 
@@ -103,4 +103,4 @@ def test_what_is_drawn_is_said() -> None:
         asked(plain)["ece"]["calibrated_mean"], rel=0.05
     )
     with_labels = pl.DataFrame({"y": [0, 1] * 5, "m": [0, 1, 1, 1, 0] * 2})
-    assert "p" not in clfeval.report(with_labels, truth="y", measure="ece").tables["metrics"][0]
+    assert "p" not in clfeval.report(with_labels, truth="y", measure="ece").tables["measures"][0]

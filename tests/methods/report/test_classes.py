@@ -56,9 +56,9 @@ def value(result: Result, metric: str, estimator: str = "multiclass", **where: A
 
 
 def row(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Row:
-    wanted = {"metric": metric, "estimator": estimator, "slice": None, "class": None, **where}
+    wanted = {"measure": metric, "estimator": estimator, "slice": None, "class": None, **where}
     (found,) = (
-        one for one in result.tables["metrics"]
+        one for one in result.tables["measures"]
         if all(one[key] == expected for key, expected in wanted.items())
     )  # fmt: skip
     return found
@@ -121,7 +121,7 @@ def test_weights_of_rows_are_repeated_rows() -> None:
          for name in ("truth", "m")}
     )  # fmt: skip
     weighted, repeated = clfeval.report(table, weight="n"), clfeval.report(often)
-    assert weighted.tables["metrics"] == repeated.tables["metrics"]
+    assert weighted.tables["measures"] == repeated.tables["measures"]
     assert weighted.tables["confusion"] == repeated.tables["confusion"]
 
 
@@ -240,7 +240,7 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
         with pytest.raises(UsageError, match="order") as refused:
             clfeval.report(table, measure=name)
         assert "labels for each, the lowest first: 'k0', 'k1', 'k2', 'k3'" in str(refused.value)
-    plain = {str(one["metric"]) for one in clfeval.report(table, measure="all").tables["metrics"]}
+    plain = {str(one["measure"]) for one in clfeval.report(table, measure="all").tables["measures"]}
     assert not plain & {"rps", "kappa_linear", "ordinal_mae"}
 
 
@@ -257,13 +257,13 @@ def test_what_two_classes_alone_take_is_refused_with_a_way() -> None:
 def test_a_named_class_is_reported_against_the_rest_as_ever() -> None:
     result = clfeval.report(frame(1), positive="9")
     assert result.parameters["positive"] == "9"
-    assert {one["estimator"] for one in result.tables["metrics"]} == {"binary"}
+    assert {one["estimator"] for one in result.tables["measures"]} == {"binary"}
 
 
 @pytest.mark.parametrize("options", [{}, {"positive": "9"}])
 def test_no_intervals_are_no_intervals(options: dict[str, str]) -> None:
     result = clfeval.report(frame(1), interval="none", **options)
-    cells = [one["value"] for one in result.tables["metrics"]]
+    cells = [one["value"] for one in result.tables["measures"]]
     assert all(isinstance(one, Estimate) and one.low is None for one in cells)
     assert not result.parameters.get("interval_methods")
 
@@ -273,7 +273,7 @@ def test_fractional_weights_are_of_fewer_rows() -> None:
     table = of_table(HAND).with_columns(n=pl.col("n") / 4)
     result = clfeval.report(table, weight="n")
     whole = clfeval.report(of_table(HAND), weight="n")
-    for mine, theirs in zip(result.tables["metrics"], whole.tables["metrics"], strict=True):
+    for mine, theirs in zip(result.tables["measures"], whole.tables["measures"], strict=True):
         assert mine["value"].value == pytest.approx(theirs["value"].value, abs=1e-12)  # type: ignore[union-attr]
         assert mine["se"] is None or mine["se"] >= theirs["se"] - 1e-12  # type: ignore[operator]
 
@@ -284,7 +284,7 @@ def test_the_order_of_rows_and_the_layout_change_no_digit() -> None:
     first = clfeval.report(table)
     for other in (table.sample(fraction=1, shuffle=True, seed=1), long):
         assert clfeval.report(other).tables["models"] == first.tables["models"]
-        assert clfeval.report(other).tables["metrics"] == first.tables["metrics"]
+        assert clfeval.report(other).tables["measures"] == first.tables["measures"]
 
 
 def test_awkward_names_stand_on_the_screen_as_they_are_written() -> None:
@@ -304,7 +304,7 @@ def test_of_many_classes_nobody_reads_a_matrix() -> None:
     assert len(text.splitlines()) <= 45
     assert "matrix" not in text
     assert "matrix" in as_text(clfeval.report(frame(4)), width=80)
-    assert len({one["class"] for one in result.tables["metrics"]}) == 201
+    assert len({one["class"] for one in result.tables["measures"]}) == 201
 
 
 @pytest.mark.parametrize("labels", [(), ("k0", "k1", "k2", "k3")])

@@ -23,7 +23,7 @@ CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 
 
 def rows(result: Result, metric: str) -> dict[str, Any]:
-    found = [row for row in result.tables["comparisons"] if row["metric"] == metric]
+    found = [row for row in result.tables["comparisons"] if row["measure"] == metric]
     return {str(row["model"]): row for row in found}
 
 
@@ -66,7 +66,7 @@ def test_areas_differ_as_r_prints_it() -> None:
 def test_scores_without_a_threshold_are_compared_by_rank_alone() -> None:
     data = patients().select("truth", "wfns", twin=pl.col("wfns") + 1)
     found = clfeval.report(data, positive="1", reference="wfns")
-    assert {row["metric"] for row in found.tables["comparisons"]} == {"roc_auc"}
+    assert {row["measure"] for row in found.tables["comparisons"]} == {"roc_auc"}
     assert "mcnemar" not in found.tables
 
 
@@ -242,7 +242,7 @@ def test_p_is_adjusted_over_the_pairs_of_a_measure_and_over_sensitivity_and_spec
     for models, pairs in ((2, 1), (5, 10)):
         found = clfeval.report(table(150, models), positive="1", reference="all-pairs")
         for metric in ("roc_auc", "mcc", "accuracy", "sensitivity", "specificity"):
-            mine = [row for row in found.tables["comparisons"] if row["metric"] == metric]
+            mine = [row for row in found.tables["comparisons"] if row["measure"] == metric]
             named = [(row["model"], row["reference"]) for row in mine]
             assert named == [*combinations([f"m{i}" for i in range(models)], 2)]
             shared = 2 if metric in ("sensitivity", "specificity") else 1
@@ -265,7 +265,7 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
     first = max(areas, key=areas.__getitem__)
     assert {row["reference"] for row in best.values()} == {first}
     for name, row in best.items():
-        (same,) = [one for one in every if one["metric"] == "roc_auc"
+        (same,) = [one for one in every if one["measure"] == "roc_auc"
                    and {one["model"], one["reference"]} == {name, first}]  # fmt: skip
         assert row["p_adjusted"] == same["p_adjusted"]
         assert abs(apart(row).value or 0) == pytest.approx(abs(apart(same).value or 0))
@@ -324,7 +324,7 @@ def test_all_models_together_are_tested_by_cochrans_q() -> None:
     expected, differ = cochrans_q(right.T.astype(int)), (right.any(0) & ~right.all(0)).sum()
     row = together(data)
     assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
-    assert (row["metric"], row["models"], row["differ"]) == ("accuracy", 4, differ)
+    assert (row["measure"], row["models"], row["differ"]) == ("accuracy", 4, differ)
     assert row["method"] == "Cochran's Q, chi²"
     doubled = together(data.with_columns(n=pl.lit(2)), weight="n")
     assert doubled["statistic"] == pytest.approx(2 * expected.statistic)  # of each row two
@@ -370,11 +370,11 @@ def test_measures_that_options_name_stand_behind_the_one_that_leads() -> None:
         CANCER, positive="malignant", reference="svm", measure="ks", margin={"mcc": 0.05}
     )
     page = found.frame("comparisons")
-    assert page["metric"][0] == "roc_auc"  # in files as ever
+    assert page["measure"][0] == "roc_auc"  # in files as ever
     shown = next(one for one in page_of("report").shown(found, 3) if one.table == "comparisons")
-    order = list(dict.fromkeys(str(row["metric"]) for row in shown.rows or ()))
+    order = list(dict.fromkeys(str(row["measure"]) for row in shown.rows or ()))
     assert order[:3] == ["roc_auc", "mcc", "ks"]
-    assert sorted(order) == sorted(set(page["metric"]))
+    assert sorted(order) == sorted(set(page["measure"]))
 
 
 def test_what_is_found_at_the_threshold_comes_before_what_is_not() -> None:

@@ -69,8 +69,8 @@ def report(name: str, how: str = "exact") -> Result:
 def test_every_value_and_limit_lies_in_the_range_or_says_why_not(name: str, how: str) -> None:
     result = report(name, how)
     assert str(result)
-    for row in result.tables["metrics"]:
-        value, metric = row["value"], str(row["metric"])
+    for row in result.tables["measures"]:
+        value, metric = row["value"], str(row["measure"])
         assert isinstance(value, Estimate)
         measure = CATALOG[metric.partition(":")[0]]
         if value.value is None:
@@ -91,7 +91,7 @@ def test_every_value_and_limit_lies_in_the_range_or_says_why_not(name: str, how:
 
 @pytest.mark.parametrize("how", ["exact", "influence", "bootstrap"])
 def test_of_a_perfect_classifier_shares_and_the_area_have_limits_below_1(how: str) -> None:
-    found = {row["metric"]: row["value"] for row in report("separated", how).tables["metrics"]}
+    found = {row["measure"]: row["value"] for row in report("separated", how).tables["measures"]}
     for name in ("roc_auc", "sensitivity", "specificity", "accuracy", "mcc", "f1", "kappa"):
         one = found[name]
         assert isinstance(one, Estimate)
@@ -115,8 +115,8 @@ def test_many_classes_too(name: str, how: str) -> None:
     result = clfeval.report(frame, labels=["a", "b", "c"], measure=("all", "ordinal", "ece"),
                             interval=how, resamples=200)  # fmt: skip
     assert str(result)
-    for row in result.tables["metrics"]:
-        value, measure = row["value"], CATALOG[str(row["metric"]).partition(":")[0]]
+    for row in result.tables["measures"]:
+        value, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
         assert isinstance(value, Estimate)
         if value.value is None:
             assert value.reason, row
@@ -129,7 +129,7 @@ def test_many_classes_too(name: str, how: str) -> None:
         for end in (value.low, value.high):
             assert end is None or measure.low <= end <= measure.high, row
     if name == "perfect" and how != "none":
-        shown = {row["metric"]: row["value"] for row in result.tables["metrics"]
+        shown = {row["measure"]: row["value"] for row in result.tables["measures"]
                  if row["estimator"] == "multiclass"}  # fmt: skip
         for metric in ("roc_auc", "accuracy", "balanced_accuracy", "mcc", "kappa"):
             one = shown[metric]

@@ -67,7 +67,7 @@ def random_rows(seed: int, digits: int, share: float, *, ends: bool = False) -> 
 
 def said(rows: Rows, **options: Any) -> dict[str, dict[str, Any]]:
     result = clfeval.report(rows.frame, weight="w", positive="1", **options)
-    return {row["metric"]: row for row in result.tables["metrics"]}
+    return {row["measure"]: row for row in result.tables["measures"]}
 
 
 def pr_area(rows: Rows) -> float:
@@ -216,7 +216,7 @@ def test_no_interval() -> None:
     rows = random_rows(0, 2, 0.5)
     result = clfeval.report(rows.frame, weight="w", positive="1", interval="none")
     assert result.parameters["interval_methods"] == {}
-    for row in result.tables["metrics"]:
+    for row in result.tables["measures"]:
         assert (row["value"].low, row["value"].high, row["method"]) == (None, None, "none")
 
 

@@ -179,7 +179,7 @@ def test_a_class_that_truth_happens_to_lack_may_have_a_column() -> None:
 
 
 def numbers(*words: str) -> str:
-    done = clfeval("report", "p.csv", "--quiet", "-f", "csv", "--table", "metrics",
+    done = clfeval("report", "p.csv", "--quiet", "-f", "csv", "--show", "measures",
                    "--interval", "bootstrap", "--resamples", "200", *words)  # fmt: skip
     assert done.code == 0, done.err
     return done.out

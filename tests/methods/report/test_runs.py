@@ -46,13 +46,13 @@ def seeds(runs: int = 6, rows: int = 80) -> pl.DataFrame:
 
 def spread(result: Result, metric: str, model: str = "m0") -> Any:
     (row,) = [one for one in result.tables["run_spread"]
-              if (one["metric"], one["model"]) == (metric, model)]  # fmt: skip
+              if (one["measure"], one["model"]) == (metric, model)]  # fmt: skip
     return row
 
 
 def against(result: Result, metric: str, model: str = "m1") -> Any:
     (row,) = [one for one in result.tables["comparisons"]
-              if (one["metric"], one["model"]) == (metric, model)]  # fmt: skip
+              if (one["measure"], one["model"]) == (metric, model)]  # fmt: skip
     return row
 
 
@@ -121,7 +121,7 @@ def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
         assert row["method"] == "runs and rows, square-and-add"
     found, d = against(result, "roc_auc"), by_run(data, "seed", OF["roc_auc"], "m1") - values
     pairs = [next(row["difference"] for row in one.tables["comparisons"]
-                  if row["metric"] == "roc_auc") for one in alone]  # fmt: skip
+                  if row["measure"] == "roc_auc") for one in alone]  # fmt: skip
     ends = found["difference"].low, found["difference"].high
     expected = [d.mean() - reaching(d, pairs, 0), d.mean() + reaching(d, pairs, 1)]
     assert ends == pytest.approx(expected, rel=1e-9)
@@ -152,7 +152,7 @@ def test_equal_models_are_both_the_largest_and_what_is_not_known_is_counted() ->
     data = folds(40, 40, 40, 40).with_columns(twin=pl.col("m1"), all_one=pl.lit(0.5))
     result = clfeval.report(data, run="fold", reference="m1")
     assert result.answer[0].models == ("m1", "twin")
-    rows = [row for row in result.tables["comparisons"] if row["metric"] == "roc_auc"]
+    rows = [row for row in result.tables["comparisons"] if row["measure"] == "roc_auc"]
     p = {str(row["model"]): row["p"] for row in rows}
     assert p["twin"] == 1.0
     for row in rows:  # the joint maximum lies between the own p and Bonferroni's

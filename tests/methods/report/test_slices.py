@@ -33,7 +33,7 @@ def table(m: int = 400, slices: int = 4, seed: int = 0, worse: int | None = None
 
 def changes(result: Result, metric: str, model: str) -> dict[str, Any]:
     found = comparisons(result, "slice", inside=True)
-    return {str(r["slice"]): r for r in found if (r["metric"], r["model"]) == (metric, model)}
+    return {str(r["slice"]): r for r in found if (r["measure"], r["model"]) == (metric, model)}
 
 
 def numbers(row: Any) -> list[float | None]:
@@ -43,8 +43,8 @@ def numbers(row: Any) -> list[float | None]:
 
 def ends(result: Result, metric: str, model: str) -> tuple[float, float, float]:
     found = next(
-        r["value"] for r in result.tables["metrics"]
-        if (r["metric"], r["model"]) == (metric, model) and r["slice"] is None
+        r["value"] for r in result.tables["measures"]
+        if (r["measure"], r["model"]) == (metric, model) and r["slice"] is None
         and r["estimator"] in ("binary", "multiclass", "macro")
     )  # fmt: skip
     assert isinstance(found, Estimate)
@@ -275,7 +275,7 @@ def test_the_largest_less_the_smallest_holds_for_any_two() -> None:
         values = {str(row["slice"]): estimate(row[metric]) for row in found.tables["slices"]
                   if row["model"] == "m0"}  # fmt: skip
         (row,) = [r for r in found.tables["extremes"]
-                  if (r["metric"], r["model"]) == (metric, "m0")]  # fmt: skip
+                  if (r["measure"], r["model"]) == (metric, "m0")]  # fmt: skip
         top, last = (pick(values, key=lambda name: values[name].value) for pick in (max, min))
         assert (row["largest"], row["smallest"], row["slices"]) == (top, last, 5)
         x, y = ((values[k].value, values[k].low, values[k].high) for k in (top, last))
@@ -320,7 +320,7 @@ def test_what_no_screen_shows_of_slices_is_made_when_somebody_asks(
     assert asked == []
     mine = data.filter(pl.col("site") == "s1").drop("site")
     alone = clfeval.report(mine)
-    for name in ("metrics", "models", "calibration", "decision", "curves", "distribution"):
+    for name in ("measures", "models", "calibration", "decision", "curves", "distribution"):
         known = found.tables[name]
         here = [{**row, "slice": None} for row in known if row["slice"] == "site=s1"]
         assert [row["slice"] for row in known[: len(alone.tables[name])]] == [None] * len(here)

@@ -21,7 +21,7 @@ def report(truth: list[int], scores: list[float], *measures: str, **given: objec
 
 
 def value(result: Result, name: str) -> Estimate:
-    (found,) = (row["value"] for row in result.tables["metrics"] if row["metric"] == name)
+    (found,) = (row["value"] for row in result.tables["measures"] if row["measure"] == name)
     assert isinstance(found, Estimate)
     return found
 
@@ -75,13 +75,13 @@ def test_a_score_at_the_threshold_is_positive() -> None:
 @pytest.mark.parametrize("how", ["exact", "wilson", "jeffreys", "influence", "bootstrap"])
 def test_a_perfect_classifier_has_neither_nan_nor_an_interval_of_no_width(how: str) -> None:
     result = report([1] * 40 + [0] * 60, [0.9] * 40 + [0.2] * 60, interval=how, resamples=200)
-    for row in result.tables["metrics"]:
+    for row in result.tables["measures"]:
         one = row["value"]
         assert isinstance(one, Estimate)
         if one.value is None:
             assert one.reason == "separation"
         elif one.low is not None and one.high is not None:
-            assert one.low < one.high, row["metric"]
+            assert one.low < one.high, row["measure"]
     for name in ("roc_auc", "accuracy", "mcc", "kappa", "f1", "balanced_accuracy"):
         one = value(result, name)
         assert one.low is not None
@@ -93,11 +93,11 @@ def test_intervals_stay_within_the_range() -> None:
     truth, scores = [1] * 5 + [0] * 5, [0.9] * 5 + [0.1] * 4 + [0.9]
     for how in ("exact", "wilson", "jeffreys", "influence", "bootstrap"):
         result = report(truth, scores, "f_beta:beta=2", "all", interval=how, resamples=200)
-        for row in result.tables["metrics"]:
-            one, measure = row["value"], CATALOG[str(row["metric"]).partition(":")[0]]
+        for row in result.tables["measures"]:
+            one, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
             assert isinstance(one, Estimate)
             for end in (one.low, one.high):
-                assert end is None or measure.low <= end <= measure.high, (how, row["metric"])
+                assert end is None or measure.low <= end <= measure.high, (how, row["measure"])
 
 
 @pytest.mark.parametrize("kind", ["labels", "scores", "classes"])
@@ -132,7 +132,7 @@ def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:
         for name in ("roc_auc", "log_loss", "net_benefit"):
             assert value(result, name) == Estimate(None, reason="needs_scores")
         assert "roc_auc" not in str(result.answer)
-    assert "roc_auc" not in {row["metric"] for row in clfeval.report(cells).tables["metrics"]}
+    assert "roc_auc" not in {row["measure"] for row in clfeval.report(cells).tables["measures"]}
 
 
 def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:

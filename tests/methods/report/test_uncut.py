@@ -37,7 +37,7 @@ def test_what_is_of_the_truth_alone_needs_no_threshold() -> None:
     result = clfeval.report(drawn(), measure=names, interval="none", ignore="site")
     share = float(drawn()["truth"].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
     known = [Estimate(share), Estimate(max(share, 1 - share)), NONE]
-    found = {str(row["metric"]): row["value"] for row in result.tables["metrics"]}
+    found = {str(row["measure"]): row["value"] for row in result.tables["measures"]}
     assert [found[name] for name in names] == known
 
 
@@ -54,7 +54,7 @@ def test_ratings_are_ranked_by_and_not_cut() -> None:
         assert all(row[name] == NONE for name in HARD)
     assert rows_of(result) == [(None,) * 5] * 6
     assert result.tables["confusion"] == []
-    assert {row["metric"] for row in result.tables["metrics"] if row["value"] == NONE} > {*HARD}
+    assert {row["measure"] for row in result.tables["measures"] if row["value"] == NONE} > {*HARD}
     assert result.warnings[0].code == "no-threshold"
     assert wrong_with(json.loads(result.to_json())) == []
     text = as_text(result, width=80)

@@ -65,9 +65,9 @@ def test_no_verdict_is_stronger_than_its_interval(
     result = clfeval.report(table, **options)
     margins = options["margin"] or {}
     for row in result.tables.get("comparisons", ()):
-        turn = -1 if row["metric"] in LESS_IS_BETTER else 1
+        turn = -1 if row["measure"] in LESS_IS_BETTER else 1
         own, together = (ends(row[name], turn) for name in ("difference", "difference_adjusted"))
-        most, p, found = margins.get(row["metric"]), row["p_adjusted"], row["verdict"]
+        most, p, found = margins.get(row["measure"]), row["p_adjusted"], row["verdict"]
         if own is None or together is None:
             assert found == "undecided"
             continue
@@ -101,7 +101,7 @@ def ties_agree(result: Result, reference: str) -> None:
     best = next((one for one in result.answer if one.code == "best"), None)
     if reference == "m0" or best is None:
         return
-    rows = [row for row in result.tables.get("comparisons", ()) if row["metric"] == best.measure]
+    rows = [row for row in result.tables.get("comparisons", ()) if row["measure"] == best.measure]
     of = {frozenset((row["model"], row["reference"])): row["p_adjusted"] for row in rows}
     for row in result.tables["models"]:
         p = of.get(frozenset((row["model"], best.models[0])))
@@ -114,7 +114,7 @@ def claims_no_more(result: Result, reference: str) -> None:
     for one in result.answer:
         if one.code != "compared":
             continue
-        rows = [row for row in result.tables["comparisons"] if row["metric"] == one.measure]
+        rows = [row for row in result.tables["comparisons"] if row["measure"] == one.measure]
         found = {str(row["model"]): str(row["verdict"]) for row in rows}
         if len(rows) > 1 and reference == "all-pairs":
             told = sum(str(row["verdict"]) in ("better", "worse") for row in rows)

@@ -122,9 +122,9 @@ def test_weights_all_alike_are_rows_to_every_ratio(classes: int, sampling: bool)
         for weight, declared in ((1.0, False), (0.5, sampling))
     )
     half = {"spiegelhalter_z": sqrt(0.5), "hosmer_lemeshow": 0.5}
-    for one, other in zip(rows.tables["metrics"], halves.tables["metrics"], strict=True):
+    for one, other in zip(rows.tables["measures"], halves.tables["measures"], strict=True):
         (x, *_), (y, *_) = ([leaf for _, leaf in leaves(row["value"])] for row in (one, other))
-        metric = str(one["metric"])
+        metric = str(one["measure"])
         if sampling or metric not in (*GROWING, *TOP):
             assert y == (x if x is None else pytest.approx(x, rel=1e-11)), metric
         elif metric in half:
@@ -159,7 +159,7 @@ def test_statistics_that_count_rows_take_the_weights_themselves() -> None:
             measure=measures,
             interval="none",
         )
-        value = {str(row["metric"]): row["value"].value for row in found.tables["metrics"]}  # type: ignore[union-attr]
+        value = {str(row["measure"]): row["value"].value for row in found.tables["measures"]}  # type: ignore[union-attr]
         parts = [(y, p, w / mean) for y, p, w in exact]
         top = sum(w * (y - p) * (1 - 2 * p) for y, p, w in parts)
         spread = sum(w * (1 - 2 * p) ** 2 * p * (1 - p) for _, p, w in parts)

@@ -294,8 +294,8 @@ def test_all_measures_of_two_classes(seed: int) -> None:
     )
     mean = sum(exact) / n if sampling else Fraction(1)
     compared, known = 0, dict[tuple[Any, str], dict[str, Any]]()
-    for row in result.tables["metrics"]:
-        part, model, metric = row["slice"], str(row["model"]), str(row["metric"])
+    for row in result.tables["measures"]:
+        part, model, metric = row["slice"], str(row["model"]), str(row["measure"])
         if (part, model) not in known:
             some = np.ones(n, bool) if part is None else site == str(part)[-1]
             w = [one / mean for one, yes in zip(exact, some, strict=True) if yes]

@@ -39,8 +39,8 @@ def asked(frame: pl.DataFrame, **options: Any) -> Result:
 
 def metrics(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float]]:
     """Return the estimate and the standard error of every measure of a model."""
-    rows = [row for row in result.tables["metrics"] if row["model"] == model]
-    return {str(row["metric"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
+    rows = [row for row in result.tables["measures"] if row["model"] == model]
+    return {str(row["measure"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("command", ["report", "mars", "phidelta", "tune_jpt"])
@@ -57,7 +57,7 @@ def test_whole_weights_that_are_said_to_be_sampling_weights(
     said = of(frame, sampling_weights=True, **options)
     halves = of(frame.with_columns(w=pl.col("w") / 2), **options)
     rows = of(frame, **options)
-    name = "metrics" if command == "report" else "models"
+    name = "measures" if command == "report" else "models"
     for one, other in zip(said.tables[name], halves.tables[name], strict=True):
         for key, value in one.items():
             if isinstance(value, Estimate):
@@ -211,8 +211,8 @@ def test_three_classes_without_an_error_have_limits_however_rows_are_drawn() -> 
     for options in ({"weight": "w", "ignore": "who"}, {"cluster": "who", "ignore": "w"}):
         result = clfeval.report(frame, truth="y", **options)
         found = {
-            row["metric"]: row["value"]
-            for row in result.tables["metrics"]
+            row["measure"]: row["value"]
+            for row in result.tables["measures"]
             if row["estimator"] == "multiclass"
         }
         assert found["accuracy"].low == pytest.approx(float(low), rel=1e-9)  # type: ignore[union-attr]
@@ -252,7 +252,7 @@ def test_three_classes() -> None:
     frame = pl.DataFrame({"y": [*map("abc".__getitem__, truth)],
                           "m": [*map("abc".__getitem__, said)], "w": w})  # fmt: skip
     result = clfeval.report(frame, truth="y", weight="w")
-    (row,) = [one for one in result.tables["metrics"] if one["metric"] == "accuracy"]
+    (row,) = [one for one in result.tables["measures"] if one["measure"] == "accuracy"]
     right, g = truth == said, w.sum() ** 2 / (w**2).sum()
     value = (w * right).sum() / w.sum()
     error = np.sqrt(g / (g - 1) * ((w * (right - value)) ** 2).sum()) / w.sum()
@@ -322,12 +322,12 @@ def test_one_row_with_all_the_weight_leaves_limits_unknown(heavy: float, seed: i
     )
     result = asked(frame, reference="a", measure="average_precision")
     for row in result.tables["comparisons"]:
-        ranges = 2 if row["metric"] == "mcc" else 1
+        ranges = 2 if row["measure"] == "mcc" else 1
         for one in (row["difference"], row["difference_adjusted"]):
             assert isinstance(one, Estimate)
             assert one.low is None or -ranges <= one.low <= (one.high or 0) <= ranges, row
         assert row["detectable"] is None or float(str(row["detectable"])) < ranges, row
-    for metric in result.tables["metrics"]:
+    for metric in result.tables["measures"]:
         assert all(abs(end) < 1e6 for end in ends(metric["value"])[1:] if end is not None), metric
     if heavy > 1e3:
         assert result.answer[0].text.startswith("It is unknown whether b differs significantly")

@@ -28,7 +28,7 @@ def found(result: Result, metric: str) -> dict[tuple[str, str], Row]:
     rows = [row for row in result.tables.get("comparisons", ()) if row["slice"] is not None]
     assert {row["against"] for row in rows} <= {"reference", "slice"}
     return {(str(r["slice"]), str(r["model"])): r for r in rows
-            if r["metric"] == metric and r["against"] == "reference"}  # fmt: skip
+            if r["measure"] == metric and r["against"] == "reference"}  # fmt: skip
 
 
 def said(result: Result) -> list[str]:
@@ -50,7 +50,7 @@ def test_a_difference_is_that_of_the_slice_alone_and_q_is_benjamini_and_hochberg
         for label in ("s0", "s1", "s2"):
             alone = clfeval.report(table.filter(pl.col("site") == label).drop("site"), **options)
             for one in alone.tables["comparisons"]:
-                if one["metric"] == metric:
+                if one["measure"] == metric:
                     row = rows[f"site={label}", str(one["model"])]
                     a, b = row["difference"], one["difference"]
                     assert isinstance(a, Estimate)

@@ -118,7 +118,7 @@ def drawn(n: int = 400) -> list[Plain]:
 def test_the_area_is_that_of_the_measure_and_the_curve_ends_at_all_errors() -> None:
     rows = drawn()
     found = report(rows, abstain=["5%", "20%"], measure="aurc", points="all")
-    named = next(row for row in found.tables["metrics"] if row["metric"] == "aurc")
+    named = next(row for row in found.tables["measures"] if row["measure"] == "aurc")
     first, second = found.tables["abstentions"]
     assert first["aurc"] == pytest.approx(value_of(named["value"]))
     curve = found.tables["risk"]

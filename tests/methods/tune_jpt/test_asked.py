@@ -24,7 +24,7 @@ MORE = TUNABLE[len(JPT) :]
 
 
 def tuned(**options: Any) -> Any:
-    return clfeval.tune_jpt(counts=COUNTS, odds="1:50", sweep=None, **options)
+    return clfeval.tune_jpt(counts=COUNTS, prevalence="1:50", sweep=None, **options)
 
 
 def test_kappa_by_hand_as_counted_at_equal_classes_and_tuned() -> None:
@@ -41,8 +41,8 @@ def test_kappa_by_hand_as_counted_at_equal_classes_and_tuned() -> None:
 
 
 def test_as_counted_every_measure_is_that_of_the_report() -> None:
-    rows = {row["metric"]: row["value"] for row in
-            clfeval.report(_counts(), measure="hard").tables["metrics"]}  # fmt: skip
+    rows = {row["measure"]: row["value"] for row in
+            clfeval.report(_counts(), measure="hard").tables["measures"]}  # fmt: skip
     (sample,) = (row for row in tuned(measure="hard").tables["models"]
                  if row["population"] == "sample")  # fmt: skip
     for name in MORE:
@@ -57,11 +57,11 @@ def _counts() -> Any:
 @pytest.mark.parametrize(
     ("named", "plain"),
     [
-        ({"measure": "f_beta:beta=2"}, {"measure": "f_beta", "beta": 2}),
+        ({"measure": "f_beta:beta=2"}, {"measure": ["f_beta:beta=2", "f_beta"]}),
         ({"measure": ["expected_cost:fp=1,fn=10", "mcc"]},
-         {"measure": ["expected_cost", "mcc"], "cost": (1, 10)}),
+         {"measure": ["cost:fp=1,fn=10", "expected_cost", "mcc"]}),
         ({"measure": "expected_cost:fp=1,fn=10,tp=2"},
-         {"measure": "expected_cost", "cost": (1, 10), "benefit": (2, 0)}),
+         {"measure": ["cost:fp=1,fn=10,tp=2,tn=0", "expected_cost"]}),
     ],
 )  # fmt: skip
 def test_parameters_in_a_name_are_the_options_of_that_name(
@@ -72,8 +72,8 @@ def test_parameters_in_a_name_are_the_options_of_that_name(
 
 def test_two_sets_of_numbers_are_one_too_many() -> None:
     for more in ({"measure": ["f_beta:beta=2", "f_odds:beta=3"]},
-                 {"measure": "f_beta:beta=2", "beta": 3.0},
-                 {"measure": "expected_cost:fp=1,fn=2", "cost": (1, 10)}):  # fmt: skip
+                 {"measure": ["f_beta:beta=3", "f_beta:beta=2"]},
+                 {"measure": ["cost:fp=1,fn=10", "expected_cost:fp=1,fn=2"]}):  # fmt: skip
         with pytest.raises(UsageError, match="asks for another"):
             tuned(**more)
 
@@ -83,7 +83,8 @@ def test_two_sets_of_numbers_are_one_too_many() -> None:
     [
         ("roc_auc", "the same at every class ratio"), ("ks", "the same at every class ratio"),
         ("average_precision", "only 2 x 2 tables are"), ("brier", "only 2 x 2 tables are"),
-        ("net_benefit@t:t=.1", "--cost 1:9"), ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"),
+        ("net_benefit@t:t=.1", "--measure net_benefit:fp=1,fn=9"),
+        ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"),
         ("prevalence", "--population N"), ("ranking", "only 2 x 2 tables are"),
         ("f2", "f_beta:beta=2"), ("mcc,kappa", "--measure mcc --measure kappa"),
         ("AUPRC", "--measure pr_auc"),
@@ -119,6 +120,6 @@ def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None
         for name in names:
             np.testing.assert_allclose(found[name][1], every[name][1], rtol=1e-12, atol=1e-15)
     frame = [{"truth": i % 2, "m": i / 9} for i in range(10)]
-    tables = clfeval.tune_jpt(pl.DataFrame(frame), measure="g_mean", odds="1:9").tables
-    assert "thresholds" not in tables
-    assert tables["models"]
+    tables = clfeval.tune_jpt(pl.DataFrame(frame), measure="g_mean", prevalence="1:9").tables
+    assert "g_mean" in tables["models"][0]
+    assert "g_mean" not in {row["measure"] for row in tables["thresholds"]}

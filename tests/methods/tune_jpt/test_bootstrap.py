@@ -18,7 +18,7 @@ SMALL = Cells(12, 3, 5, 30)
 
 def tune(counts: Any, **options: Any) -> Result:
     given = four(counts) if isinstance(counts, Cells) else counts
-    options = {"interval": "bootstrap", "sweep": None, "odds": "1:20"} | options
+    options = {"interval": "bootstrap", "sweep": None, "prevalence": "1:20"} | options
     return clfeval.tune_jpt(counts=given, **options)
 
 
@@ -28,7 +28,9 @@ def model(result: Result, name: str) -> list[Line]:
 
 def test_of_many_rows_they_are_those_of_the_formulas() -> None:
     """Of 2000 resamples the 2.5 % point is 4 % of the width off, seldom 15 %."""
-    drawn, exact = (tune(LARGE, interval=kind, cost=(1, 9)) for kind in ("bootstrap", "exact"))
+    drawn, exact = (
+        tune(LARGE, interval=kind, measure="cost:fp=1,fn=9") for kind in ("bootstrap", "exact")
+    )
     for mine, theirs in zip(rows_of(drawn), rows_of(exact), strict=True):
         for name in (*MEASURES, "expected_cost", "net_benefit"):
             a, b = mine[name], theirs[name]
@@ -72,7 +74,7 @@ def test_the_seed_is_all_that_matters() -> None:
 
 def test_other_models_populations_and_measures_change_no_interval() -> None:
     alone = tune({"a": four(SMALL)})
-    more = tune({"z": four(LARGE), "a": four(SMALL), "b": four(SMALL)}, odds=["5:1", "1:20"])
+    more = tune({"z": four(LARGE), "a": four(SMALL), "b": four(SMALL)}, prevalence=["5:1", "1:20"])
     found = [row for row in model(more, "a") if row["odds"] != "5:1"]
     assert found == model(alone, "a")
     few = model(tune({"a": four(SMALL)}, measure=["ppv", "mcc"]), "a")

@@ -7,7 +7,12 @@ import pytest
 from clfeval.api.tune_jpt import tune_jpt
 from tests.thoroughness import thinned
 
-WAYS: list[dict[str, object]] = [{}, {"compared_by": "mcc"}, {"cluster": "who"}, {"margin": 0.05}]
+WAYS: list[dict[str, object]] = [
+    {},
+    {"measure": "mcc"},
+    {"cluster": "who"},
+    {"margin": {"tar": 0.05}},
+]
 
 
 @pytest.mark.parametrize("more", thinned(WAYS, WAYS[1:3]))

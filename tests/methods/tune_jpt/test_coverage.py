@@ -57,7 +57,7 @@ def test_about_as_often_as_the_level_says(name: str, ratio: float) -> None:
 def test_they_are_the_intervals_of_the_door(tp: int, fp: int) -> None:
     names = ["tar", "ppv", "mcc"]
     counts = (tp, fp, ROWS - tp, ROWS - fp)
-    result = clfeval.tune_jpt(counts=counts, odds="1:10", sweep=None, measure=names)
+    result = clfeval.tune_jpt(counts=counts, prevalence="1:10", sweep=None, measure=names)
     row = row_of(result, population="target")
     at = tp * (ROWS + 1) + fp
     for name in names:

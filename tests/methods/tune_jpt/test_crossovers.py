@@ -28,8 +28,8 @@ classifiers = st.builds(
 
 
 def cross(a: Cells, b: Cells, measure: str, **options: Any) -> list[Line]:
-    options = {"interval": "none", "cost": (1, 7), "measure": measure, "points": 2} | options
-    result = clfeval.tune_jpt(counts={"a": four(a), "b": four(b)}, crossover=measure, **options)
+    options = {"interval": "none", "measure": [measure, "cost:fp=1,fn=7"], "points": 2} | options
+    result = clfeval.tune_jpt(counts={"a": four(a), "b": four(b)}, **options)
     return rows_of(result, "crossovers")
 
 

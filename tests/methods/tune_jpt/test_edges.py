@@ -28,9 +28,7 @@ def test_dor_of_large_counts() -> None:
 def test_ic_of_inverted_answers_is_the_same(a) -> None:
     """I(truth; not prediction) = I(truth; prediction): no crossing, no leader."""
     b = (a[2], a[3], a[0], a[1])
-    rows = rows_of(
-        tune({"a": a, "b": b}, measure="ic", crossover="ic", interval="none"), "crossovers"
-    )
+    rows = rows_of(tune({"a": a, "b": b}, measure="ic", interval="none"), "crossovers")
     assert len(rows) == 1
     assert rows[0]["crossing"].reason == "identical"
 
@@ -38,14 +36,14 @@ def test_ic_of_inverted_answers_is_the_same(a) -> None:
 def test_ic_of_rare_classes() -> None:
     cells = Cells(1, 1, 670556, 635311)
     found = row_of(
-        tune(four(cells), odds="1:330739", measure="ic", interval="none"), population="target"
+        tune(four(cells), prevalence="1:330739", measure="ic", interval="none"), population="target"
     )
     exact = float(cells.tuned(Fraction(1, 330739)).values()["ic"])
     assert found["ic"].value == pytest.approx(exact, rel=1e-6)  # 1.6437e-10 against 1.6145e-10
 
 
 def test_a_perfect_table_is_perfect() -> None:
-    for row in rows_of(tune((10, 0, 0, 10), odds="1:1000000", measure=["mcc", "ic"])):
+    for row in rows_of(tune((10, 0, 0, 10), prevalence="1:1000000", measure=["mcc", "ic"])):
         assert row["mcc"].value == row["mcc"].high == 1  # .9999999999999997, high .9999999999999998
         assert row["ic"].value == 1  # .9999999999985744
 
@@ -53,7 +51,7 @@ def test_a_perfect_table_is_perfect() -> None:
 @pytest.mark.parametrize("measure", ["ppv_odds", "epa"])
 def test_infinite_is_more_than_finite(measure: str) -> None:
     counts = {"a": (50, 0, 50, 100), "b": (80, 20, 20, 80)}
-    result = tune(counts, measure=measure, crossover=measure, odds="1:10")
+    result = tune(counts, measure=measure, prevalence="1:10")
     row = row_of(result, "crossovers")
     assert row["crossing"].reason == "none"
     assert row["leads_below"] == row["leads_above"] == "a"  # as the table winners says
@@ -62,7 +60,7 @@ def test_infinite_is_more_than_finite(measure: str) -> None:
 def test_a_crossing_between_the_sweep_and_a_target() -> None:
     """p* = dtnr / (dtnr - dtpr) = 1e-5 / (1e-5 + .1): 1:10000, the target is 1:1000000."""
     counts = {"a": (900_000, 20, 100_000, 999_980), "b": (800_000, 10, 200_000, 999_990)}
-    result = clfeval.tune_jpt(counts=counts, measure="tar", odds="1:1000000")
+    result = clfeval.tune_jpt(counts=counts, measure="tar", prevalence="1:1000000")
     row = row_of(result, "crossovers")
     leaders = {winner["leader"] for winner in rows_of(result, "winners")}
     assert leaders == {row["leads_below"], row["leads_above"]}
@@ -78,20 +76,21 @@ def test_odds_as_counted_have_the_limits_of_their_share(name: str, plain: str) -
 
 
 def test_a_constant_measure_has_one_place() -> None:
-    result = tune((67, 5, 33, 95), prevalence_range=(0.001, 0.9), measure=["j_index", "dor"])
-    for row in rows_of(result, "ranges"):
+    result = tune((67, 5, 33, 95), prevalence="0.001..0.9")
+    for name in ("j_index", "dor"):
+        row = row_of(result, "ranges", measure=name)
         assert row["lowest_at"] == row["highest_at"]
 
 
 def test_a_simulated_ppv_without_a_false_alarm_is_not_certain() -> None:
     """One hit, no false alarm among 10 negatives: the exact PPV at 6 % goes from .01 to 1."""
-    result = tune((1, 0, 9, 10), prevalence_beta=(2, 30), measure="ppv")
-    assert row_of(result, "simulated")["low"] < 0.9
+    result = tune((1, 0, 9, 10), prevalence_beta=(2, 30))
+    assert row_of(result, "simulated", measure="ppv")["low"] < 0.9
 
 
 def test_beta_too_large_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^beta 1e\+200 is not between "):
-        tune((67, 5, 33, 95), beta=1e200)
+    with pytest.raises(UsageError, match=r"^measure .*: beta is a number from 0 to 1e\+06"):
+        tune((67, 5, 33, 95), measure="f_beta:beta=1e+200")
 
 
 def test_youden_is_j() -> None:
@@ -111,5 +110,5 @@ def test_the_number_of_draws_is_in_the_result() -> None:
 
 def test_phi_leads_nobody() -> None:
     """Best at 0: neither more nor less of it is better, so it compares no models."""
-    with pytest.raises(UsageError, match=r"^crossover phi"):
-        tune({"a": (67, 5, 33, 95), "b": (95, 30, 5, 70)}, measure="phi", crossover="phi")
+    result = tune({"a": (67, 5, 33, 95), "b": (95, 30, 5, 70)}, measure="phi")
+    assert result.parameters["compared_by"] == "tar"

@@ -16,7 +16,7 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import stream
 from clfeval.methods.threshold_optimism import resampled_scores
-from clfeval.result import Estimate, Row
+from clfeval.result import Estimate, Result, Row
 from tests.methods.tune_jpt import brute
 
 ODDS = 1 / 19
@@ -45,7 +45,7 @@ def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
     said = {"positive": "1", "model": ["m"], "threshold": 0.6, "seed": 4, **KINDS[kind]}
     ignored = {"patient", "w", "site"} - {*KINDS[kind].values()}
     frame = table(240, 7).drop(ignored)
-    tuned = clfeval.tune_jpt(frame, cost=(1, 5), prevalence=0.05, **said)
+    tuned = clfeval.tune_jpt(frame, measure="cost:fp=1,fn=5", prevalence=0.05, **said)
     rules = {"mcc": "mcc", "f_beta": "f1", "tar": "accuracy", "j_index": "j_index",
              "expected_cost": "cost:fp=1,fn=5"}  # fmt: skip
     other = clfeval.report(frame, best_threshold=[*rules.values()], **said)
@@ -75,7 +75,13 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
     options: dict[str, Any] = {"cluster": "patient"} if cluster else {}
     frame = frame.select("truth", "m", *options.values())
     result = clfeval.tune_jpt(
-        frame, positive="1", model=["m"], threshold=0.6, odds="1:19", cost=(1, 5), **options
+        frame,
+        positive="1",
+        model=["m"],
+        threshold=0.6,
+        prevalence="1:19",
+        measure="cost:fp=1,fn=5",
+        **options,
     )
     every = brute.every_point(zip(scores.tolist(), truth.tolist(), strict=True))
     p, n = every[-1][1:]
@@ -114,6 +120,12 @@ def estimate_of(row: Row) -> Estimate:
     return honest
 
 
+def of_targets(result: Result, measure: str) -> list[Row]:
+    """Return the best thresholds in the target populations by one measure."""
+    return [row for row in result.tables["thresholds"]
+            if (row["population"], row["measure"]) == ("target", measure)]  # fmt: skip
+
+
 def test_the_best_threshold_flatters_and_the_corrected_value_does_not() -> None:
     """J and TAR at 1:9 of 60 tables of 100 rows, where the truth at a threshold is known.
 
@@ -123,8 +135,8 @@ def test_the_best_threshold_flatters_and_the_corrected_value_does_not() -> None:
     held = 0
     for seed in range(60):
         frame = table(100, seed).select("truth", "m")
-        result = clfeval.tune_jpt(frame, positive="1", threshold=0.6, odds="1:9", measure="j_index")
-        (row,) = (one for one in result.tables["thresholds"] if one["population"] == "target")
+        result = clfeval.tune_jpt(frame, positive="1", threshold=0.6, prevalence="1:9")
+        (row,) = of_targets(result, "j_index")
         cut, honest, value = float(str(row["threshold"])), estimate_of(row), row["value"]
         assert isinstance(value, Estimate)
         assert value.value is not None
@@ -145,9 +157,8 @@ def test_the_best_threshold_flatters_and_the_corrected_value_does_not() -> None:
 def test_calling_all_rows_alike_has_the_same_value_on_any_rows() -> None:
     """Scores the wrong way round: at 1:99 calling no row positive is right in 99 of 100 rows."""
     frame = pl.DataFrame({"truth": [0, 1] * 20, "m": [1 - i % 2 + i / 100 for i in range(40)]})
-    result = clfeval.tune_jpt(frame, positive="1", threshold=0.5, odds=["1:99", "99:1"],
-                              measure="tar")  # fmt: skip
-    rows = [row for row in result.tables["thresholds"] if row["population"] == "target"]
+    result = clfeval.tune_jpt(frame, positive="1", threshold=0.5, prevalence=["1:99", "99:1"])
+    rows = of_targets(result, "tar")
     assert [row["rule"] for row in rows] == ["never positive", "always positive"]
     assert [estimate_of(row).value for row in rows] == pytest.approx([0.99, 0.99])
 
@@ -162,5 +173,5 @@ def test_calling_all_rows_alike_has_the_same_value_on_any_rows() -> None:
 )
 def test_what_cannot_be_known_has_a_reason(rows: list[tuple[float, int]], reason: Any) -> None:
     frame = pl.DataFrame(rows, schema=["m", "truth"], orient="row")
-    found = clfeval.tune_jpt(frame, positive="1", measure="mcc").tables["thresholds"]
-    assert {estimate_of(row).reason for row in found} == {reason}
+    found = clfeval.tune_jpt(frame, positive="1").tables["thresholds"]
+    assert {estimate_of(row).reason for row in found if row["measure"] == "mcc"} == {reason}

@@ -36,7 +36,7 @@ TWINS = {"tor": "tar", "ppv_odds": "ppv", "npv_odds": "npv", "f_odds": "f_beta"}
 
 
 def rows(cells: Cells, **options: Any) -> list[Line]:
-    options = {"cost": (1, 9), "sweep": None, "odds": "1:50"} | options
+    options = {"measure": "cost:fp=1,fn=9", "sweep": None, "prevalence": "1:50"} | options
     return rows_of(clfeval.tune_jpt(counts=four(cells), **options))
 
 
@@ -79,7 +79,7 @@ def wilson(k: int, n: int, alpha: float) -> Ends:
 def test_limits_hold_their_value_and_keep_to_the_range(
     cells: Cells, odds: str, level: float
 ) -> None:
-    narrow, wide = (rows(cells, odds=odds, level=each) for each in (level, 0.999))
+    narrow, wide = (rows(cells, prevalence=odds, level=each) for each in (level, 0.999))
     for less, more in zip(narrow, wide, strict=True):
         for name in (*MEASURES, "expected_cost", "net_benefit"):
             middle = value(less[name])
@@ -115,7 +115,7 @@ def test_predictive_values_elsewhere_are_mercaldo_s(cells: Cells, odds: str, r: 
     """logit PPV +- z sqrt((1-se)/(se P) + sp/((1-sp) N)), and NPV likewise."""
     tp, p, fp, n = counts(cells)
     se, sp, z = tp / p, 1 - fp / n, norm.ppf(0.95)
-    found = row(cells, "target", odds=odds, level=0.9, measure=PREDICTIVE)
+    found = row(cells, "target", prevalence=odds, level=0.9, measure=PREDICTIVE)
     for name, center, spread in (
         ("ppv", r * se / (1 - sp), (1 - se) / se / p + sp / (1 - sp) / n),
         ("npv", sp / (1 - se) / r, se / (1 - se) / p + (1 - sp) / sp / n),
@@ -151,7 +151,7 @@ def test_of_few_rows_ratios_of_rates_keep_to_their_score_region(
 ) -> None:
     """Fewer than 30 of a class, or a rate near an end: LR± and what Bayes makes of them."""
     tp, p, fp, n = counts(cells)
-    found = row(cells, "target", odds=odds, measure=[*PREDICTIVE, "lr_pos", "lr_neg"])
+    found = row(cells, "target", prevalence=odds, measure=[*PREDICTIVE, "lr_pos", "lr_neg"])
     plus, minus = of_ratio(tp, p, fp, n, 0.95), of_ratio(p - tp, p, n - fp, n, 0.95)
     assert close(ends(found["lr_pos"]), plus, 1e-6)
     assert close(ends(found["lr_neg"]), minus, 1e-6)
@@ -219,7 +219,7 @@ def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: fl
     """TAR = p TP/P + n TN/N; cost = p 9 FN/P + n FP/N; net benefit = p TP/P - n (1/9) FP/N."""
     tp, p, fp, n = counts(cells)
     share, rest = r / (1 + r), 1 / (1 + r)
-    found = row(cells, "target", odds=odds, measure=["tar", "expected_cost", "net_benefit"])
+    found = row(cells, "target", prevalence=odds)
     for name, a, k, b, other in (
         ("tar", share, tp, rest, n - fp),
         ("expected_cost", 9 * share, p - tp, rest, fp),

@@ -33,7 +33,7 @@ ROWS = [
 
 
 def tune(table: object, **options: object) -> Result:
-    return clfeval.tune_jpt(table, **{"odds": ODDS, "sweep": None} | options)  # type: ignore[arg-type]
+    return clfeval.tune_jpt(table, **{"prevalence": ODDS, "sweep": None} | options)  # type: ignore[arg-type]
 
 
 def every_row(result: Result) -> dict[str, list[Line]]:
@@ -49,7 +49,7 @@ def of_counts(rows: list[Row], **options: object) -> Result:
 @examples(20)
 @given(both_classes)
 def test_predictions_are_the_counts_they_make(rows: list[Row]) -> None:
-    plain = {"interval": "none", "cost": (1, 5)}
+    plain = {"interval": "none", "measure": "cost:fp=1,fn=5"}
     expected = rows_of(of_counts(rows, **plain))
     assert rows_of(tune(frame_of(rows), weight="n", **plain)) == expected
     expanded = repeated(rows)
@@ -127,7 +127,7 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
             for site, rows in (("N", north), ("S", south))
         ]
     )
-    options = {"weight": "n", "prevalence_range": (0.01, 0.1), "sweep": "1:10..10:1", "points": 3}
+    options = {"weight": "n", "prevalence": "0.01..0.1", "sweep": "1:10..10:1", "points": 3}
     sliced = every_row(tune(frame, by="site", measure=FEW, **options))
     whole = every_row(tune(frame.drop("site"), measure=FEW, **options))
     assert set(sliced) == set(whole)

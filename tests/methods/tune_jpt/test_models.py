@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.measures.odds import TUNABLE
 from clfeval.result import Estimate, Result
 from tests.methods.tune_jpt.reference import (
     INVARIANT,
@@ -45,7 +46,7 @@ def tune(counts: Any, **options: Any) -> Result:
 
 
 def tuned(counts: Any, odds: str, **options: Any) -> Line:
-    return row_of(tune(counts, odds=odds, **options), population="target")
+    return row_of(tune(counts, prevalence=odds, **options), population="target")
 
 
 def agree(row: Line, expected: dict[str, Value]) -> None:
@@ -65,7 +66,9 @@ def agree(row: Line, expected: dict[str, Value]) -> None:
 def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fraction) -> None:
     """Zeros included: each undefined value has its reason, and infinity is not one of them."""
     assume(ratio_of(odds) != 1)
-    result = tune(cells, odds=odds, beta=float(beta), cost=(2, 7), benefit=(1, 3))
+    result = tune(
+        cells, prevalence=odds, measure=["cost:fp=2,fn=7,tp=1,tn=3", f"f_beta:beta={float(beta)}"]
+    )
     ratio = {"sample": cells.ratio, "1:1": Fraction(1), "target": ratio_of(odds)}
     assert [row["population"] for row in rows_of(result)] == list(ratio)
     for population, r in ratio.items():
@@ -79,7 +82,7 @@ def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fracti
 @given(cells=tables, odds=ratios, rows=st.sampled_from([1, 50000, 0.5, 10**9]))
 def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
     """The sample to what was counted, other populations to 1000, and to any number wanted."""
-    result = tune(cells, odds=odds, population=rows, measure="tar")
+    result = tune(cells, prevalence=odds, population=rows, measure="tar")
     sample = row_of(result, population="sample")
     assert tuple(sample[name] for name in CELLS) == four(cells)
     assert sample["rows"] == sum(four(cells))
@@ -98,20 +101,20 @@ def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
         assert row[name] == pytest.approx(float(value), rel=1e-12, abs=0)
     for name, value in (
         *((name, getattr(exact, name)) for name in CELLS),
-        ("called", exact.tp + exact.fp),
+        ("flagged", exact.tp + exact.fp),
     ):
         assert row[name] == Estimate(pytest.approx(float(value), rel=1e-9, abs=0)), name
 
 
 def test_a_clinic_of_fifty_thousand() -> None:
     """At 1:99, .01 x 50000 positives: .67 x 500 hits; 49500 negatives: .05 x 49500 false alarms."""
-    result = tune(ANTI_CCP, odds="1:99", population=50_000, interval="exact")
+    result = tune(ANTI_CCP, prevalence="1:99", population=50_000, interval="exact")
     row, model = (
         row_of(result, "expected", population="target"),
         row_of(result, population="target"),
     )
     assert [row[name].value for name in CELLS] == pytest.approx([335, 2475, 165, 47025], rel=1e-14)
-    assert row["called"].value == pytest.approx(335 + 2475)
+    assert row["flagged"].value == pytest.approx(335 + 2475)
     sens, spec = model["sensitivity"], model["specificity"]
     ends = {
         "tp": (500 * sens.low, 500 * sens.high),
@@ -126,7 +129,7 @@ def test_a_clinic_of_fifty_thousand() -> None:
 @pytest.mark.parametrize("cells", [Cells(7, 0, 3, 12), Cells(0, 4, 9, 6), Cells(67, 5, 33, 95)])
 @pytest.mark.parametrize("odds", ["1:1000000", "7:5", "1000000:1"])
 def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> None:
-    rows = rows_of(tune(cells, odds=odds, interval="exact", measure=INVARIANT))
+    rows = rows_of(tune(cells, prevalence=odds, interval="exact", measure=INVARIANT))
     assert len(rows) == 3
     for row in rows:
         for name in INVARIANT:
@@ -139,9 +142,9 @@ def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> 
 @examples(40)
 @given(tables=st.lists(tables, min_size=2, max_size=4), odds=ratios)
 def test_models_of_other_class_totals_are_tuned_one_by_one(tables: list[Cells], odds: str) -> None:
-    together = tune({f"m{i}": four(cells) for i, cells in enumerate(tables)}, odds=odds)
+    together = tune({f"m{i}": four(cells) for i, cells in enumerate(tables)}, prevalence=odds)
     for i, cells in enumerate(tables):
-        alone = rows_of(tune({f"m{i}": four(cells)}, odds=odds))
+        alone = rows_of(tune({f"m{i}": four(cells)}, prevalence=odds))
         assert rows_of(together, model=f"m{i}") == alone
     same = len({(cells.positives, cells.negatives) for cells in tables}) == 1
     assert together.summary["positives"] == (int(tables[0].positives) if same else None)
@@ -153,9 +156,9 @@ def test_models_of_other_class_totals_are_tuned_one_by_one(tables: list[Cells], 
 @pytest.mark.parametrize(("tp", "fp"), [(0, 0), (0, 9), (64, 0), (64, 64), (50, 3), (1, 64)])
 def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -> None:
     """Sixty-fourths are exact floats."""
-    by_counts = tune(Cells(tp, fp, 64 - tp, 64 - fp), odds=odds)
+    by_counts = tune(Cells(tp, fp, 64 - tp, 64 - fp), prevalence=odds)
     by_rates = clfeval.tune_jpt(
-        sensitivity=tp / 64, specificity=(64 - fp) / 64, odds=odds, sweep="1:9..9:1", points=3
+        sensitivity=tp / 64, specificity=(64 - fp) / 64, prevalence=odds, sweep="1:9..9:1", points=3
     )
     assert not rows_of(by_rates, population="sample")
     assert set(by_rates.summary.values()) == {None}
@@ -177,7 +180,7 @@ def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -
     ],
 )  # fmt: skip
 def test_the_table_of_the_paper(cells: Cells, printed: str) -> None:
-    result = tune(cells, odds=["100:1", "1:100"])
+    result = tune(cells, prevalence=["100:1", "1:100"])
     even = row_of(result, population="1:1")
     common, rare = row_of(result, odds="100:1"), row_of(result, odds="1:100")
     places = [(even, "ppv_odds"), (even, "npv_odds")]
@@ -224,13 +227,12 @@ def test_swept_odds_are_even_in_the_logarithm() -> None:
             assert row["prevalence"] == pytest.approx(10.0**k / (1 + 10.0**k), rel=1e-9)
 
 
-def test_chosen_measures_come_in_the_order_of_the_table() -> None:
+def test_measures_asked_for_follow_the_others_in_the_order_of_the_table() -> None:
     """And an alias is as good as the id."""
-    row = rows_of(tune(RF, measure=["npv", "precision", "recall", "f1"]))[0]
-    assert [key for key in row if isinstance(row[key], Estimate)] == [
-        "ppv", "npv", "f_beta", "sensitivity",
-    ]  # fmt: skip
-    everything = rows_of(tune(RF, cost=(1, 2)))[0]
+    row = rows_of(tune(RF, measure=["kappa", "precision", "accuracy_u"]))[0]
+    columns = [key for key in row if isinstance(row[key], Estimate)]
+    assert columns == [name for name in TUNABLE if name in (*MEASURES, "kappa", "accuracy_u")]
+    everything = rows_of(tune(RF, measure="cost:fp=1,fn=2"))[0]
     columns = [key for key in everything if isinstance(everything[key], Estimate)]
     assert columns == [*MEASURES, "expected_cost", "net_benefit"]
 

@@ -30,9 +30,9 @@ PRIOR = (2, 30)
 
 
 def ranges(cells: Cells, low: float, high: float, **options: Any) -> dict[str, Line]:
-    options = {"sweep": None, "interval": "none", "cost": (1, 9)} | options
-    result = clfeval.tune_jpt(counts=four(cells), prevalence_range=(low, high), **options)
-    assert result.parameters["range"] == [low, high]
+    options = {"sweep": None, "interval": "none", "measure": "cost:fp=1,fn=9"} | options
+    result = clfeval.tune_jpt(counts=four(cells), prevalence=f"{low}..{high}", **options)
+    assert result.parameters["prevalence_range"] == [low, high]
     return {str(row["measure"]): row for row in rows_of(result, "ranges")}
 
 
@@ -127,7 +127,7 @@ def test_infinite_and_undefined_all_along() -> None:
 
 def test_rates_alone_have_ranges_too() -> None:
     result = clfeval.tune_jpt(
-        sensitivity=0.67, specificity=0.95, prevalence_range=(0.001, 0.02), sweep=None
+        sensitivity=0.67, specificity=0.95, prevalence="0.001..0.02", sweep=None
     )
     expected = ranges(TABLES[0], 0.001, 0.02)
     for row in rows_of(result, "ranges"):
@@ -172,7 +172,7 @@ def test_simulated_rates_and_prevalence_against_numpy() -> None:
         "tar": tp + tn, "ppv": tp / (tp + fp), "npv": tn / (tn + fn), "mcc": mcc,
         "f_beta": 2 * tp / (2 * tp + fp + fn), "j_index": x - y, "net_benefit": tp - fp / 9,
     }  # fmt: skip
-    found = simulate(counts=four(TABLES[0]), cost=(1, 9))
+    found = simulate(counts=four(TABLES[0]), measure="cost:fp=1,fn=9")
     for name, drawn in values.items():
         row = found[name]
         for part, share in (("low", 0.025), ("median", 0.5), ("high", 0.975)):

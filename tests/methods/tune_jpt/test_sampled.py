@@ -67,7 +67,9 @@ def test_only_what_moves_at_the_sample_hangs_on_the_totals() -> None:
 
 
 def test_with_another_beta_f_has_no_share_of_rows() -> None:
-    narrow, wide = (rows(beta=2, totals=t)["sample"]["f_beta"] for t in ("fixed", "random"))
+    narrow, wide = (
+        rows(measure="f_beta:beta=2", totals=t)["sample"]["f_beta"] for t in ("fixed", "random")
+    )
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
@@ -86,6 +88,8 @@ def test_the_bootstrap_draws_all_rows_together() -> None:
 
 
 def test_costs_at_the_sample_are_wider_where_the_ratio_is_random() -> None:
-    narrow, wide = (rows(cost=(1, 10), totals=t)["sample"] for t in ("fixed", "random"))
+    narrow, wide = (
+        rows(measure="cost:fp=1,fn=10", totals=t)["sample"] for t in ("fixed", "random")
+    )
     for name in ("expected_cost", "net_benefit"):
         assert wide[name].low < narrow[name].low < narrow[name].high < wide[name].high

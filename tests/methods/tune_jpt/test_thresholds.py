@@ -243,7 +243,8 @@ def test_a_row_of_the_table() -> None:
         "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
         "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
         "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
-        "fixed_value": Estimate(pytest.approx(12 / 16)), "corrected": Estimate(pytest.approx(11 / 16)),
+        "fixed_value": Estimate(pytest.approx(12 / 16)),
+        "corrected": Estimate(pytest.approx(11 / 16)),
     }  # fmt: skip
     assert cutoff_rows(rows) == [
         {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},

@@ -39,7 +39,7 @@ def called(two: Two, r: float, **options: Any) -> str | None:
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_winner_beats_the_other(two: Two, paired: bool, level: float) -> None:
-    result = tune(two, paired=paired, level=level, odds=["1:30", "2:1"], points=41)
+    result = tune(two, paired=paired, level=level, prevalence=["1:30", "2:1"], points=41)
     rows = rows_of(result, "winners")
     assert {row["population"] for row in rows} == {"sample", "target", "sweep"}
     assert len(rows) == 1 + 2 + 41
@@ -53,7 +53,7 @@ def test_the_winner_beats_the_other(two: Two, paired: bool, level: float) -> Non
         winner = called(two, row["ratio"], paired=paired, level=sure)
         assert row["winner"] == winner
         (other,) = {"a", "b"} - {leader}
-        assert row["undecided"] == ([] if winner else [other])
+        assert row["tied"] == ([] if winner else [other])
 
 
 @pytest.mark.parametrize("two", TABLES)
@@ -100,8 +100,12 @@ def test_shared_rows_tell_more() -> None:
 def test_the_leader_has_the_best_value(measure: str) -> None:
     """Least cost, least LR-, most of the others."""
     counts = {"a": (700, 60, 300, 940), "b": (900, 300, 100, 700), "c": (400, 2, 600, 998)}
-    options: dict[str, Any] = {"measure": measure, "cost": (1, 20), "odds": "1:200", "points": 5}
-    result = clfeval.tune_jpt(counts=counts, crossover=measure, **options)
+    options: dict[str, Any] = {
+        "measure": [measure, "cost:fp=1,fn=20"],
+        "prevalence": "1:200",
+        "points": 5,
+    }
+    result = clfeval.tune_jpt(counts=counts, **options)
     for row in rows_of(result, "winners"):
         assert row["measure"] == measure
         values = {}
@@ -111,24 +115,26 @@ def test_the_leader_has_the_best_value(measure: str) -> None:
         sign = -1 if CATALOG[measure].best == "min" else 1
         assert row["leader"] == max(values, key=lambda name: sign * values[name])
         assert row["value"].value == pytest.approx(values[row["leader"]], rel=1e-5)
-        assert set(row["undecided"]) <= set(counts) - {row["leader"]}
-        assert (row["winner"] is None) == bool(row["undecided"])
+        assert set(row["tied"]) <= set(counts) - {row["leader"]}
+        assert (row["winner"] is None) == bool(row["tied"])
         assert row["winner"] in (None, row["leader"])
 
 
 def test_a_winner_beats_every_other() -> None:
     """Twins lead where positives are rare: neither wins, and only the other is undecided."""
     frame = CLEAR.frame().with_columns(c=pl.col("b"))
-    result = clfeval.tune_jpt(frame, weight="n", measure="tar", odds=["1:50", "50:1"], sweep=None)
+    result = clfeval.tune_jpt(
+        frame, weight="n", measure="tar", prevalence=["1:50", "50:1"], sweep=None
+    )
     rare, common = (row_of(result, "winners", odds=odds) for odds in ("1:50", "50:1"))
     assert rare["leader"] in ("b", "c")
     assert rare["winner"] is None
-    assert {rare["leader"], *rare["undecided"]} == {"b", "c"}
-    assert (common["leader"], common["winner"], common["undecided"]) == ("a", "a", [])
+    assert {rare["leader"], *rare["tied"]} == {"b", "c"}
+    assert (common["leader"], common["winner"], common["tied"]) == ("a", "a", [])
 
 
 def test_without_intervals_there_are_leaders_and_no_winners() -> None:
-    for row in rows_of(tune(CLEAR, interval="none", odds="1:50"), "winners"):
+    for row in rows_of(tune(CLEAR, interval="none", prevalence="1:50"), "winners"):
         assert row["leader"] in ("a", "b")
         assert row["winner"] is None
     crossing = row_of(tune(CLEAR, interval="none"), "crossovers")["crossing"]
@@ -149,11 +155,11 @@ def test_bootstrap_intervals_call_much_the_same() -> None:
 def test_an_undefined_model_leads_nowhere() -> None:
     """m never says positive: no PPV."""
     counts = {"m": (0, 0, 10, 10), "k": (8, 2, 2, 8)}
-    result = clfeval.tune_jpt(counts=counts, measure="ppv", crossover="ppv", points=3)
+    result = clfeval.tune_jpt(counts=counts, measure="ppv", points=3)
     for row in rows_of(result, "winners"):
         assert row["leader"] == "k"
     both = clfeval.tune_jpt(
-        counts={"m": (0, 0, 10, 10), "k": (0, 0, 9, 9)}, measure="ppv", crossover="ppv", points=3
+        counts={"m": (0, 0, 10, 10), "k": (0, 0, 9, 9)}, measure="ppv", points=3
     )
     for row in rows_of(both, "winners"):
         assert (row["leader"], row["winner"], row["value"].value) == (None, None, None)
@@ -173,7 +179,9 @@ def test_two_equal_classifiers_are_seldom_told_apart() -> None:
                 pl.DataFrame({"table": f"{number}", "truth": truth, "a": a * 1, "b": b * 1})
             )
     frame = pl.concat(tables).group_by("table", "truth", "a", "b").len("n")
-    result = clfeval.tune_jpt(frame, weight="n", by="table", measure="tar", odds="1:10", sweep=None)
+    result = clfeval.tune_jpt(
+        frame, weight="n", by="table", measure="tar", prevalence="1:10", sweep=None
+    )
     rows: list[Line] = [
         row for row in rows_of(result, "winners", population="target") if row["slice"] is not None
     ]
@@ -193,7 +201,7 @@ def test_all_pairs_of_a_class_ratio_are_judged_together() -> None:
     def winner(frame: pl.DataFrame, p: float) -> tuple[Any, Any]:
         result = clfeval.tune_jpt(frame, prevalence=0.5, sweep=None, level=1 - p)
         row = row_of(result, "winners", population="target")
-        return row["winner"], row["undecided"]
+        return row["winner"], row["tied"]
 
     x = three.select(*"abc").to_numpy()[:100] / 200  # what each positive adds to TAR
     v = 100 * np.cov(x.T, bias=True)
@@ -251,13 +259,13 @@ def test_equal_models_are_seldom_told_apart_anywhere(models: int, rows: int) -> 
 
 def test_pairs_of_many_models_are_compared_on_request() -> None:
     counts = {f"m{i:02}": (60 + i, 5 + i, 40 - i, 95 - i) for i in range(31)}
-    options: dict[str, Any] = {"measure": "tar", "points": 2, "sweep": "1:10..10:1"}
+    options: dict[str, Any] = {"points": 2, "sweep": "1:10..10:1"}
     result = clfeval.tune_jpt(counts=counts, **options)
     assert "crossovers" not in result.tables
     assert len(rows_of(result, "winners", population="sweep")) == 2
     (note,) = (one.message for one in result.warnings if one.code == "pairs-on-request")
-    assert note.endswith("of 31 models change places is computed on request: --crossover tar")
-    asked = clfeval.tune_jpt(counts=counts, crossover="tar", **options)
+    assert note.endswith("of 31 models change places is computed on request: measure='tar'")
+    asked = clfeval.tune_jpt(counts=counts, measure="tar", **options)
     assert len(rows_of(asked, "crossovers")) == 31 * 30 / 2
     assert "pairs-on-request" not in {one.code for one in asked.warnings}
     few = clfeval.tune_jpt(counts=dict(list(counts.items())[:30]), **options)
@@ -271,7 +279,7 @@ def test_pairs_of_many_models_are_compared_on_request() -> None:
 )  # fmt: skip
 def test_a_margin_says_which_differences_matter(
     margin: float | None, verdict: str | None, equivalent: list[str] | None,
-    may_be_better: list[str] | None,
+    possibly_better: list[str] | None,
 ) -> None:  # fmt: skip
     """TAR at 1:1 of 40 pairs: the leader is .04 better, give or take twice that."""
     two = Two((60, 20, 14, 6), (10, 4, 10, 76))
@@ -279,11 +287,11 @@ def test_a_margin_says_which_differences_matter(
     assert value == pytest.approx((20 - 14) / 200 + (10 - 4) / 200)
     assert -0.04 < low < -0.005
     assert 0.04 < high < 0.2
-    result = tune(two, odds="1:1", sweep=None, margin=margin)
+    result = tune(two, prevalence="1:1", sweep=None, margin=margin and {"tar": margin})
     row = row_of(result, "winners", population="target")
     assert row["leader"] == "a"
     assert [row.get(name) for name in ("verdict", "equivalent", "possibly_better")] == [
-        verdict, equivalent, may_be_better,
+        verdict, equivalent, possibly_better,
     ]  # fmt: skip
     said = [one.text for one in result.answer if one.code == "margin"]
     if margin is None:
@@ -302,7 +310,7 @@ def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
     value, low, _ = difference(CLEAR, 5.0)
     assert value > low > 0
     for margin, words in ((low * 0.9, "by more"), (low * 1.1, "perhaps by less")):
-        result = tune(CLEAR, odds="5:1", sweep=None, margin=margin)
+        result = tune(CLEAR, prevalence="5:1", sweep=None, margin={"tar": margin})
         assert row_of(result, "winners", population="target")["verdict"] == "better"
         text = next(one.text for one in result.answer if one.code == "margin")
         assert text.endswith(f"a is better than each other, {words}.")
@@ -310,4 +318,4 @@ def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
 
 def test_a_margin_needs_models_to_compare() -> None:
     with pytest.raises(clfeval.UsageError, match="margin judges differences of models"):
-        clfeval.tune_jpt(counts=(67, 5, 33, 95), margin=0.1)
+        clfeval.tune_jpt(counts=(67, 5, 33, 95), margin={"tar": 0.1})

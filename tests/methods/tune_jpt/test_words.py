@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.errors import UsageError
 
 
 def notes(counts: Any, **options: Any) -> dict[str, str]:
@@ -44,7 +43,7 @@ def test_small_slices_are_named() -> None:
     ],
 )
 def test_epa_hides_one_of_its_odds(counts: Any, odds: str, words: list[str]) -> None:
-    said = notes(counts, odds=odds)["epa-one-sided"]
+    said = notes(counts, prevalence=odds)["epa-one-sided"]
     assert [word for word in words if word not in said] == []
 
 
@@ -57,8 +56,7 @@ def test_advice_follows_the_question() -> None:
     plain, matters, confounds = (
         notes((67, 5, 33, 95), ratio=ratio)["advice"] for ratio in (None, "matters", "confounds")
     )
-    assert "--ratio matters" in plain
-    assert "--ratio confounds" in plain
+    assert "does the class ratio matter here?" in plain
     assert "TAR, TOR, PPV, NPV" in matters
     assert "each row stands alone" in confounds
     assert "MCC, IC and EPA only in the rows 1:1" in confounds
@@ -73,7 +71,7 @@ def test_a_bootstrap_takes_an_empty_cell_for_known() -> None:
 def test_cost_decides_by_cost() -> None:
     """At 3:7 and 1:10: a .7 (112/2099) + 3 (391/2062), b .7 (600/2100) + 3 (62/2062) a row."""
     counts = {"a": (1671, 112, 391, 1987), "b": (2000, 600, 62, 1500)}
-    result = clfeval.tune_jpt(counts=counts, cost=(1, 10), prevalence=0.3, measure="ppv")
+    result = clfeval.tune_jpt(counts=counts, measure=["cost:fp=1,fn=10", "ppv"], prevalence=0.3)
     (row,) = (row for row in result.tables["winners"] if row["population"] == "target")
     assert (row["measure"], row["winner"]) == ("expected_cost", "b")
     assert row["value"].value == pytest.approx(0.7 * 600 / 2100 + 3 * 62 / 2062, rel=1e-12)
@@ -94,9 +92,12 @@ def test_where_the_ratio_confounds_models_are_compared_by_j() -> None:
     assert {row["winner"] for row in result.tables["winners"]} == {"ccp"}
 
 
-def test_measures_are_named_or_chosen_by_the_question() -> None:
-    with pytest.raises(UsageError, match="ratio chooses measures, and measure names them"):
-        notes((67, 5, 33, 95), ratio="matters", measure="ppv")
+def test_measures_are_named_beside_those_chosen_by_the_question() -> None:
+    plain, more = (
+        clfeval.tune_jpt(counts=(67, 5, 33, 95), ratio="matters", measure=names).parameters
+        for names in ((), "sensitivity")
+    )
+    assert {*more["measures"]} - {*plain["measures"]} == {"sensitivity"}
 
 
 def test_an_unchosen_sweep_reaches_the_targets() -> None:

@@ -57,7 +57,7 @@ def test_what_is_no_count_is_refused(name: str, model: str) -> None:
 
 @pytest.mark.parametrize("text", ["67, 5, 33, 95", " 67,5,33,95 ", "67.0,5,33,95", "+67,5,33,95e0"])
 def test_counts_may_be_written_as_numbers_are(text: str) -> None:
-    code, out = command("--counts", text, "--measure", "ppv", "--sweep", "none", "-f", "csv")
+    code, out = command("--counts", text, "--measure", "ppv", "-f", "csv")
     assert code == 0
     assert out.splitlines()[1].startswith(",model,sample,0.5,100:100,200,67,5,33,95,,")
 
@@ -67,7 +67,7 @@ NAMES = ["a=b", "a,b", "two words", "'q'", '"q"', "[red]x[/x]", "ünïcode", "--
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_may_have_any_name(name: str) -> None:
-    code, out = command(f"--counts={name}={COUNTS}", "--measure", "ppv", "--sweep", "none")
+    code, out = command(f"--counts={name}={COUNTS}", "--measure", "ppv")
     assert code == 0
     assert name in out
     assert cells(tuned(counts={name: CCP})) == {name: CCP}
@@ -94,7 +94,7 @@ def test_counts_are_kept_to_the_last_row() -> None:
     """More than a float holds exactly."""
     shown = ("sensitivity", "specificity", "tar", "ppv", "mcc", "ic")
     many = (10**15, 10**15 - 1, 2**53 + 1, 3)
-    result = tuned(counts=many, odds="1:1000000", measure=shown)
+    result = tuned(counts=many, prevalence="1:1000000", measure=shown)
     assert cells(result) == {"model": many}
     assert result.summary["rows"] == sum(many)
     share = Fraction(10**15, 10**15 + 2**53 + 1)
@@ -124,7 +124,7 @@ def test_a_class_that_nobody_counted_cannot_be_tuned(counts: str, lacking: str) 
 
 
 def test_one_model_of_several_may_lack_a_class() -> None:
-    result = tuned(counts={"a": CCP, "b": (0, 5, 0, 95), "c": (0, 0, 0, 0)}, odds="1:100")
+    result = tuned(counts={"a": CCP, "b": (0, 5, 0, 95), "c": (0, 0, 0, 0)}, prevalence="1:100")
     assert codes(result).count("single-class") == 2
     said = [warning.message for warning in result.warnings if warning.code == "single-class"]
     assert "no positive row for 'b', 'c'" in said[0]
@@ -184,7 +184,11 @@ def test_rates_and_sources_that_are_refused(name: str) -> None:
 def test_rates_alone_have_values_and_no_intervals() -> None:
     for interval in ("exact", "bootstrap", "none"):
         result = tuned(
-            sensitivity=0.67, specificity=0.95, odds="1:100", interval=interval, sweep="1:9..9:1"
+            sensitivity=0.67,
+            specificity=0.95,
+            prevalence="1:100",
+            interval=interval,
+            sweep="1:9..9:1",
         )
         assert codes(result)[0] == "rates-only"
         assert (result.parameters["interval"], result.parameters["interval_methods"]) == (
@@ -201,13 +205,13 @@ def test_rates_alone_have_values_and_no_intervals() -> None:
 
 
 def test_rates_may_be_0_and_1() -> None:
-    perfect = tuned(sensitivity=1, specificity=1.0, odds="1:100")
+    perfect = tuned(sensitivity=1, specificity=1.0, prevalence="1:100")
     assert value(perfect, "tar") == 1
     assert one(perfect, "tor").reason == "infinite"
-    never = tuned(sensitivity=0, specificity=1, odds="1:100")
+    never = tuned(sensitivity=0, specificity=1, prevalence="1:100")
     assert value(never, "tar") == pytest.approx(100 / 101, rel=1e-15)
     assert one(never, "ppv").reason == "no_positive_prediction"
-    always_wrong = tuned(sensitivity=0.0, specificity=0.0, odds="1:100")
+    always_wrong = tuned(sensitivity=0.0, specificity=0.0, prevalence="1:100")
     assert value(always_wrong, "tar") == 0
     assert one(always_wrong, "dp").reason == "minus_infinite"
 
@@ -215,9 +219,9 @@ def test_rates_may_be_0_and_1() -> None:
 WITHOUT_TABLE: dict[str, list[str]] = {
     option: [option, given]
     for option, given in (
-        ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--classes", "x"), ("--kind", "score"),
+        ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--classes", "x"), ("--kind", "label"),
         ("--threshold", "0.5"), ("--weight", "n"), ("--by", "site"), ("--missing", "drop"),
-        ("--null-value", "NA"), ("--layout", "counts"),
+        ("--null-value", "NA"),
     )
 }  # fmt: skip
 

@@ -64,7 +64,7 @@ TABLES: dict[str, tuple[tuple[int, int, int, int], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_with_empty_cells(name: str, interval: str) -> None:
     counts, expected = TABLES[name]
-    result = tuned(counts=counts, cost=(1, 10), interval=interval)
+    result = tuned(counts=counts, measure="cost:fp=1,fn=10", interval=interval)
     for population in ("sample", "1:1"):  # of 100 and 100 rows both are the same
         for measure, wanted in expected.items():
             found = one(result, measure, population)
@@ -78,7 +78,7 @@ def test_a_table_with_empty_cells(name: str, interval: str) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_reasons_are_the_same_at_every_class_ratio(name: str) -> None:
     counts, _ = TABLES[name]
-    result = tuned(counts=counts, odds=["1:1000000", "1000000:1", "1:7"])
+    result = tuned(counts=counts, prevalence=["1:1000000", "1000000:1", "1:7"])
     per_row = [
         {key: cell.reason for key, cell in row.items() if isinstance(cell, Estimate)}
         for row in result.tables["models"]
@@ -90,7 +90,7 @@ def test_reasons_are_the_same_at_every_class_ratio(name: str) -> None:
 @pytest.mark.parametrize("odds", ["1:1000000", "1000000:1", "1:1e300", "1e15:1", "1e-9:1e9"])
 def test_extreme_odds(odds: str) -> None:
     """Exact fractions: TP 67 r, FN 33 r, FP 5, TN 95."""
-    result = tuned(counts=CCP, odds=odds)
+    result = tuned(counts=CCP, prevalence=odds)
     left, right = odds.split(":")
     r = Fraction(float(left)) / Fraction(float(right))
     tp, fn, fp, tn = 67 * r, 33 * r, Fraction(5), Fraction(95)
@@ -119,10 +119,10 @@ def test_extreme_odds(odds: str) -> None:
 
 
 def test_one_odds_that_hides_the_other_is_said() -> None:
-    result = tuned(counts=CCP, odds=["1:1", "1:1000000"])
+    result = tuned(counts=CCP, prevalence=["1:1", "1:1000000"])
     (said,) = [warning.message for warning in result.warnings if warning.code == "epa-one-sided"]
     assert "1:1000000" in said
-    assert "epa-one-sided" not in codes(tuned(counts=CCP, odds="1:1", measure="ppv"))
+    assert "epa-one-sided" not in codes(tuned(counts=CCP, prevalence="1:1", measure="ppv"))
 
 
 def estimates(result: Result) -> list[tuple[str, Estimate]]:
@@ -143,9 +143,14 @@ SMALL = [
 
 @pytest.mark.parametrize("counts", [*SMALL, (1, 1, 1, 1), (1, 0, 60, 1), (60, 1, 1, 0)])
 def test_values_lie_inside_their_limits_and_ranges(counts: Any) -> None:
-    options: Any = {"prevalence_range": (1e-6, 0.9)} if 1 in counts else {}
+    options: Any = {"prevalence": "1e-06..0.9"} if 1 in counts else {}
     result = tuned(
-        counts=counts, odds="1:1000000", sweep="1:1000..1000:1", points=3, cost=(1, 10), **options
+        counts=counts,
+        prevalence="1:1000000",
+        sweep="1:1000..1000:1",
+        points=3,
+        measure="cost:fp=1,fn=10",
+        **options,
     )
     for name, cell in estimates(result):
         least, most = CATALOG[name].low, CATALOG[name].high
@@ -162,7 +167,7 @@ def test_values_lie_inside_their_limits_and_ranges(counts: Any) -> None:
 def test_a_range_of_prevalences_has_its_extremes_where_they_are() -> None:
     """PPV rises and NPV falls with the prevalence; MCC is highest in between."""
     ends = (0.001, 0.9)
-    result = tuned(counts=CCP, prevalence_range=ends)
+    result = tuned(counts=CCP, prevalence="{}..{}".format(*ends))
     found = {str(row["measure"]): row for row in result.tables["ranges"]}
     ppv, npv, mcc = (found[name] for name in ("ppv", "npv", "mcc"))
     assert (ppv["lowest_at"], ppv["highest_at"]) == ends
@@ -182,7 +187,7 @@ def test_a_slice_without_a_class_is_said_and_left_untuned() -> None:
     frame = pl.DataFrame(
         {"truth": [1, 0, 1, 1, 0], "a": [1, 0, 0, 1, 1], "site": ["x", "x", "y", "y", "z"]}
     )
-    result = tuned(frame, by="site", odds="1:3")
+    result = tuned(frame, by="site", prevalence="1:3")
     said = [warning.message for warning in result.warnings if warning.code == "single-class"]
     assert said == [
         "site=y: no negative row, so nothing is tuned",

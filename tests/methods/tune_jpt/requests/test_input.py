@@ -63,7 +63,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"labels": {"positive": "ill"}, "weighted":
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_gives_the_same_tables(layout: str) -> None:
-    result = tuned(write("t.csv", LAYOUTS[layout]), odds="1:9", **OPTIONS.get(layout, {}))
+    result = tuned(write("t.csv", LAYOUTS[layout]), prevalence="1:9", **OPTIONS.get(layout, {}))
     assert cells(result) == EXPECTED
     # a: 1 of 2 positives and 1 of 2 negatives called; TP 1/2 x 100, FP 1/2 x 900 of 1000 rows
     assert cells(result, "target")["a"] == pytest.approx((50, 450, 50, 450), rel=1e-14)
@@ -76,7 +76,7 @@ def test_every_layout_gives_the_same_tables(layout: str) -> None:
 
 @cache
 def of_the_frame() -> dict[str, Any]:
-    return content(tuned(FRAME, odds="1:9"))
+    return content(tuned(FRAME, prevalence="1:9"))
 
 
 @pytest.mark.parametrize(("how", "packing"), thinned(
@@ -87,7 +87,7 @@ def of_the_frame() -> dict[str, Any]:
 def test_every_format_gives_the_same_document(how: str, packing: str) -> None:
     data = encoded(FRAME, how)
     name = write("table", packed(data, packing) if packing else data)
-    result = tuned(name, input_format="tsv" if how == "tsv" else None, odds="1:9")
+    result = tuned(name, input_format="tsv" if how == "tsv" else None, prevalence="1:9")
     assert content(result) == of_the_frame()
 
 
@@ -101,8 +101,10 @@ FRAMES = {
 def test_a_frame_gives_what_its_file_gives_and_is_not_changed(kind: str) -> None:
     frame = FRAMES[kind]
     before = frame.copy(deep=True) if isinstance(frame, pd.DataFrame) else frame
-    result = tuned(frame, prevalence=0.25, cost=(1, 3))
-    expected = content(tuned(write("t.csv", encoded(FRAME, "csv")), prevalence=0.25, cost=(1, 3)))
+    result = tuned(frame, prevalence=0.25, measure="cost:fp=1,fn=3")
+    expected = content(
+        tuned(write("t.csv", encoded(FRAME, "csv")), prevalence=0.25, measure="cost:fp=1,fn=3")
+    )
     assert content(result) == expected
     if isinstance(frame, pd.DataFrame):
         pd.testing.assert_frame_equal(frame, before)
@@ -115,9 +117,9 @@ def test_a_frame_gives_what_its_file_gives_and_is_not_changed(kind: str) -> None
 def test_a_frame_of_counts() -> None:
     frame = pd.DataFrame([("ccp", *CCP), ("rf", *RF)], columns=["model", "tp", "fp", "fn", "tn"])
     before = frame.copy(deep=True)
-    result = tuned(frame, odds="1:100")
+    result = tuned(frame, prevalence="1:100")
     assert cells(result) == {"ccp": CCP, "rf": RF}
-    assert result.tables == tuned(counts={"ccp": CCP, "rf": RF}, odds="1:100").tables
+    assert result.tables == tuned(counts={"ccp": CCP, "rf": RF}, prevalence="1:100").tables
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -127,9 +129,9 @@ def test_several_files_and_a_glob_are_one_table() -> None:
     for number, part in enumerate(frame.iter_slices(100)):
         names.append(f"part-{number}.csv")
         part.write_csv(names[-1])
-    whole = tuned(frame, positive="malignant", odds="1:9")
+    whole = tuned(frame, positive="malignant", prevalence="1:9")
     for table in (names, "part-*.csv"):
-        parts = tuned(table, positive="malignant", odds="1:9")
+        parts = tuned(table, positive="malignant", prevalence="1:9")
         assert parts.tables == whole.tables
         assert [item.rows for item in parts.inputs] == [100, 100, 85]
     assert "[repeated-file]" in usage_message(["part-0.csv", "part-*.csv"], positive="malignant")
@@ -183,7 +185,7 @@ WEIGHTS = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
 
 def test_fractional_weights_have_values() -> None:
     table = write("t.csv", WEIGHTS)
-    result = tuned(table, weight="n", interval="none", odds="1:9", prevalence_beta=(2, 98))
+    result = tuned(table, weight="n", interval="none", prevalence="1:9", prevalence_beta=(2, 98))
     assert cells(result) == {"a": (1.5, 1.0, 0.5, 2.0)}
     # 1.5 of 2 positives, 1 of 3 negatives
     assert value(result, "ppv") == pytest.approx(0.75 / (0.75 + 9 / 3), rel=1e-14)

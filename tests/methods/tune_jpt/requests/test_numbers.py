@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate
 from tests.methods.tune_jpt.requests.door import CCP, RF, command, one, rows_of, tuned, value
@@ -50,10 +49,9 @@ def test_mcc_of_a_perfect_classifier_is_1() -> None:
 
 
 def test_a_bias_is_better_near_0() -> None:
-    """Once: --crossover phi: "always leads throughout, for certain", for phi = 1."""
+    """Once: "always leads throughout, for certain", for phi = 1."""
     models = {"fair": (800, 200, 200, 800), "always": (1000, 1000, 0, 0)}
-    with pytest.raises(clfeval.UsageError, match="neither more nor less of it is better"):
-        tuned(counts=models, crossover="phi", odds="1:9")
+    assert tuned(counts=models, measure="phi").parameters["compared_by"] == "tar"
 
 
 def scores(**columns: Any) -> pl.DataFrame:
@@ -73,7 +71,7 @@ def test_infinite_scores_have_no_thresholds() -> None:
 def test_a_lowest_score_of_minus_infinity_can_be_saved() -> None:
     """Once: ValueError: Out of range float values are not JSON compliant, exit 70."""
     frame = scores(truth=[1, 0, 1, 0], s=[-math.inf, 0.1, 0.3, 0.9])
-    result = tuned(frame, threshold=0.5, measure="tar", odds="1000:1")
+    result = tuned(frame, threshold=0.5, measure="tar", prevalence="1000:1")
     assert "infinite-scores" in result.to_json()
 
 
@@ -82,7 +80,7 @@ def test_a_simulation_says_nothing_on_stderr() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tuned(counts=(1, 1, 1, 1), prevalence_beta=(2, 98))
-        tuned(counts=CCP, prevalence_beta=(0.001, 0.001), cost=(1e-9, 1e9))
+        tuned(counts=CCP, prevalence_beta=(0.001, 0.001), measure="cost:fp=1e-09,fn=1000000000.0")
 
 
 def test_a_simulation_takes_no_empty_cell_for_known() -> None:
@@ -101,8 +99,8 @@ def test_the_reason_of_a_rate_is_its_own_class() -> None:
 
 
 def test_targets_with_one_odds_text_are_one_row() -> None:
-    """Once: --prevalence 0.3333333333333333 --odds 1:2: two rows "1:2", one judged."""
-    result = tuned(counts=CCP, prevalence=1 / 3, odds="1:2")
+    """Once: 0.3333333333333333 and 1:2: two rows "1:2", one judged."""
+    result = tuned(counts=CCP, prevalence=[1 / 3, "1:2"])
     targets = [row["odds"] for row in result.tables["models"] if row["population"] == "target"]
     assert len(targets) == len(set(targets))
 
@@ -110,21 +108,17 @@ def test_targets_with_one_odds_text_are_one_row() -> None:
 @pytest.mark.parametrize("alias", ["youden", "informedness"])
 def test_youden_is_j(alias: str) -> None:
     """Once: --measure youden shows the column delta."""
-    assert tuned(counts=CCP, measure=alias).parameters["measures"] == ["j_index"]
-
-
-def test_three_dots_are_no_leading_point() -> None:
-    """Once: --sweep 1:100...1:1 is read as 1:100 to .1:1, that is 1:10, without a word."""
-    assert command("--counts", "67,5,33,95", "--sweep", "1:100...1:1")[0] == 2
+    two = {"a": CCP, "b": RF}
+    assert tuned(counts=two, measure=alias).parameters["compared_by"] == "j_index"
 
 
 def test_nobody_leads_where_nobody_is_compared() -> None:
     """Once: 'none: not defined for both' is said where one of two models is undefined."""
-    result = tuned(counts={"a": CCP, "b": (0, 5, 0, 95)}, odds="1:9")
+    result = tuned(counts={"a": CCP, "b": (0, 5, 0, 95)}, prevalence="1:9")
     (row,) = result.tables["crossovers"]
     assert (row["crossing"].reason, row["leads_below"]) == ("undefined", None)
     assert row["verdict"] == "none: undefined for one of them at least"
 
 
 def test_intervals_none_leave_limits_out() -> None:
-    assert one(tuned(counts=RF, odds="1:9", interval="none"), "ppv").low is None
+    assert one(tuned(counts=RF, prevalence="1:9", interval="none"), "ppv").low is None
