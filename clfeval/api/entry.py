@@ -13,7 +13,7 @@ from inspect import Parameter, Signature, cleandoc
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from clfeval.api.arrays import with_arrays
+from clfeval.api.arrays import ROLES, with_arrays
 from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
 from clfeval.dialect import MEANT, PYTHON, in_python, retell
 from clfeval.errors import ClfevalError, UsageError, suggestion
@@ -136,6 +136,7 @@ def signature_of(command: Command) -> Signature:
 
 def _parameter(option: Option) -> Parameter:
     takes = option.type if option.opt.takes is None else option.opt.takes
+    takes = Any if option.name in ROLES else takes  # the name of a column, or an array
     arguments = get_args(takes)
     if get_origin(takes) is tuple:
         several: Any = Sequence[arguments[0]]  # type: ignore[valid-type]

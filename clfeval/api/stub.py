@@ -43,8 +43,9 @@ def stub_of(commands: Sequence[Command]) -> str:
 
 
 def _function(command: Command) -> str:
-    table, *others = signature_of(command).parameters.values()
-    lines = [f"    {table.name}: Any{' = None' if command.optional else ''},", "    *,"]
+    table, _, *others = signature_of(command).parameters.values()
+    lines = [f"    {table.name}: Any{' = None' if command.optional else ''},"]
+    lines += ["    predictions: Any = None,", "    *,"]
     lines += [_line(one.name, _spelled(one.annotation)) for one in others[:-1]]
     lines.append("    on_open: Callable[[Read], None] | None = ...,")
     name = command.name.replace("-", "_")
