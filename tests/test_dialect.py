@@ -11,7 +11,7 @@ import pytest
 import clfeval
 from clfeval.dialect import retell, yaml
 from clfeval.errors import ClfevalError, Problem, UsageError
-from clfeval.methods.commands import command_of
+from clfeval.commands import command_of
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
 

@@ -26,7 +26,7 @@ from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.methods.commands import command_of
+from clfeval.commands import command_of
 from clfeval.options import (
     Command,
     Opt,

@@ -29,6 +29,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
     "notation": ({"errors", "options"}, set()),
+    "dialect": ({"errors", "options", "shell"}, set()),
+    "commands": ({"options", "tables"}, set()),
     "words": (set(), set()),
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
@@ -54,7 +56,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "methods": (
         {"arrays", "errors", "lazy", "notation", "options", "shell", "words", "yaml"}
         | {"compare", "counts", "measures", "inference", "result"},
-        {"numpy", "scipy"},
+        {"numpy"},
     ),
     "compare": ({"arrays", "counts", "inference", "measures", "result", "words"}, {"numpy"}),
     "schema": ({"result"}, set()),
@@ -74,13 +76,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         set(),
     ),
     "views": (
-        {"baseline", "bounds", "errors", "pages", "result", "schema", "targets", "unnamed"}
-        | {"words"},
+        {"baseline", "bounds", "commands", "dialect", "errors", "pages", "result", "schema"}
+        | {"targets", "unnamed", "words"},
         {"rich", "plotext"},
     ),
     "api": (
-        {"baseline", "compare", "errors", "options", "tables", "counts", "measures", "methods"}
+        {"baseline", "commands", "compare", "dialect", "errors", "options", "tables", "counts"}
         | {
+            "measures",
+            "methods",
             "result",
             "gates",
             "history",
@@ -92,16 +96,18 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
             "views",
             "words",
         },
-        {"polars"},
+        {"numpy", "pandas", "polars"},
     ),
     "suite": (
-        {"api", "baseline", "errors", "gates", "history", "limits", "measures", "options"}
+        {"api", "baseline", "commands", "dialect", "errors", "gates", "history", "limits"}
+        | {"measures", "options"}
         | {"pages", "result"}
         | {"schema", "tables", "targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (
-        {"baseline", "errors", "options", "methods", "api", "gates", "history", "limits"}
+        {"baseline", "commands", "dialect", "errors", "options", "methods", "api", "gates"}
+        | {"history", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
         | {"views"}
         | {"words"},

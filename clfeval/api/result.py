@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 from clfeval import COMMANDS
+from clfeval.commands import command_of
 from clfeval.dialect import PYTHON, retell
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
-from clfeval.methods.commands import command_of
 from clfeval.options import options_of, taken
 from clfeval.result import Result
 from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
@@ -102,10 +102,10 @@ def checked(result: Result, **limits: Any) -> Result:
 
     with _in_python(result.command):
         found = judged(result, taken(Gates, limits))
-    return Check(**{one.name: getattr(found, one.name) for one in fields(found)})
+    return GateReport(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
-class Check(Result):
+class GateReport(Result):
     """A result with its gates, which as text says what failed; true where nothing did."""
 
     def __bool__(self) -> bool:

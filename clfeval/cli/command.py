@@ -21,10 +21,10 @@ from clfeval.cli.other_commands import naming_owners
 from clfeval.cli.output import OUTPUT, Output, print_result
 from clfeval.cli.run import opened, run
 from clfeval.cli.trend import HISTORY_COMMAND, look
+from clfeval.commands import command_of
 from clfeval.errors import bad_option
 from clfeval.history.options import HISTORY, History
 from clfeval.limits import GATES, Gates
-from clfeval.methods.commands import command_of
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 from clfeval.shell import line

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
+from clfeval.commands import command_of
 from clfeval.errors import UsageError
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.methods.commands import command_of
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed

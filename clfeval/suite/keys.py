@@ -12,11 +12,11 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from clfeval import COMMANDS
+from clfeval.commands import command_of
 from clfeval.dialect import MEANT, retell, yaml
 from clfeval.errors import ClfevalError, UsageError, has_it, suggestion
 from clfeval.limits import Gates, LimitKind
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.commands import command_of
 from clfeval.options import Command, Option, options_of, taken, value_of
 from clfeval.suite.entries import Filled, Node, Wrong
 from clfeval.suite.reading import TOP, beside

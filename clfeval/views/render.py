@@ -9,9 +9,9 @@ from typing import get_args
 
 from clfeval import COMMANDS
 from clfeval.bounds import GateState
+from clfeval.commands import command_of
 from clfeval.dialect import in_python
 from clfeval.errors import UsageError, listing
-from clfeval.methods.commands import command_of
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import against_baseline
 from clfeval.pages.write import (

@@ -7,7 +7,7 @@ import random
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
 from clfeval.limits import Gates
-from clfeval.methods.commands import command_of
+from clfeval.commands import command_of
 from clfeval.options import Option
 
 VALUES = (

@@ -28,7 +28,7 @@ from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.history.options import History
-from clfeval.methods.commands import command_of
+from clfeval.commands import command_of
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent

@@ -25,6 +25,7 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import rows_of
+from clfeval.methods.label_comparisons import comparison_rows
 from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.answer import MEASURE, answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
@@ -33,7 +34,6 @@ from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
 from clfeval.methods.measured.beside import beside
-from clfeval.methods.phidelta.comparisons import comparison_rows
 from clfeval.result import Estimate, Result, Row, Rows, Warn
 
 CHOSEN = (

@@ -9,8 +9,8 @@ from typing import Any
 
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.plane import LEAN
+from clfeval.methods.label_comparisons import tied_with_best
 from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
-from clfeval.methods.phidelta.comparisons import tied_with_best
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, exact, interval, many, named, number, percent, quoted, ties
 

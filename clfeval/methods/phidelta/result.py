@@ -21,6 +21,7 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import Design
+from clfeval.methods.label_comparisons import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.measured.beside import beside
 from clfeval.methods.measured.run_means import (
     Runs,
@@ -31,11 +32,9 @@ from clfeval.methods.measured.run_means import (
 )
 from clfeval.methods.options import Certainty
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
-from clfeval.methods.phidelta.comparisons import comparison_rows, slice_comparison_rows
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
-from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+from clfeval.methods.phidelta.options import COMPARED, ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
-    SEED,
     Plane,
     model_rows,
     population_rows,
@@ -115,7 +114,12 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
             *comparison_rows(
-                sample.patterns, tables["models"], options.reference, level, options.margin
+                sample.patterns,
+                tables["models"],
+                options.reference,
+                level,
+                options.margin,
+                COMPARED,
             )
         ]
     statistics = [one.digest() for one in (counts, *sample.runs.values())]
@@ -234,7 +238,7 @@ def _add_runs(
         inside = (
             []
             if within is None or sample.counted is None
-            else [*slice_comparison_rows(sample.counted.slices, within, level)]
+            else [*slice_comparison_rows(sample.counted.slices, within, level, {}, COMPARED)]
         )
         by_rows = row_differences(inside, slice_label((str(sample.roles.run),), ("",)))
         compared = [*run_comparisons(values, models, runs, reference, by_rows, level=level,

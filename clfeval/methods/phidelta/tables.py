@@ -44,6 +44,7 @@ from clfeval.methods.estimates import (
     limits,
     rows_of,
 )
+from clfeval.methods.label_comparisons import SEED
 from clfeval.methods.measured.run_means import RunMean, RunValues
 from clfeval.methods.options import RESAMPLES
 from clfeval.methods.phidelta.options import COMPARED
@@ -76,9 +77,6 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     if abs(phi.value or 0.0) > LEAN:
         lean = f"biased towards {_side(phi.low)}"
     return f"{words}, {lean}", None
-
-
-SEED = 0  # of what is drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Models compared by delta and phi on the same rows, as a report compares them."""
+"""Models compared by measures of their labels on the same rows, as a report compares them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import enough_rows
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.phidelta.options import COMPARED
-from clfeval.methods.phidelta.tables import SEED
 from clfeval.result import Estimate, Row, Rows, estimate
 
-NO_MARGINS: Mapping[str, float] = {}
+SEED = 0  # of the draws that adjust p-values
 
 
 def comparison_rows(
     patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
-    level: float | None, margins: Mapping[str, float] = NO_MARGINS,
-    metrics: Sequence[str] = COMPARED,
+    level: float | None, margins: Mapping[str, float], metrics: Sequence[str],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield how far measures of each other model lie from the reference's, row by row.
 
@@ -51,7 +48,7 @@ def comparison_rows(
 
 def slice_comparison_rows(
     patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
-    margins: Mapping[str, float] = NO_MARGINS, metrics: Sequence[str] = COMPARED,
+    margins: Mapping[str, float], metrics: Sequence[str],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the same within each slice that is large enough."""
     each = {label: part for label, part in patterns.items() if label is not None}
