@@ -106,7 +106,7 @@ def raise_found(
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
         hint, fixes = _hint(problems[0], hints), _fixes(problems)
         if declared and {*totals} == {"unknown-label"}:
-            fixes = {"labels": declared}
+            fixes = {"classes": declared}
         raise DataError(problems[:KEPT], hint=hint, totals=totals, fixes=fixes)
 
 
@@ -162,7 +162,7 @@ def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
     hint = hints.get("decimal-comma" if comma else first.code, "")
     words = {
         "null_value": given("--null-value", value),
-        "labels": given("--classes", value),
+        "classes": given("--classes", value),
         "cluster": given("--cluster", str(first.column)),
     }
     return hint.format(value=value, point=value.replace(",", "."), **words) or None

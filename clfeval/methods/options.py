@@ -48,7 +48,9 @@ Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
 ]
-Seed = Annotated[int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)]
+Seed = Annotated[
+    int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True, shell=False)
+]
 Totals = Annotated[
     Literal["random", "fixed"],
     Opt(
