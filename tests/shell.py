@@ -10,7 +10,7 @@ from clfeval.methods.commands import command_of
 def at_shell(function: Any) -> Any:
     """Return a public function whose errors name options as a shell does, to the letter."""
     command = command_of(function.__name__.replace("_", "-"))
-    known = {name for option in command.options() for name in option.names}
+    known = {option.name for option in command.options()}
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
         assert given.keys() <= known, f"no options: {given.keys() - known}"

@@ -45,11 +45,11 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: truth='status': its name",
     ),
     "a text in a hint": (
-        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with labels='x'",
+        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with classes='x'",
     ),
     "odds": (
-        clfeval.phidelta, TABLE, {"odds": "100"}, "for 1 positive to 100 negatives, --odds 1:100",
-        "for 1 positive to 100 negatives, odds='1:100'",
+        clfeval.phidelta, TABLE, {"prevalence": "100"}, "--prevalence 1:100",
+        "prevalence='1:100'",
     ),
     "two numbers": (
         clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "measure": "net_benefit"},
