@@ -149,7 +149,8 @@ PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls."
 
 def of_shell(command: Command) -> Any:
     """Return a command as typer makes it."""
-    with mock.patch("clfeval.cli.command.declared", lambda _: (command, compute, AFTER)):
+    made = (command, compute, AFTER)
+    with mock.patch("clfeval.cli.command.declared", return_value=made):
         return built(command.name)
 
 
@@ -186,7 +187,8 @@ def test_one_name_in_two_groups_is_refused_at_every_door(door: Callable[[Command
 def test_every_option_is_a_keyword_of_the_public_function(command: str) -> None:
     function = getattr(clfeval, command)
     names = list(inspect.signature(function).parameters)
-    assert names == ["table", *(one.name for one in FUNCTIONS[command].options()), "on_open"]
+    options = [one.name for one in FUNCTIONS[command].options()]
+    assert names == ["table", "predictions", *options, "on_open"]
     wanted = rf"^{command}\(\) got an unexpected keyword argument 'nosuch'$"
     with pytest.raises(TypeError, match=wanted):
         function("t.csv", nosuch=1)
