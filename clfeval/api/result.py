@@ -102,10 +102,10 @@ def checked(result: Result, **limits: Any) -> Result:
 
     with _in_python(result.command):
         found = judged(result, taken(Gates, limits))
-    return Check(**{one.name: getattr(found, one.name) for one in fields(found)})
+    return Checked(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
-class Check(Result):
+class Checked(Result):
     """A result with its gates, which as text says what failed; true where nothing did."""
 
     def __bool__(self) -> bool:
