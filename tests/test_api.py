@@ -16,7 +16,7 @@ import clfeval
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 LABELS = FIXTURES / "breast-cancer" / "labels.parquet"
-OPTIONS: dict[str, Any] = {"positive": "malignant", "best": 2, "lists": ["found"]}
+OPTIONS: dict[str, Any] = {"positive": "malignant", "best": 2, "list": ["found"]}
 
 
 def content(result: clfeval.Result) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def test_shards_together_are_the_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"target": "both"}, {"occlusion": "most"}, {"level": 1.0}, {"best": 0}, {"lists": ["all"]}],
+    [{"target": "both"}, {"occlusion": "most"}, {"level": 1.0}, {"best": 0}, {"list": ["all"]}],
 )
 def test_a_value_no_option_knows_is_refused(options: dict[str, Any]) -> None:
     (name,) = options
