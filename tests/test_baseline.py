@@ -347,9 +347,8 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
     now = clfeval.mars(frame)
     text = as_text(now.check(baseline=now), width=width)
-    table = text.partition("Change since")[2].partition("  new - old:")[
-        0
-    ]  # the legend has these words too
+    change = text.partition("Change since")[2].partition("Models, those")[0]
+    table = change.partition("  new - old:")[0]  # the legend has these words too
     assert "verdict" in table
     assert table.count("undecided") == len(now.tables["models"]) * 5  # measures of each
     assert table.count("0.667") == 2  # recall 2 of 3, then and now

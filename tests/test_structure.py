@@ -33,6 +33,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
     "targets": (set(), set()),
+    "dialect": ({"errors", "options", "shell"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
     "bounds": ({"words"}, set()),
@@ -53,8 +54,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "methods": (
         {"arrays", "errors", "lazy", "notation", "options", "shell", "words", "yaml"}
-        | {"compare", "counts", "measures", "inference", "result"},
-        {"numpy", "scipy"},
+        | {"compare", "counts", "measures", "inference", "result", "tables"},
+        {"numpy"},
     ),
     "compare": ({"arrays", "counts", "inference", "measures", "result", "words"}, {"numpy"}),
     "schema": ({"result"}, set()),
@@ -74,34 +75,24 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         set(),
     ),
     "views": (
-        {"baseline", "bounds", "errors", "pages", "result", "schema", "targets", "unnamed"}
-        | {"words"},
+        {"baseline", "bounds", "dialect", "errors", "methods", "pages", "result", "schema"}
+        | {"targets", "unnamed", "words"},
         {"rich", "plotext"},
     ),
     "api": (
-        {"baseline", "compare", "errors", "options", "tables", "counts", "measures", "methods"}
-        | {
-            "result",
-            "gates",
-            "history",
-            "limits",
-            "pages",
-            "schema",
-            "shell",
-            "trend",
-            "views",
-            "words",
-        },
-        {"polars"},
+        {"baseline", "compare", "dialect", "errors", "options", "tables", "counts", "measures"}
+        | {"methods", "result", "gates", "history", "limits", "pages", "schema", "shell"}
+        | {"trend", "views", "words"},
+        {"numpy", "pandas", "polars"},
     ),
     "suite": (
-        {"api", "baseline", "errors", "gates", "history", "limits", "measures", "options"}
-        | {"pages", "result"}
+        {"api", "baseline", "dialect", "errors", "gates", "history", "limits", "measures"}
+        | {"methods", "options", "pages", "result"}
         | {"schema", "tables", "targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (
-        {"baseline", "errors", "options", "methods", "api", "gates", "history", "limits"}
+        {"baseline", "dialect", "errors", "options", "methods", "api", "gates", "history", "limits"}
         | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
         | {"views"}
         | {"words"},
