@@ -212,7 +212,8 @@ def test_a_drop_is_judged_row_by_row() -> None:
 
 
 @pytest.mark.parametrize("options", [
-    {"prevalence": "1:99"}, {"prevalence": ["1:100", "1:10"]}, {"prevalence": "1:100", "measure": "f_beta:beta=2"}, {},
+    {"prevalence": "1:99"}, {"prevalence": ["1:100", "1:10"]}, {},
+    {"prevalence": "1:100", "measure": "f_beta:beta=2"},
     {"prevalence": "1:100", "level": 0.9}, {"prevalence": "1:100", "interval": "bootstrap"},
     {"prevalence": "1:100", "measure": "cost:fp=1,fn=2"}, {"prevalence": "1:100", "measure": "ppv"},
     {"prevalence": "1:100", "totals": "fixed"}, {"prevalence": "1:100", "positive": "ill"},

@@ -40,7 +40,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "zero weight as ray": (
         TEST, {"metric_weight": {"f1": 0}, "zero_weight": "ray", "weight_sensitivity": True},
     ),
-    "one weight above 0": ("flat.csv", {"metric_weight": {"f1": 0, "mcc": 0}, "zero_weight": "ray"}),
+    "one weight above 0": (
+        "flat.csv", {"metric_weight": {"f1": 0, "mcc": 0}, "zero_weight": "ray"},
+    ),
     "wishes": (TEST, {"desirability": WISHES}),
     "every goal": ("lines.csv", {"desirability": EVERY_GOAL}),
     "two metrics in the polygon": (
