@@ -187,11 +187,15 @@ def parsed(text: str) -> PastEntry:
     ):
         if name not in said:
             raise ValueError(f"lacks the key '{name}'")
+    for name, kind in (("data", list), ("measures", dict), ("gates", dict)):
+        if not isinstance(said.get(name, kind()), kind):
+            raise ValueError(f"'{name}' is {said[name]!r:.40}")
     try:
         parts = dict(said)
         if record is PastLine:
             parts |= {
-                "data": tuple(said.get("data", ())), "settings": settings_of(said["settings"]),
+                "data": tuple(said.get("data", ())),
+                "settings": settings_of(said.get("settings", "")),
                 "measures": {
                     name: known(PastMeasure, one) for name, one in said["measures"].items()
                 },
