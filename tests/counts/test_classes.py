@@ -128,7 +128,7 @@ def test_equal_probabilities_go_to_the_class_that_is_declared_first() -> None:
     found, slices = counted(frame, positive="a")
     assert found.order == ("a", "b", "c")
     assert slices[None].tables[0].tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
-    found, slices = counted(frame, positive="a", labels=("c", "b", "a"))
+    found, slices = counted(frame, positive="a", classes=("c", "b", "a"))
     assert found.order == ("c", "b", "a")
     assert found.ordered
     assert slices[None].tables[0].tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -209,7 +209,7 @@ def label_tables(draw: st.DrawFn) -> pl.DataFrame:
 @given(label_tables())
 def test_slices_weights_and_clusters_row_by_row(frame: pl.DataFrame) -> None:
     models = [name for name in frame.columns if name[0] == "m"]
-    said = {"labels": tuple("abcd"), "by": ("site",), "cluster": "who"}
+    said = {"classes": tuple("abcd"), "by": ("site",), "cluster": "who"}
     found, slices = counted(frame, positive="a", weight="w", **said)
     assert list(slices) == list(found.slices)
     seen = {f"site={site}": part for (site,), part in frame.group_by("site") if part["w"].sum()}
@@ -274,7 +274,7 @@ def test_the_order_of_classes(
     truth: Any, said: Any, labels: tuple[str, ...], positive: str | None, order: tuple[str, ...]
 ) -> None:
     frame = pl.DataFrame({"truth": list(truth), "m": list(said)})
-    found, slices = counted(frame, positive=positive, labels=labels, kind="label")
+    found, slices = counted(frame, positive=positive, classes=labels, kind="label")
     assert (found.order, slices[None].classes) == (order, order)
     assert found.ordered == (sorted(labels) == sorted(order))
     np.testing.assert_array_equal(slices[None].tables[0], tallied(frame, "m", order))

@@ -56,7 +56,7 @@ def test_lists_against_brute_force(rows: list[Row], target: str, rule: str, grou
     )
     grouped = grouped and len(rows[0].votes) > 2
     options: dict[str, Any] = {"groups": {"g": ["m0", "m2"]}} if grouped else {}
-    options |= {"kind": "label", "labels": ["0", "1"], "positive": "1"}
+    options |= {"kind": "label", "classes": ["0", "1"], "positive": "1"}
     found = listed(frame, target=target, occlusion=rule, **options)
     assert found == by_hand(rows, [[0, 2]] if grouped else [], target, rule)
 

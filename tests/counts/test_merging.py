@@ -34,7 +34,7 @@ STATISTICS: dict[str, Callable[[Counted], Any]] = {
 
 
 def counted(frame: pl.DataFrame) -> Counted:
-    said = Input(positive="1", labels=("0",), weight="n", kind="score")
+    said = Input(positive="1", classes=("0",), weight="n", kind="score")
     with open_predictions(frame, said) as opened:
         found = count(opened)
         for statistic in STATISTICS.values():  # while there are rows to look at

@@ -182,7 +182,7 @@ def test_ties_for_the_largest_go_to_the_first_declared_label() -> None:
     """METHODS 0: first class in the declared label order; here r, q, p."""
     frame = pl.DataFrame({"truth": ["p", "q", "r"], "m:p": [0.4] * 3, "m:q": [0.2] * 3})
     frame = frame.with_columns(pl.Series("m:r", [0.4] * 3))
-    (row,) = clfeval.mars(frame, positive="r", labels=["r", "q", "p"]).tables["models"]
+    (row,) = clfeval.mars(frame, positive="r", classes=["r", "q", "p"]).tables["models"]
     assert (row["tp"], row["fp"]) == (1, 2), "p and r tie in every row, and r is declared first"
 
 

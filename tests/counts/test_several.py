@@ -54,7 +54,7 @@ def test_two_classes_are_asked_about_and_1_is_positive_as_ever(tmp_path: Path) -
 def test_a_class_that_truth_lacks_counts_where_it_is_declared_or_has_a_column(
     tmp_path: Path,
 ) -> None:
-    assert counted(tmp_path, "truth,m\n0,2\n1,1\n", several=True, labels=("0", "1", "2")).several
+    assert counted(tmp_path, "truth,m\n0,2\n1,1\n", several=True, classes=("0", "1", "2")).several
     found = counted(tmp_path, SHARES.replace("b,.2", "a,.2"), several=True)
     assert found.several
     assert found.order == ("a", "b", "c")

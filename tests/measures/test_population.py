@@ -95,7 +95,7 @@ def test_no_prevalence(prevalence: float) -> None:
 def test_no_odds(text: str) -> None:
     with pytest.raises(UsageError, match="bad-odds") as caught:
         Population.of_odds(text)
-    assert "--odds 1:100" in str(caught.value.hint)
+    assert "--prevalence 1:100" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("text", ["1e17:1", "1:1e400", "1e-320:1e300"])

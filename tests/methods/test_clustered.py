@@ -95,7 +95,7 @@ def test_slices_are_judged_by_their_own_clusters() -> None:
 
 def test_another_population() -> None:
     frame = table(150)  # enough of them for the logit
-    found = tune_jpt(frame, cluster="patient", odds="1:3", sweep=None)
+    found = tune_jpt(frame, cluster="patient", prevalence="1:3", sweep=None)
     row = first(found, population="target", model="a")
     low, high = linear(frame, 0.25, -0.75)
     assert ends(row["tar"]) == pytest.approx((low + 0.75, high + 0.75))
@@ -117,7 +117,7 @@ def test_a_patient_a_row_is_almost_no_patient() -> None:
     plain = frame.drop("patient")
     for mine, other in (
         (phidelta(frame, cluster="patient"), phidelta(plain)),
-        (tune_jpt(frame, cluster="patient", odds="1:9"), tune_jpt(plain, odds="1:9")),
+        (tune_jpt(frame, cluster="patient", prevalence="1:9"), tune_jpt(plain, prevalence="1:9")),
     ):
         rows = zip(mine.tables["models"], other.tables["models"], strict=True)
         for one, two in rows:
@@ -148,8 +148,8 @@ def test_one_patient_has_no_intervals_and_no_claims() -> None:
     frame = table(1, 80)
     for found in (
         phidelta(frame, cluster="patient", reference="a"),
-        tune_jpt(frame, cluster="patient", odds="1:9"),
-        tune_jpt(frame, cluster="patient", odds="1:9", interval="bootstrap", resamples=100),
+        tune_jpt(frame, cluster="patient", prevalence="1:9"),
+        tune_jpt(frame, cluster="patient", prevalence="1:9", interval="bootstrap", resamples=100),
     ):
         for rows in found.tables.values():
             for row in rows:
@@ -216,7 +216,7 @@ def test_the_curve_takes_clusters() -> None:
 
 def test_the_bootstrap_draws_patients() -> None:
     frame = table()
-    found = tune_jpt(frame, cluster="patient", odds="1:3", interval="bootstrap", sweep=None)
+    found = tune_jpt(frame, cluster="patient", prevalence="1:3", interval="bootstrap", sweep=None)
     x = counts(frame, "a")
     drawn = np.random.default_rng(5).multinomial(40, np.full(40, 1 / 40), size=20_000) @ x
     tar = 0.25 * drawn[:, 0] / drawn[:, 2] + 0.75 * (1 - drawn[:, 1] / drawn[:, 3])

@@ -142,7 +142,7 @@ def test_rows_dealt_apart_flatter() -> None:
         for how, more in (("rows", {}), ("clusters", {"cluster": "patient"})):
             table = frame if more else frame.drop("patient")
             result = tune_jpt(
-                table, metric="j_index", odds="1:1", interval="none", threshold=0.5, **more
+                table, metric="j_index", prevalence="1:1", interval="none", threshold=0.5, **more
             )
             (one,) = {row["corrected"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
                       if row["measure"] == "j_index"}  # fmt: skip

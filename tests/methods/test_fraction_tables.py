@@ -254,7 +254,7 @@ def jpt(cells: Cells) -> dict[str, Number]:
 def test_tune_jpt(tables: list[tuple[int, list[Weighed]]]) -> None:
     for seed, table in tables:
         result = clfeval.tune_jpt(
-            frame_of(table, votes=False), **OPTIONS, kind="score", odds="1:4", measure=JPT
+            frame_of(table, votes=False), **OPTIONS, kind="score", prevalence="1:4", measure=JPT
         )
         odds = {"1:1": Fraction(1), "target": Fraction(1, 4)}
         for population in ("sample", "1:1", "target"):
@@ -296,7 +296,7 @@ def test_mlcps(tables: list[tuple[int, list[Weighed]]]) -> None:
     names = ("sensitivity", "specificity", "accuracy", "roc_auc")
     for seed, table in tables:
         result = clfeval.mlcps(
-            frame_of(table, votes=False), source="predictions", row_weight="w", interval="none",
+            frame_of(table, votes=False), source="predictions", weight="w", interval="none",
             kind="score", metric=names,
         )  # fmt: skip
         found = {(row["model"], row["metric"]): row for row in result.tables["profile"]}

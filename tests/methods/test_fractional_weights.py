@@ -123,7 +123,7 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
             clfeval.tune_jpt(rows, **options, by="site", prevalence=0.01),
             clfeval.phidelta(rows, weight="w", interval="none", features=True, cut="best"),
             clfeval.mlcps(
-                rows, source="predictions", row_weight="w", interval="none", threshold=0.5,
+                rows, source="predictions", weight="w", interval="none", threshold=0.5,
                 model=["m0", "m1", "m2"], metric=["roc_auc", "average_precision", "f1", "npv"],
             ),
         ]  # fmt: skip

@@ -91,7 +91,7 @@ def test_an_odd_truth_is_a_class_of_its_own(cell: str, with_id: bool) -> None:
     assert str(outcome(name)).count(f"'{cell}'") == 1
     twin = cell.strip() == "1"
     assert ("label-twins" if twin else "positive-needed") in str(outcome(name))
-    assert counted(name, positive="1", labels=["1", cell] if twin else ()) == {
+    assert counted(name, positive="1", classes=["1", cell] if twin else ()) == {
         "a": (3000, 1, 0, 3000),
         "b": (1000, 1001, 2000, 2000),
     }

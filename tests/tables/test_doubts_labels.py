@@ -24,7 +24,7 @@ def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
         "try: clfeval mars t.csv --positive default -q --fold-labels",
     ]
     assert found(positive="default", fold_labels=True) == {"rf": (2, 1, 0, 1)}
-    apart = found(positive="default", labels=["default", " default"])
+    apart = found(positive="default", classes=["default", " default"])
     assert apart == {"rf": (1, 2, 0, 1)}
 
 
@@ -88,7 +88,7 @@ def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
     # no row is left out by what is proposed
     assert lines[-1] == "when the rest is mended, try: clfeval mars t.csv -q --null-value n/a"
     assert found(null_value="n/a", missing="drop") == {"a": (1, 0, 0, 2), "b": (0, 1, 1, 1)}
-    assert found(labels="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
+    assert found(classes="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
 
 
 def test_answers_without_any_label_of_truth_are_told_so() -> None:
@@ -138,7 +138,7 @@ def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
 def test_a_class_that_truth_lacks_and_models_say_often_is_declared() -> None:
     rows = "a,a,a\nb,b,c\na,a,c\nb,c,b\n" * 5  # c five times of m, ten times of k
     assert asked(f"truth,m,k\n{rows}")[-1] == "try: clfeval mars t.csv -q --positive a --classes c"
-    assert found(positive="a", labels="c") == {"m": (10, 0, 0, 10), "k": (5, 0, 5, 10)}
+    assert found(positive="a", classes="c") == {"m": (10, 0, 0, 10), "k": (5, 0, 5, 10)}
     done = program("report", "t.csv", "-q")
     assert "[positive-needed]" not in done.err  # of three classes none need be positive
     assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --classes c"

@@ -100,7 +100,7 @@ def test_the_class_itself_may_be_any_text() -> None:
 
 
 def test_views_lose_no_name() -> None:
-    result = features(FRAME, select=True, delta_min=1.0)
+    result = features(FRAME, select="all", delta_min=1.0)
     document = json.loads(result.to_json())
     assert {row["feature"] for row in document["tables"]["features"]} == set(NAMES)
     table = list(csv.DictReader(io.StringIO("".join(csv_lines(result, "features")), newline="")))

@@ -48,7 +48,7 @@ def test_a_cut_that_is_neither_a_word_nor_a_number(cut: Any) -> None:
 
 
 def test_top_may_be_any_kind_of_whole_number() -> None:
-    one, other = (features(FRAME, select=True, top=n) for n in (1, np.int64(1)))
+    one, other = (features(FRAME, select=n) for n in (1, np.int64(1)))
     assert one.to_json() == other.to_json()
 
 
@@ -86,7 +86,7 @@ LIMITS: dict[str, tuple[str, list[Any]]] = {
 def test_limits_out_of_range(name: str) -> None:
     option, values = LIMITS[name]
     for value in values:
-        message = usage_message(FRAME, select=True, **{name: value})
+        message = usage_message(FRAME, select="all", **{name: value})
         assert message.startswith(option)
         assert message.endswith("[bad-option]")
 
@@ -119,8 +119,8 @@ def test_layouts_of_classifiers_are_refused(layout: str) -> None:
 
 
 FEATURES: dict[str, Any] = {
-    "feature": "f", "truth_table": "c.csv", "cut": "best", "select": True, "phi_max": 0.5,
-    "delta_min": 0.5, "top": 3,
+    "feature": "f", "truth_table": "c.csv", "cut": "best", "select": 3, "phi_max": 0.5,
+    "delta_min": 0.5,
 }  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def test_the_layout_may_be_said() -> None:
 
 
 def test_parameters_tell_what_was_asked() -> None:
-    told = features(FRAME, cut="best", select=True, top=1, level=0.9).parameters
+    told = features(FRAME, cut="best", select=1, level=0.9).parameters
     assert {name: told[name] for name in ("mode", "cut", "top", "level", "positive")} == {
         "mode": "features", "cut": "best", "top": 1, "level": 0.9, "positive": "1",
     }  # fmt: skip

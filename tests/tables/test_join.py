@@ -155,7 +155,7 @@ WAYS: list[dict[str, str]] = [{}, {"by": "site"}, {"weight": "n"}, {"cluster": "
 )
 def test_a_join_says_what_the_same_wide_table_says(command: str, more: dict[str, str]) -> None:
     if command == "mlcps":  # which takes weights of rows only
-        more = {"row_weight": "n"} if "weight" in more else {}
+        more = {"weight": "n"} if "weight" in more else {}
     wide, new, old = tables_of()
     ask = COMMANDS[command]
     left = [name for name in ("site", "n", "patient") if name not in more.values()]

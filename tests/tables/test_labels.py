@@ -157,7 +157,7 @@ def test_a_label_is_told_from_the_same_label_with_spaces() -> None:
         "hint: --fold-labels takes them for one; --classes 'y' --classes ' y' keeps them apart"
     )
     assert counted("t.csv", positive="y", fold_labels=True) == {"a": (1, 0, 0, 1)}
-    assert counted("t.csv", positive="y", labels=["y", " y"]) == {"a": (0, 0, 1, 1)}
+    assert counted("t.csv", positive="y", classes=["y", " y"]) == {"a": (0, 0, 1, 1)}
 
 
 def test_a_model_is_told_from_the_same_name_with_spaces() -> None:

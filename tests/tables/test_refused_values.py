@@ -124,7 +124,7 @@ def test_an_unknown_label() -> None:
         "t.csv:3: column 'a': 'maybe' is not among truth's labels 'n', 'y' [unknown-label]\n"
         + UNKNOWN.format("maybe")
     )
-    assert counted("t.csv", positive="y", labels=["maybe"]) == {"a": (1, 0, 0, 2)}
+    assert counted("t.csv", positive="y", classes=["maybe"]) == {"a": (1, 0, 0, 2)}
 
 
 def test_a_stray_number_among_labels_is_named_with_its_row() -> None:
@@ -174,7 +174,7 @@ def test_an_unknown_positive_class() -> None:
         "t.csv: truth has no class 'zzz'; its classes: 'b', 'c' [unknown-positive]\n"
         "hint: a class truth happens to lack is declared with --classes zzz"
     )
-    assert counted("t.csv", positive="zzz", labels=["zzz"]) == {"a": (0, 0, 0, 2)}
+    assert counted("t.csv", positive="zzz", classes=["zzz"]) == {"a": (0, 0, 0, 2)}
 
 
 def test_scores_outside_zero_to_one_need_a_threshold() -> None:

@@ -161,7 +161,7 @@ STEERS = "a\x1b[31m\x07\x7f\x9b31m\u202eb\u2028"
 @pytest.mark.parametrize("command", ["mars", "phidelta", "tune_jpt"])
 def test_no_page_passes_on_what_steers_a_terminal(command: str) -> None:
     rows = {"truth": [1, 0, 1, 0], STEERS: [1, 1, 1, 0], "b\tc": [1, 0, 0, 1]}
-    given = {"odds": "1:1"} if command == "tune_jpt" else {}
+    given = {"prevalence": "1:1"} if command == "tune_jpt" else {}
     result = getattr(clfeval, command)(pl.DataFrame(rows), **given)
     for text in (as_page(result), as_html(result), "".join(markdown_lines(result, names=["all"]))):
         assert r"\x1b" in text

@@ -145,7 +145,7 @@ def test_features_are_ranked_and_the_strongest_is_marked() -> None:
     part = main(result)
     assert (cells(part, "feature"), part.signs) == (["strong", "weak"], ("*", ""))
     assert [one.name or one.table for one in fold(result).folded] == ["implications"]
-    selected = clfeval.phidelta(frame, features=True, positive=1, select=True, top=1)
+    selected = clfeval.phidelta(frame, features=True, positive=1, select=1)
     assert cells(main(selected), "feature") == ["strong"]
     assert [one.name or one.table for one in fold(selected).folded] == ["implications", "features"]
 

@@ -94,11 +94,11 @@ def test_no_feature_discriminates_where_every_difference_is_zero() -> None:
 
 def test_how_many_are_selected() -> None:
     frame = table(a=(9, 1), b=(8, 2), c=(5, 5))
-    said = answered(frame, select=True, top=2)
+    said = answered(frame, select=2)
     assert said["selected"].text == "2 of 3 features are selected."
-    assert answered(frame, select=True, top=1)["selected"].text == "1 of 3 features is selected."
+    assert answered(frame, select=1)["selected"].text == "1 of 3 features is selected."
     assert "selected" not in answered(frame)
-    none = answered(table(c=(5, 5), d=(4, 4)), select=True)
+    none = answered(table(c=(5, 5), d=(4, 4)), select="all")
     assert none["selected"].text == "None of 2 features are selected."
 
 

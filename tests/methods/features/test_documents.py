@@ -21,9 +21,9 @@ ENTRIES = pl.DataFrame({"row": [1, 2, 3], "feature": ["a", "a", "b"], "value": [
 OWNERS = pl.DataFrame({"row": [1, 2, 3, 4], "truth": ["x", "y", "y", "x"]})
 ASKED: dict[str, dict[str, Any]] = {
     "plain": {}, "soft": {"cut": "soft"}, "best": {"cut": "best"}, "number": {"cut": 1},
-    "selected": {"select": True, "top": 2}, "nothing selected": {"select": True, "phi_max": 1e-9},
+    "selected": {"select": 2}, "nothing selected": {"select": "all", "phi_max": 1e-9},
     "weights": {"weight": "n"}, "fractions": {"weight": "share", "interval": "none"},
-    "plane": {"isometrics": {"precision": [0.5]}, "prevalence": 0.1, "odds": "1:100"},
+    "plane": {"isometrics": {"precision": [0.5]}, "prevalence": [0.1, "1:100"]},
 }  # fmt: skip
 
 
@@ -55,19 +55,19 @@ def test_the_signature_knows_the_data_but_not_their_order() -> None:
 def test_the_signature_knows_the_settings() -> None:
     signatures = {
         features(FRAME, missing="drop", **options).signature.partition("|data")[0]
-        for options in ({}, {"cut": "best"}, {"cut": 1}, {"level": 0.9}, {"select": True},
-                        {"select": True, "top": 1}, {"positive": 0}, {"interval": "none"})
+        for options in ({}, {"cut": "best"}, {"cut": 1}, {"level": 0.9}, {"select": "all"},
+                        {"select": 1}, {"positive": 0}, {"interval": "none"})
     }  # fmt: skip
     assert len(signatures) == 8
 
 
 def test_the_summary_counts() -> None:
-    summary = features(FRAME, missing="drop", select=True).summary
+    summary = features(FRAME, missing="drop", select="all").summary
     assert {name: summary[name] for name in ("rows", "positives", "negatives", "prevalence")} == {
         "rows": 4, "positives": 2, "negatives": 2, "prevalence": 0.5,
     }  # fmt: skip
     # same, number, n, share, word=a, word=b, nothing
     assert (summary["features"], summary["constant"]) == (7, 1)
     assert summary["selected"] == len(
-        features(FRAME, missing="drop", select=True).tables["selected"]
+        features(FRAME, missing="drop", select="all").tables["selected"]
     )

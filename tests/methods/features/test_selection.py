@@ -47,7 +47,7 @@ def by_hand(phi_max: Fraction, delta_min: Fraction) -> list[str]:
 @pytest.mark.parametrize("phi_max", [0.125, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("delta_min", [0.125, 0.25, 0.5, 1.0])
 def test_both_rules_at_their_boundaries(phi_max: float, delta_min: float) -> None:
-    result = features(WIDE, select=True, phi_max=phi_max, delta_min=delta_min)
+    result = features(WIDE, select="all", phi_max=phi_max, delta_min=delta_min)
     expected = by_hand(Fraction(phi_max), Fraction(delta_min))
     assert chosen(result) == expected
     assert result.summary["selected"] == len(expected)
@@ -55,30 +55,30 @@ def test_both_rules_at_their_boundaries(phi_max: float, delta_min: float) -> Non
 
 def test_phi_must_be_below_its_limit_and_the_sum_may_be_1() -> None:
     """phi = 8/8 + 4/8 - 1 = 1/2, delta = 1/2; phi = 1/2 - 1/8, delta = 5/8 are inside."""
-    kept = chosen(features(WIDE, select=True, phi_max=0.5, delta_min=1.0))
+    kept = chosen(features(WIDE, select="all", phi_max=0.5, delta_min=1.0))
     assert "84" not in kept
     assert "83" in kept  # 3/8 + 5/8 = 1: on the border
     assert "73" not in kept  # 1/4 + 1/2 < 1
 
 
 def test_the_limits_in_force_are_in_the_document() -> None:
-    told = features(WIDE, select=True).parameters
+    told = features(WIDE, select="all").parameters
     assert (told["phi_max"], told["delta_min"], told["top"]) == (0.95, 0.1, None)
-    assert chosen(features(WIDE, select=True)) == by_hand(Fraction(19, 20), Fraction(1, 10))
+    assert chosen(features(WIDE, select="all")) == by_hand(Fraction(19, 20), Fraction(1, 10))
     alone = features(WIDE).parameters
     assert (alone["phi_max"], alone["delta_min"], alone["top"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("top", [1, 3, 80, 100])
 def test_top_keeps_the_first(top: int) -> None:
-    everything = chosen(features(WIDE, select=True))
-    result = features(WIDE, select=True, top=top)
+    everything = chosen(features(WIDE, select="all"))
+    result = features(WIDE, select=top)
     assert chosen(result) == everything[:top]
     assert result.summary["selected"] == min(top, len(everything))
 
 
 def test_all_features_stay_in_their_table_and_are_marked() -> None:
-    result = features(WIDE, select=True, phi_max=0.5, delta_min=0.5, top=7)
+    result = features(WIDE, select=7, phi_max=0.5, delta_min=0.5)
     rows = result.tables["features"]
     assert len(rows) == 81
     assert [row["feature"] for row in rows if row["selected"]] == chosen(result)
@@ -88,7 +88,7 @@ def test_all_features_stay_in_their_table_and_are_marked() -> None:
 
 
 def test_selecting_is_no_need_for_anything_to_be_left() -> None:
-    nothing = features(pl.DataFrame({"truth": [1, 0], "x": [1, 1]}), select=True)
+    nothing = features(pl.DataFrame({"truth": [1, 0], "x": [1, 1]}), select="all")
     assert chosen(nothing) == []
     assert nothing.summary["selected"] == 0
     assert nothing.tables["features"][0]["selected"] is False
@@ -96,7 +96,7 @@ def test_selecting_is_no_need_for_anything_to_be_left() -> None:
 
 def test_features_without_a_place_are_not_selected() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [None, None, 1, 0], "y": [1, 1, 1, 0]})
-    result = features(frame, select=True, missing="drop", delta_min=1.0, phi_max=1.0)
+    result = features(frame, select="all", missing="drop", delta_min=1.0, phi_max=1.0)
     assert chosen(result) == ["y"]
 
 
@@ -130,9 +130,7 @@ def test_random_tables_against_the_rule(
         (name for name, placed in places.items() if allowed(placed, phi_max, delta_min)),
         key=lambda name: (-size(places[name])[1], size(places[name])[0], name),
     )
-    result = features(
-        frame, select=True, phi_max=float(phi_max), delta_min=float(delta_min), top=top
-    )
+    result = features(frame, select=top, phi_max=float(phi_max), delta_min=float(delta_min))
     assert chosen(result) == kept[:top]
 
 

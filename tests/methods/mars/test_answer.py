@@ -71,7 +71,9 @@ def test_of_models_that_find_as_many_the_one_that_calls_fewest_leads() -> None:
 
 def test_three_that_are_tied_cannot_be_told_apart() -> None:
     said = answered("abc", {"a": 2, "b": 2, "c": 2, "": 1})
-    assert said["not-significantly-different"].text == ("On these rows it cannot be told from b (2) or c (2).")
+    assert said["not-significantly-different"].text == (
+        "On these rows it cannot be told from b (2) or c (2)."
+    )
     assert said["not-significantly-different"].models == ("b", "c")
     assert "significantly-worse" not in said
 
@@ -90,7 +92,8 @@ def test_chance_is_ruled_out_by_the_rows_that_only_one_finds() -> None:
     assert binomtest(2, 12).pvalue == pytest.approx(2 * 79 / 4096)
     said = answered("ab", {"a": 10, "ab": 5, "b": 2})
     assert (
-        said["significantly-worse"].text == "Each other model finds fewer, and chance does not explain it."
+        said["significantly-worse"].text
+        == "Each other model finds fewer, and chance does not explain it."
     )
     assert "not-significantly-different" not in said
     # 9 and 2: p = 2 (1 + 11 + 55) / 2048 = 0.0654
@@ -189,7 +192,7 @@ def test_no_model_can_be_left_out_where_each_finds_rows_alone() -> None:
 
 
 def test_nothing_to_find_and_nothing_found() -> None:
-    said = answered("ab", {}, {"a": 1, "": 3}, positive="1", labels=("0", "1"))
+    said = answered("ab", {}, {"a": 1, "": 3}, positive="1", classes=("0", "1"))
     assert [one.text for one in said.values()] == ["No row is positive: there is nothing to find."]
     assert list(said) == ["no-target"]
     said = answered("ab", {"": 4}, {"a": 1, "": 3})
@@ -276,7 +279,7 @@ def test_who_calls_everything_is_left_out_where_others_do_not() -> None:
 
 def test_where_all_call_everything_or_nothing_is_negative_nobody_is_left_out() -> None:
     assert "flags-everything" not in answered("ab", {"ab": 3}, {"ab": 2})
-    assert "flags-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, labels=("0", "1"))
+    assert "flags-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, classes=("0", "1"))
 
 
 def test_what_the_effort_allows_is_said_instead_of_the_best_pair() -> None:

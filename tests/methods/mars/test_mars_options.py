@@ -130,7 +130,7 @@ def test_every_table_of_the_result_against_brute_force(
 ) -> None:
     k = len(rows[0].votes)
     result = clfeval.mars(
-        frame_of(rows), weight="n", kind="label", labels=["0", "1"], positive="1",
+        frame_of(rows), weight="n", kind="label", classes=["0", "1"], positive="1",
         target=target, occlusion=rule, subsets="all", best=k, interval="none",
     )  # fmt: skip
     hit, miss = ("tp", "fn") if target == "positive" else ("tn", "fp")

@@ -127,7 +127,7 @@ def test_weights_and_directions_hold_for_both_tables() -> None:
         )
         for t in (rows, other)
     ]
-    result = clfeval.mlcps(tables[0], compare=tables[1], weight={"recall": 3})
+    result = clfeval.mlcps(tables[0], compare=tables[1], metric_weight={"recall": 3})
     areas = [[ref.shoelace([f1, 3 * r, 1 - b]) for f1, r, b in t.values()] for t in (rows, other)]
     found = {row["measure"]: row for row in result.tables["agreement"]}
     tau = stats.kendalltau(*areas).statistic
@@ -232,7 +232,7 @@ def test_the_command_says_the_same_in_csv_and_json(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "clfeval", "mlcps", "m.csv", "--weight", "x1=2.5", "--quiet"]
     command += ["-f", "json", "--save", "all.csv"]
     said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
-    rows = clfeval.mlcps(table, weight={"x1": 2.5}).tables["models"]
+    rows = clfeval.mlcps(table, metric_weight={"x1": 2.5}).tables["models"]
     read, cells = json.loads(said), pl.read_csv(tmp_path / "all.csv")
     for name in ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd"):
         numbers = ref.column(rows, name)

@@ -95,7 +95,7 @@ def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> No
 def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) -> None:
     path = tmp_path / "tuned.json"
     counts = {"rf": (69, 15, 31, 85), "ccp": (67, 5, 33, 95)}
-    tuned = clfeval.tune_jpt(counts=counts, odds="1:100", sweep=None)
+    tuned = clfeval.tune_jpt(counts=counts, prevalence="1:100", sweep=None)
     path.write_text(tuned.to_json(), encoding="utf-8")
     ranked = clfeval.mlcps(path, metric=["ppv", "npv", "sensitivity"])
     said = [warning.message for warning in ranked.warnings if warning.code == "partly-read"]
@@ -110,8 +110,8 @@ def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Pat
     for options in (
         {"metric": "roc_auc"},
         {"metric": ["f1", "mcc", "log_loss"]},
-        {"weight": {"f2": 1}},
-        {"weight": {"npv": 0, "precision": 0}},
+        {"metric_weight": {"f2": 1}},
+        {"metric_weight": {"npv": 0, "precision": 0}},
     ):
         with pytest.raises(clfeval.ClfevalError) as caught:
             at_shell(clfeval.mlcps)(lost, source="predictions", **options)  # type: ignore[arg-type]

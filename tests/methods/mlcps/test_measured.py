@@ -148,7 +148,7 @@ def test_what_is_undefined_says_why(cells: tuple[int, int, int, int]) -> None:
     pairs = [(1, 1), (0, 1), (1, 0), (0, 0)]
     rows = [pair for pair, count in zip(pairs, cells, strict=True) for _ in range(count)]
     frame = pl.DataFrame(rows, schema=["truth", "a"], orient="row")
-    found = measures(frame, *expected, positive="1", labels=("0", "1"))
+    found = measures(frame, *expected, positive="1", classes=("0", "1"))
     reasons = {name: found.reasons.get((0, j)) for j, name in enumerate(found.metrics)}
     assert reasons == expected
     for j, reason in enumerate(expected.values()):
@@ -160,7 +160,7 @@ def test_what_is_undefined_says_why(cells: tuple[int, int, int, int]) -> None:
 def test_one_class_has_no_ranking() -> None:
     frame = pl.DataFrame({"truth": [0, 0, 0], "a": [0.1, 0.2, 0.75]})
     names = ("roc_auc", "gini", "ks", "average_precision", "brier")
-    found = measures(frame, *names, positive="1", labels=("0", "1"))
+    found = measures(frame, *names, positive="1", classes=("0", "1"))
     single = dict.fromkeys([(0, 0), (0, 1), (0, 2)], "single_class")
     assert found.reasons == {**single, (0, 3): "no_positive_truth"}
     assert found.values[0, 4] == pytest.approx((0.1**2 + 0.2**2 + 0.75**2) / 3)
@@ -219,7 +219,7 @@ def test_names() -> None:
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f1,roc_auc", "one at a time: --metric f1 --metric roc_auc"),
         ("occlusion", "occlusion is not computed from predictions"),
-        ("xyzzy", "clfeval mlcps --list-measures"),
+        ("xyzzy", "clfeval mlcps --explain measures"),
     ],
 )
 def test_unknown_names(name: str, words: str) -> None:

@@ -107,7 +107,7 @@ def test_weights_stretch_the_rays(n: int, zero: bool) -> None:
     kept = [i for i in range(n) if weights[i]]
     rays = [[Fraction(row[i] * weights[i], 200) for i in kept] for row in models]
     w = {f"x{i}": weights[i] / 2 for i in range(n)}
-    found = scores(models, weight=w)
+    found = scores(models, metric_weight=w)
     perfect = ref.shoelace([weights[i] / 2 for i in kept])
     sums = [ref.sums_over_orders(r) for r in rays]
     m = len(kept)
@@ -123,7 +123,7 @@ def test_weights_stretch_the_rays(n: int, zero: bool) -> None:
 
 def test_a_ray_of_length_zero_takes_its_neighbours_along() -> None:
     models = drawn(6, 6, seed=70)
-    found = scores(models, weight={"x2": 0, "x4": 3}, zero_weight="ray")
+    found = scores(models, metric_weight={"x2": 0, "x4": 3}, zero_weight="ray")
     w = [1, 1, 0, 1, 3, 1]
     rays = [[Fraction(a * b, 100) for a, b in zip(row, w, strict=True)] for row in models]
     # without x1 x2 and x2 x3, and the angles are still sixths
@@ -138,13 +138,13 @@ def test_a_ray_of_length_zero_takes_its_neighbours_along() -> None:
     assert found["order_free"] == close([ref.area(ref.mean(s), 6) for s in sums])
     assert found["lowest"] == close([ref.area(min(s), 6) for s in sums])
     assert found["highest"] == close([ref.area(max(s), 6) for s in sums])
-    assert found["mlcps"] != close(scores(models, weight={"x2": 0, "x4": 3})["mlcps"])
+    assert found["mlcps"] != close(scores(models, metric_weight={"x2": 0, "x4": 3})["mlcps"])
 
 
 def test_rays_of_length_zero_may_leave_no_area_at_all() -> None:
     """Every second ray is gone: no polygon is left in this order, even for a perfect model."""
     table = pl.DataFrame({"model": ["p", "q"], **{m: [1.0, 0.5] for m in "abcd"}})
-    result = clfeval.mlcps(table, weight={"a": 0, "c": 0}, zero_weight="ray")
+    result = clfeval.mlcps(table, metric_weight={"a": 0, "c": 0}, zero_weight="ray")
     rows = result.tables["models"]
     assert ref.column(rows, "mlcps") == [0, 0]
     assert ref.column(rows, "rank") == [1, 1]
@@ -225,7 +225,7 @@ def test_a_metric_left_out_and_one_that_counts_twice(n: int) -> None:
 def test_who_is_alike_without_a_metric_is_however_much_it_weighs(weight: float) -> None:
     """All four differ in x0 alone: without it they tie, whatever digits it had in the sum."""
     models = [[90, 70, 30, 60], [31, 70, 30, 60], [50, 70, 30, 60], [77, 70, 30, 60]]
-    result = clfeval.mlcps(ref.frame(models, 100), weight={"x0": weight})
+    result = clfeval.mlcps(ref.frame(models, 100), metric_weight={"x0": weight})
     row = result.tables["metrics"][0]
     assert ref.column(result.tables["models"], "rank") == [1, 4, 3, 2]
     assert (row["winner_without"], row["moved_without"]) == ("m0 (and 3 more)", 3)
@@ -241,7 +241,7 @@ def test_shares_of_weights_are_of_the_polygon_with_its_ray_of_length_zero() -> N
     """Without x0 x1 and x1 x2 the first has more of both products left, under all weights."""
     models = [[50, 90, 50, 100], [100, 90, 100, 25]]
     result = clfeval.mlcps(
-        ref.frame(models, 100), weight={"x1": 0}, zero_weight="ray", weight_sensitivity=True
+        ref.frame(models, 100), metric_weight={"x1": 0}, zero_weight="ray", weight_sensitivity=True
     )
     assert ref.column(result.tables["ranks"], "weight_dependent") == [False, False]
     assert [row["factor"] for row in result.tables["weights"]] == [

@@ -49,7 +49,9 @@ def measured(table: pl.DataFrame, **options: Any) -> Result:
     return clfeval.mlcps(pl.DataFrame({"model": names, **columns}), **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": {"f1": 3, "brier": 0.5, "precision": 0}}])
+@pytest.mark.parametrize(
+    "options", [{}, {"metric_weight": {"f1": 3, "brier": 0.5, "precision": 0}}]
+)
 def test_the_same_as_a_table_of_scikit_learn(options: dict[str, Any]) -> None:
     table = drawn(150, 1, good=0.5, fair=0.8, poor=1.4)
     one = ranked(table, metric=list(MEASURES), interval="none", **options)
@@ -198,6 +200,6 @@ def test_a_weight_of_rows_repeats_them() -> None:
     table = drawn(60, 12, a=0.7, b=0.9)
     n = np.random.default_rng(2).integers(1, 4, 60)
     long = table[np.repeat(np.arange(60), n).tolist()]
-    one = ranked(table.with_columns(n=n), row_weight="n", resamples=200)
+    one = ranked(table.with_columns(n=n), weight="n", resamples=200)
     other = ranked(long, resamples=200)
     assert list(one.tables["models"]) == list(other.tables["models"])

@@ -65,8 +65,8 @@ def test_only_the_ratio_of_weights_counts(models: Models, data: st.DataObject) -
     n = len(models[0])
     w = data.draw(st.lists(weights, min_size=n, max_size=n))
     times = data.draw(st.one_of(st.sampled_from([2.0, 0.125, 1024.0]), st.floats(1e-3, 1e3)))
-    one, ranks = scored(models, weight={f"x{i}": v for i, v in enumerate(w)})
-    other, ranks2 = scored(models, weight={f"x{i}": v * times for i, v in enumerate(w)})
+    one, ranks = scored(models, metric_weight={f"x{i}": v for i, v in enumerate(w)})
+    other, ranks2 = scored(models, metric_weight={f"x{i}": v * times for i, v in enumerate(w)})
     assert one["rank"] == other["rank"]
     assert all(ranks[name] == ranks2[name] for name in RANKS)
     assert ranks["weight_dependent"] == ranks2["weight_dependent"]
@@ -101,7 +101,7 @@ def test_turning_and_mirroring_the_polygon_changes_nothing(
     w = {name: i / 3 + 0.1 for i, name in enumerate(names)} if weighted else None
     table = ref.frame(models)
     one, other = (
-        clfeval.mlcps(t, weight=w).tables for t in (table, table.select("model", *turned))
+        clfeval.mlcps(t, metric_weight=w).tables for t in (table, table.select("model", *turned))
     )
     for name in (*SCORES, "rank", "normalised", "pareto", "dominated_by"):
         before, after = (ref.column(t["models"], name) for t in (one, other))
@@ -119,7 +119,7 @@ def test_nobody_better_everywhere_ranks_below(models: Models, data: st.DataObjec
     models = [*models, better, list(models[0])]
     n = len(better)
     w = data.draw(st.lists(weights, min_size=n, max_size=n)) if data else [1.0] * n
-    found, ranks = scored(models, weight={f"x{i}": v for i, v in enumerate(w)})
+    found, ranks = scored(models, metric_weight={f"x{i}": v for i, v in enumerate(w)})
     among(models, ranks, (*AREAS, "mean", "best_over_orders", "worst_over_orders"))
     among(models, found, ("rank",))
     assert all(found[name][-1] == found[name][0] for name in (*SCORES, "rank"))
@@ -189,7 +189,7 @@ def test_a_tie_further_up_that_hangs_on_weights_moves_those_below() -> None:
     """Ranks are dense: the two first, equal under equal weights, push the last to 3 by others."""
     models = [[0.0, 0, 0, 0], [0.0, 0, 1, 1], [0.0, 1, 1, 0]]
     found, ranks = scored(models)
-    other, _ = scored(models, weight={"x3": 10})
+    other, _ = scored(models, metric_weight={"x3": 10})
     assert (found["rank"], other["rank"]) == ([2, 1, 1], [3, 1, 2])
     assert ranks["weight_dependent"] == [True, True, True]
 
@@ -202,7 +202,7 @@ def test_weights_decide_between_two_models_if_each_has_a_greater_corner(
     """The product of two neighbours may outweigh all others, whichever it is."""
     models = [[v / 8 for v in row] for row in (one, other)]
     base = {} if zero is None else {f"x{zero}": 0.0}
-    _, ranks = scored(models, weight=base, zero_weight="ray")
+    _, ranks = scored(models, metric_weight=base, zero_weight="ray")
     gaps = {
         ref.sign(one[i - 1] * one[i] - other[i - 1] * other[i])
         for i in range(4)

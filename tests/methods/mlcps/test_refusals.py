@@ -105,7 +105,7 @@ def test_a_scale_that_hardly_tells_models_apart_is_noted(low: bool) -> None:
 
 def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> None:
     path = table(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
-    result = clfeval.mlcps(path, rescale={"*": (0, 100), "f1": (0, 200)}, weight={"a*": 2})
+    result = clfeval.mlcps(path, rescale={"*": (0, 100), "f1": (0, 200)}, metric_weight={"a*": 2})
     assert result.parameters["scales"] == {"acc": [0, 100], "f1": [0, 200], "auc": [0, 100]}
     assert result.parameters["weights"] == {"acc": 2, "f1": 1, "auc": 2}
     with pytest.raises(UsageError, match=r"--rescale names no metric: 'x\*'"):
@@ -190,10 +190,10 @@ def test_fewer_than_three_metrics_span_no_polygon(columns: list[str]) -> None:
 def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(DataError, match=r"2 metrics \('f1', 'auc'\)"):
-        at_shell(clfeval.mlcps)(path, weight={"mcc": 0})
+        at_shell(clfeval.mlcps)(path, metric_weight={"mcc": 0})
     with pytest.raises(UsageError, match="every metric has weight 0"):
         at_shell(clfeval.mlcps)(
-            path, weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
+            path, metric_weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
         )
 
 
@@ -215,12 +215,12 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
 @pytest.mark.parametrize(
     "options",
     [
-        {"weight": {"f1": -1}}, {"weight": {"f1": float("nan")}}, {"weight": {"f1": 1e9}},
-        {"weight": {"f1": "2"}}, {"zero_weight": "keep"}, {"direction": {"f1": "up"}},
+        {"metric_weight": {"f1": -1}}, {"metric_weight": {"f1": float("nan")}}, {"metric_weight": {"f1": 1e9}},
+        {"metric_weight": {"f1": "2"}}, {"zero_weight": "keep"}, {"direction": {"f1": "up"}},
         {"rescale": {"f1": (1, 0)}}, {"rescale": {"f1": (1, 1)}}, {"rescale": {"f1": 2}},
         {"rescale": {"f1": (0, float("inf"))}}, {"level": 95}, {"draws": 5,
         "weight_sensitivity": True}, {"seed": -1}, {"seed": 0.5}, {"resamples": 1000},
-        {"truth": "x"}, {"threshold": 0.4}, {"row_weight": "n"}, {"layout": "counts"},
+        {"truth": "x"}, {"threshold": 0.4}, {"weight": "n"}, {"layout": "counts"},
         {"source": "scores"}, {"interval": "exact"},
     ],
     ids=str,

@@ -32,9 +32,9 @@ def codes(result: Result) -> list[str]:
 @pytest.mark.parametrize(
     "options",
     [
-        {"weight": {"f1": 0}}, {"weight": {"f1": 2}}, {"metric": ["f1", "recall", "auc"]},
+        {"metric_weight": {"f1": 0}}, {"metric_weight": {"f1": 2}}, {"metric": ["f1", "recall", "auc"]},
         {"direction": {"f1": "min"}}, {"rescale": {"f1": (0, 2)}}, {"weight_sensitivity": True},
-        {"weight": {"f1": 0}, "zero_weight": "ray"}, {"desirability": {"f1": "maximize"}},
+        {"metric_weight": {"f1": 0}, "zero_weight": "ray"}, {"desirability": {"f1": "maximize"}},
         {"desirability": {"f1": {"goal": "maximize", "gamma": 2}}}, {"compare": FRAME},
         {"weight_sensitivity": True, "seed": 1}, {"weight_sensitivity": True, "level": 0.9},
     ],
@@ -44,7 +44,9 @@ def test_what_changes_a_number_is_signed(options: dict[str, Any]) -> None:
     assert settings(clfeval.mlcps(FRAME, **options)) != settings(clfeval.mlcps(FRAME))
 
 
-@pytest.mark.parametrize("options", [{"seed": 7}, {"zero_weight": "ray"}, {"weight": {"f1": 1}}])
+@pytest.mark.parametrize(
+    "options", [{"seed": 7}, {"zero_weight": "ray"}, {"metric_weight": {"f1": 1}}]
+)
 def test_what_changes_none_is_not(options: dict[str, Any]) -> None:
     ours, plain = clfeval.mlcps(FRAME, **options), clfeval.mlcps(FRAME)
     assert ours.tables == plain.tables
@@ -60,7 +62,9 @@ def test_a_name_with_a_star_is_a_name_in_the_other_table_too() -> None:
 
 
 def test_other_names_of_a_measure_mean_its_column(tmp_path: Path) -> None:
-    result = clfeval.mlcps(FRAME, weight={"sensitivity": 2, "roc_auc": 3}, rescale={"tpr": (0, 2)})
+    result = clfeval.mlcps(
+        FRAME, metric_weight={"sensitivity": 2, "roc_auc": 3}, rescale={"tpr": (0, 2)}
+    )
     assert result.parameters["weights"] == {"f1": 1, "recall": 2, "precision": 1, "auc": 3}
     assert result.parameters["scales"]["recall"] == [0, 2]
     wished = clfeval.mlcps(FRAME, desirability={"sens": "maximize"})
@@ -70,7 +74,7 @@ def test_other_names_of_a_measure_mean_its_column(tmp_path: Path) -> None:
 def test_weights_of_predictions_by_the_name_that_was_asked_for() -> None:
     result = clfeval.mlcps(
         FIXTURES / "breast-cancer" / "labels.csv", source="predictions", positive="malignant",
-        metric=["acc", "f1", "mcc"], weight={"acc": 2}, interval="none",
+        metric=["acc", "f1", "mcc"], metric_weight={"acc": 2}, interval="none",
     )  # fmt: skip
     assert result.parameters["weights"] == {"accuracy": 2, "f1": 1, "mcc": 1}
 
@@ -87,15 +91,15 @@ def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
     options: dict[str, Any] = {"source": "predictions", "interval": "none"}
     with pytest.raises(clfeval.DataError, match="precision of 'never' is undefined"):
         at_shell(clfeval.mlcps)(path, **options)
-    dropped = clfeval.mlcps(path, weight={"precision": 0}, **options)
+    dropped = clfeval.mlcps(path, metric_weight={"precision": 0}, **options)
     assert dropped.parameters["metrics"] == ["sensitivity", "specificity", "npv"]
     assert json.loads(dropped.to_json())["summary"]["models"] == 2
-    aliased = clfeval.mlcps(path, weight={"ppv": 0}, **options)
+    aliased = clfeval.mlcps(path, metric_weight={"ppv": 0}, **options)
     assert aliased.tables == dropped.tables
     # it is something still as a ray, and as a wish
     for other in ({"zero_weight": "ray"}, {"desirability": {"precision": "maximize"}}):
         with pytest.raises(clfeval.DataError, match="precision of 'never' is undefined"):
-            at_shell(clfeval.mlcps)(path, weight={"precision": 0}, **other, **options)
+            at_shell(clfeval.mlcps)(path, metric_weight={"precision": 0}, **other, **options)
 
 
 def test_of_many_classes_one_is_held_against_the_rest() -> None:
@@ -112,7 +116,7 @@ def test_of_many_classes_one_is_held_against_the_rest() -> None:
     "options",
     [
         {"weight": 2.0}, {"desirability": 1}, {"direction": ["f1"]}, {"rescale": ["f1"]},
-        {"id": 3}, {"metric": [1]}, {"metric": 5}, {"weight": {"f1": 10**400}},
+        {"id": 3}, {"metric": [1]}, {"metric": 5}, {"metric_weight": {"f1": 10**400}},
         {"level": 10**400}, {"transpose": True, "layout": "long"},
         {"resamples": 500, "source": "predictions", "interval": "none"},
     ],
@@ -134,7 +138,7 @@ def test_the_wish_decides_nothing_about_the_direction_of_a_ray() -> None:
 
 
 def test_a_polygon_without_area_is_said_to_be_one() -> None:
-    result = clfeval.mlcps(FRAME, weight={"f1": 0, "precision": 0}, zero_weight="ray")
+    result = clfeval.mlcps(FRAME, metric_weight={"f1": 0, "precision": 0}, zero_weight="ray")
     assert "no-area" in codes(result)
     assert [row["mlcps"].value for row in result.tables["models"]] == [0, 0, 0]
     assert result.tables["models"][0]["normalised"].reason == "zero_weight"

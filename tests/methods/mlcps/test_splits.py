@@ -75,7 +75,7 @@ def test_splits_by_raw_arithmetic(splits: int, k: int, n: int, top: int) -> None
 def test_weights_directions_and_ranges_hold_for_every_split() -> None:
     values = drawn(4, 5, 3, seed=3)
     table = cv_results(values, ["recall", "fpr", "mcc"])
-    result = clfeval.mlcps(table, weight={"recall": 2}, rescale={"mcc": (-1, 1)})
+    result = clfeval.mlcps(table, metric_weight={"recall": 2}, rescale={"mcc": (-1, 1)})
     rays = [[[a / 4, 1 - b / 8, (c / 8 + 1) / 2] for a, b, c in models] for models in values]
     areas = [[ref.shoelace(row) for row in models] for models in rays]
     assert ref.column(result.tables["splits"], "mlcps") == pytest.approx(

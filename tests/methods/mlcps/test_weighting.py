@@ -24,7 +24,7 @@ def written(folder: Path, text: str) -> Path:
 def test_a_file_of_weights(tmp_path: Path) -> None:
     path = written(tmp_path, "f1: 2  # twice\nno: 0.5\nauc: 1e-1\n")
     assert read_weights(path) == {"f1": 2.0, "no": 0.5, "auc": 0.1}
-    result = clfeval.mlcps(FRAME, weight=path)
+    result = clfeval.mlcps(FRAME, metric_weight=path)
     assert result.parameters["weights"] == {"f1": 2.0, "no": 0.5, "auc": 0.1, "mcc": 1.0}
     rays = [0.5 * 2, 0.8 * 0.5, 0.9 * 0.1, 0.4]
     area = (
@@ -39,7 +39,7 @@ def test_a_file_of_weights(tmp_path: Path) -> None:
 
 def test_the_mapping_says_the_same_as_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, "{f1: 2, mcc: 0}")
-    both = [clfeval.mlcps(FRAME, weight=weight) for weight in (path, {"f1": 2, "mcc": 0})]
+    both = [clfeval.mlcps(FRAME, metric_weight=weight) for weight in (path, {"f1": 2, "mcc": 0})]
     assert both[0].to_json() == both[1].to_json()
     assert [row["metric"] for row in both[0].tables["metrics"]] == ["f1", "no", "auc"]
 
@@ -64,13 +64,13 @@ def test_files_that_hold_no_weights(text: str, message: str, tmp_path: Path) -> 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
-        clfeval.mlcps(FRAME, weight=tmp_path / "weights.yml")
+        clfeval.mlcps(FRAME, metric_weight=tmp_path / "weights.yml")
 
 
 def test_a_ray_of_length_zero_costs_its_neighbours_their_area() -> None:
     """METHODS section 4: dropped, f1-no-auc remain; kept, no and f1 (mcc's neighbours) lose."""
-    dropped = clfeval.mlcps(FRAME, weight={"mcc": 0})
-    ray = clfeval.mlcps(FRAME, weight={"mcc": 0}, zero_weight="ray")
+    dropped = clfeval.mlcps(FRAME, metric_weight={"mcc": 0})
+    ray = clfeval.mlcps(FRAME, metric_weight={"mcc": 0}, zero_weight="ray")
     triangle = 0.5 * sin(2 * pi / 3) * (0.5 * 0.8 + 0.8 * 0.9 + 0.9 * 0.5)
     assert dropped.tables["models"][0]["mlcps"].value == pytest.approx(triangle)
     assert ray.tables["models"][0]["mlcps"].value == pytest.approx(0.5 * (0.5 * 0.8 + 0.8 * 0.9))

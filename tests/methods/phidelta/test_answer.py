@@ -119,9 +119,14 @@ def test_who_is_worse_for_certain_and_who_is_not() -> None:
 def test_of_many_that_are_tied_those_that_are_worse_are_named() -> None:
     near = {f"m{i}": (89, 21) for i in range(7)}
     every = phidelta(table(best=(90, 20), **near))
-    assert said(every, "not-significantly-different") == "The other models are not significantly different."
+    assert (
+        said(every, "not-significantly-different")
+        == "The other models are not significantly different."
+    )
     assert len(named(every, "not-significantly-different")) == 7
-    most = str(said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-significantly-different"))
+    most = str(
+        said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-significantly-different")
+    )
     assert most == "bad is significantly worse; the other models are not significantly different."
 
 
@@ -130,7 +135,7 @@ def test_of_many_that_are_tied_those_that_are_worse_are_named() -> None:
 )
 def test_without_a_class_nobody_is_the_best(rows: Sequence[int], why: str) -> None:
     frame = pl.DataFrame({"truth": rows, "a": [1, 0, 1], "b": [0, 0, 1]})
-    result = phidelta(frame, labels=("0", "1"))
+    result = phidelta(frame, classes=("0", "1"))
     assert [sentence.text for sentence in result.answer] == [
         f"δ is undefined for every model: {why}."
     ]
@@ -202,7 +207,7 @@ def test_compared_with_the_reference() -> None:
     assert str(said(few, "compared")).startswith(
         "a is not significantly different from ref in δ: +0.010, 95% CI -"
     )
-    near = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref", margin=0.2)
+    near = phidelta(table(ref=(80, 30), a=(81, 30)), reference="ref", margin={"delta": 0.2})
     assert str(said(near, "compared")).startswith("a is equivalent to ref within 0.2 in δ: +0.010")
 
 

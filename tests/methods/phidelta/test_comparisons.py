@@ -136,7 +136,7 @@ def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_t
         votes[:less] = 0
         columns[name] = votes
     frame = pl.DataFrame(columns)
-    result = clfeval.phidelta(frame, reference="ref", margin=0.07)
+    result = clfeval.phidelta(frame, reference="ref", margin={"delta": 0.07})
     found = {name: row for (metric, name), row in rows_of(result).items() if metric == "delta"}
     assert found["more"]["p"] < 0.05 < found["more"]["p_adjusted"]
     assert found["same"]["p"] == found["same"]["p_adjusted"] == 1
@@ -202,9 +202,9 @@ def test_counts_tables_do_not_say_which_rows_models_share() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"margin": 0.1}, "add reference"),
-        ({"margin": 0, "reference": "a"}, "not a number"),
-        ({"margin": -1, "reference": "a"}, "not a number"),
+        ({"margin": {"delta": 0.1}}, "add reference"),
+        ({"margin": {"delta": 0}, "reference": "a"}, "not a number"),
+        ({"margin": {"delta": -1}, "reference": "a"}, "not a number"),
     ],
 )
 def test_a_margin_that_judges_nothing_is_refused(options: dict[str, Any], words: str) -> None:

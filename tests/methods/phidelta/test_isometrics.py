@@ -191,7 +191,7 @@ def test_lines_at_equal_classes_by_hand(
 
 def test_each_population_has_its_lines_and_they_are_named() -> None:
     result = clfeval.phidelta(
-        TABLE, odds=["1:9", "1:1"], isometrics={"precision": [0.5], "accuracy": [0.25, 0.5]}
+        TABLE, prevalence=["1:9", "1:1"], isometrics={"precision": [0.5], "accuracy": [0.25, 0.5]}
     )
     seen = dict.fromkeys(
         (row["odds"], row["measure"], row["value"]) for row in result.tables["isometrics"]

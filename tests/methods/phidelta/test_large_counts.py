@@ -45,7 +45,7 @@ def test_intervals_shrink_around_the_value(factor: int) -> None:
 
 def test_one_class_much_larger() -> None:
     cells = Cells(4, 10**12, 1, 9 * 10**12)
-    result = clfeval.phidelta(counts_frame({"m": cells}), odds="1:1")
+    result = clfeval.phidelta(counts_frame({"m": cells}), prevalence="1:1")
     row = whole(result)["m"]
     assert value(row, "delta") == pytest.approx(4 / 5 - 1 / 10, rel=1e-12)
     assert value(row, "precision") == pytest.approx(4 / (10**12 + 4), rel=1e-12)

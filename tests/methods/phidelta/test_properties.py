@@ -109,7 +109,7 @@ def test_exchanging_the_classes_of_predictions(table: list[Row]) -> None:
 
 
 def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
-    for options in ({"prevalence": 0.5}, {"odds": "1:1"}, {"odds": "7:7"}):
+    for options in ({"prevalence": 0.5}, {"prevalence": "1:1"}, {"prevalence": "7:7"}):
         result = clfeval.phidelta(counts_frame(BOTH), **options)  # type: ignore[arg-type]
         plain, even = whole(result), whole(result, "populations")
         for name, row in plain.items():
@@ -124,7 +124,9 @@ def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
 def test_at_the_sample_s_own_prevalence_a_population_is_the_sample(table: list[Row]) -> None:
     hits = sum(row.n for row in table if row.truth)
     others = sum(row.n for row in table if not row.truth)
-    result = clfeval.phidelta(frame_of(table), weight="n", odds=f"{hits}:{others}", totals="fixed")
+    result = clfeval.phidelta(
+        frame_of(table), weight="n", prevalence=f"{hits}:{others}", totals="fixed"
+    )
     for name, row in whole(result).items():
         own = whole(result, "populations")[name]
         assert same(own["phi_b"], row["phi_b"])

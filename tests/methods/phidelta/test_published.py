@@ -139,7 +139,7 @@ EXTREMES = {
 
 
 def test_corners_at_odds_1_to_2_and_2_to_1() -> None:
-    result = clfeval.phidelta(counts_frame(EXTREMES), odds=["1:2", "2:1"])
+    result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=["1:2", "2:1"])
     blocks: dict[str, list[Any]] = {}
     for row in result.tables["corners"]:
         blocks.setdefault(str(row["odds"]), []).append(row)
@@ -154,7 +154,7 @@ def test_corners_at_odds_1_to_2_and_2_to_1() -> None:
 
 @pytest.mark.parametrize("odds", ["1:2", "2:1"])
 def test_the_extreme_classifiers_stand_in_the_corners(odds: str) -> None:
-    result = clfeval.phidelta(counts_frame(EXTREMES), odds=odds)
+    result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=odds)
     corners = [row for row in result.tables["corners"] if row["odds"] == odds]
     rows = whole(result, "populations")
     for corner in corners:
@@ -164,5 +164,5 @@ def test_the_extreme_classifiers_stand_in_the_corners(odds: str) -> None:
 
 
 def test_a_population_of_equal_classes_does_not_repeat_the_first_diamond() -> None:
-    result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=0.5, odds=["3:3", "1:2"])
+    result = clfeval.phidelta(counts_frame(EXTREMES), prevalence=[0.5, "3:3", "1:2"])
     assert [row["odds"] for row in result.tables["corners"]] == ["1:1"] * 4 + ["1:2"] * 4

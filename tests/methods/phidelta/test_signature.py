@@ -65,7 +65,7 @@ def test_other_counts_are_other_statistics() -> None:
     "options",
     [
         {},
-        {"curve": True, "points": 7, "reference": "a", "odds": ["1:9"]},
+        {"curve": True, "points": 7, "reference": "a", "prevalence": ["1:9"]},
         {"run": "fold", "isometrics": {"mutual_information": [0.1]}},
         {"by": ["fold", "seed"], "weight": "n"},
     ],

@@ -38,7 +38,7 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
         }[kind]  # fmt: skip
     models = [name for name in columns if name != "truth"]
     more: dict[str, Any] = {
-        "model": models, "positive": "1", "labels": ["0", "1"],
+        "model": models, "positive": "1", "classes": ["0", "1"],
         "interval": draw(st.sampled_from(HOW)), "resamples": 100,
     }  # fmt: skip
     if kinds:

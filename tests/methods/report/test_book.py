@@ -80,7 +80,7 @@ def test_table_15_5() -> None:
         "truth": [names[i] for i, _ in at], "m": [names[j] for _, j in at],
         "n": [int(DICE[i, j]) for i, j in at],
     })  # fmt: skip
-    result = clfeval.report(frame, weight="n", labels=names, measure="ordinal")
+    result = clfeval.report(frame, weight="n", classes=names, measure="ordinal")
     found = {row["measure"]: row["value"] for row in result.tables["measures"]
              if row["estimator"] == "multiclass"}  # fmt: skip
     one_off, two_off, m = 2 + 7 + 2 + 2 + 3, 4 + 3, 118

@@ -58,7 +58,7 @@ def random_rows(c: int, *, scored: bool) -> Rows:
 
 
 def said(rows: Rows, **options: Any) -> dict[tuple[str, str, str | None], Row]:
-    result = clfeval.report(rows.frame, weight="w", labels=rows.names, **options)
+    result = clfeval.report(rows.frame, weight="w", classes=rows.names, **options)
     keys = ("measure", "estimator", "class")
     return {tuple(row[key] for key in keys): row for row in result.tables["measures"]}  # type: ignore[misc]
 

@@ -88,7 +88,7 @@ def test_else_they_are_compared_by_labels() -> None:
     mixed = table.with_columns(h=pl.col("truth"))
     assert clfeval.report(mixed).answer[0].measure == "balanced_accuracy"
     wide = table.with_columns(**{"m 0:other": pl.lit(0.0)})
-    assert clfeval.report(wide, labels=["other"]).answer[0].measure == "accuracy"
+    assert clfeval.report(wide, classes=["other"]).answer[0].measure == "accuracy"
     assert clfeval.report(table, interval="none").answer[0].measure == "roc_auc"
 
 

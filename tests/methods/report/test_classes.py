@@ -66,7 +66,7 @@ def row(result: Result, metric: str, estimator: str = "multiclass", **where: Any
 
 def test_confusions_are_counted_row_by_row() -> None:
     table = frame(5, classes=5).with_columns(site=pl.Series(["x", "y", "y"] * 40))
-    result = clfeval.report(table, by="site", labels=NAMES)
+    result = clfeval.report(table, by="site", classes=NAMES)
     for part in (None, "x", "y"):
         rows = table if part is None else table.filter(pl.col("site") == part)
         for model in ("m0", "m1", "m2"):
@@ -210,7 +210,7 @@ def test_a_class_that_is_never_said_and_one_that_is_never_true() -> None:
     assert (said.value, said.reason) == (None, "no_positive_prediction")
     assert value(never, "precision", "macro").value == pytest.approx((0.5 + 1) / 2)
     assert "never-predicted" in [one.code for one in never.warnings]
-    absent = clfeval.report(table.filter(pl.col("truth") != "k2"), weight="n", labels=["k2"])
+    absent = clfeval.report(table.filter(pl.col("truth") != "k2"), weight="n", classes=["k2"])
     found = value(absent, "balanced_accuracy")
     assert (found.value, found.reason) == (None, "class_absent")
     assert absent.answer[0].measure == "accuracy"
@@ -222,7 +222,7 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
     table, truth, p = shares(3)
     order = ["k2", "k0", "k1", "k3"]
     place = {name: i for i, name in enumerate(order)}
-    result = clfeval.report(table, labels=order)
+    result = clfeval.report(table, classes=order)
     t = np.array([place[f"k{i}"] for i in truth])
     q = p[:, [int(name[1]) for name in order]]
     said = np.array([place[f"k{k}"] for k in p.argmax(axis=1)])  # the first column of equal ones
@@ -313,7 +313,7 @@ def test_tables_hold_what_the_page_declares(scored: bool, labels: tuple[str, ...
     table = shares(1)[0]
     if not scored:
         table = table.select("truth", m="truth")
-    document = json.loads(clfeval.report(table, labels=labels).to_json())
+    document = json.loads(clfeval.report(table, classes=labels).to_json())
     schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/report_tables"}
     errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
     assert [error.message for error in errors] == []

@@ -419,5 +419,5 @@ def test_labels_that_are_numbered_or_graded_may_be_in_order(
     table = pl.DataFrame({"truth": [*classes] * 20, "m": [*classes, *classes[::-1]] * 10})
     said = {one.code: one.text for one in clfeval.report(table).answer}
     assert said.get("unordered-classes") == words
-    given = clfeval.report(table, labels=[*classes]).answer
+    given = clfeval.report(table, classes=[*classes]).answer
     assert "unordered-classes" not in {one.code for one in given}

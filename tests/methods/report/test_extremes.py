@@ -112,7 +112,7 @@ def test_many_classes_too(name: str, how: str) -> None:
     truth, said = CLASSES[name]
     sure = {f"m:{k}": [1 / 3 if one == "?" else float(one == k) for one in said] for k in "abc"}
     frame = pl.DataFrame({"truth": [*truth], **sure})
-    result = clfeval.report(frame, labels=["a", "b", "c"], measure=("all", "ordinal", "ece"),
+    result = clfeval.report(frame, classes=["a", "b", "c"], measure=("all", "ordinal", "ece"),
                             interval=how, resamples=200)  # fmt: skip
     assert str(result)
     for row in result.tables["measures"]:

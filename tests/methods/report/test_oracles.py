@@ -187,7 +187,7 @@ def test_a_class_without_rows(one: int) -> None:
     rows = random_rows(5, 2, 0.5)
     frame = rows.frame.with_columns(truth=pl.lit(one))
     rows = Rows(frame, np.full_like(rows.y, bool(one)), rows.p)
-    found = said(rows, measure="all", labels=["0", "1"])
+    found = said(rows, measure="all", classes=["0", "1"])
     expected = {
         "brier": ((one - rows.p) ** 2).mean(),
         "log_loss": sk.log_loss(rows.y, rows.p, labels=[False, True]),

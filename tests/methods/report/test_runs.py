@@ -262,7 +262,7 @@ def test_of_several_classes_and_of_labels() -> None:
     assert "of 3 pairs" in result.answer[1].text
     assert str(result)
     two = clfeval.report(data.filter(pl.col("truth") != "c"), run="fold", positive="a",
-                         labels=["a", "b", "c"], kind="label")  # fmt: skip
+                         classes=["a", "b", "c"], kind="label")  # fmt: skip
     assert two.answer[0].measure == "balanced_accuracy"
     assert str(two)
 

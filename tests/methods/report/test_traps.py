@@ -50,7 +50,9 @@ def test_the_brier_score_of_three_classes_has_them_too() -> None:
     frame = pl.DataFrame({
         "truth": ["a", "c"], "m:a": [0.5, 0.0], "m:b": [0.3, 1.0], "m:c": [0.2, 0.0],
     })  # fmt: skip
-    result = clfeval.report(frame, labels=["a", "b", "c"], measure=["brier_sum", "brier_per_class"])
+    result = clfeval.report(
+        frame, classes=["a", "b", "c"], measure=["brier_sum", "brier_per_class"]
+    )
     for name, scale in (("brier", 2), ("brier_sum", 1), ("brier_per_class", 3)):
         assert value(result, name).value == pytest.approx((0.38 + 2) / 2 / scale)
 

@@ -43,7 +43,7 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     most = draw(st.sampled_from([0.05, 0.1, 0.2, 0.5, None]))
     measures = [name for name in MARGINS if not labels or name not in OF_SCORES]
     more: dict[str, Any] = {
-        "model": [f"m{i}" for i in range(k)], "positive": "1", "labels": ["0", "1"],
+        "model": [f"m{i}" for i in range(k)], "positive": "1", "classes": ["0", "1"],
         "reference": reference, "level": LEVEL, "kind": "label" if labels else None,
         "margin": None if most is None else dict.fromkeys(measures, most), "resamples": 100,
     }  # fmt: skip

@@ -143,15 +143,11 @@ SMALL = [
 
 @pytest.mark.parametrize("counts", [*SMALL, (1, 1, 1, 1), (1, 0, 60, 1), (60, 1, 1, 0)])
 def test_values_lie_inside_their_limits_and_ranges(counts: Any) -> None:
-    options: Any = {"prevalence": "1e-06..0.9"} if 1 in counts else {}
+    wanted = ["1:1000000", *(["1e-6..0.9"] if 1 in counts else [])]
     result = tuned(
-        counts=counts,
-        prevalence="1:1000000",
-        sweep="1:1000..1000:1",
-        points=3,
+        counts=counts, prevalence=wanted, sweep="1:1000..1000:1", points=3,
         measure="cost:fp=1,fn=10",
-        **options,
-    )
+    )  # fmt: skip
     for name, cell in estimates(result):
         least, most = CATALOG[name].low, CATALOG[name].high
         bounds = [x for x in (cell.low, cell.value, cell.high) if x is not None]

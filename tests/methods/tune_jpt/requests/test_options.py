@@ -21,8 +21,8 @@ from tests.methods.tune_jpt.requests.door import (
 )
 from tests.thoroughness import thinned
 
-# what is asked -> what the refusal says, its hint included; words are of the command line, a mapping
-# is of options that only Python and batches have
+# what is asked -> what the refusal says, its hint included; words are of the command line, and a
+# mapping is of options that only Python and batches have
 Cases = dict[str, tuple[list[str] | dict[str, Any], list[str]]]
 TARGETS: Cases = {
     name: (["--prevalence", text], parts)
@@ -47,7 +47,7 @@ TARGETS: Cases = {
         ("a word", "x", ["--prevalence 'x'", "[bad-prevalence]", "0.5%, 1/200 or 1:199"]),
         ("too small", "1e-320", ["too small", "[bad-prevalence]"]),
         ("a range reversed", "0.02..0.001", ["does not go from lower to higher"]),
-        ("a range without width", "1:49..0.02", ["does not go from lower to higher"]),
+        ("a range without width", "0.02..2%", ["does not go from lower to higher"]),
         ("a range from 0", "0..0.02", ["no positives", "[bad-prevalence]"]),
         ("a range to 1", "0.1..1", ["no negatives", "[bad-prevalence]"]),
         ("a range beyond", "0.1..1.5", ["1.5", "between 0 and 1"]),
@@ -125,7 +125,6 @@ MEASURES: Cases = {
 }  # fmt: skip
 MEASURES |= {
     "an unknown interval": (["--interval", "wald"], ["--interval", "'wald'", "bootstrap"]),
-    "an unknown ratio": ({"ratio": "maters"}, ["--ratio", "'maters'", "'matters'"]),
     "a margin of what does not compare": (
         ["--margin", "mcc=0.1"], ["--margin mcc", "compared by tar", "add --measure mcc"],
     ),
@@ -165,7 +164,6 @@ OPTIONS: dict[str, list[tuple[str, Any]]] = {
                   ("measure", "f_beta:beta=inf")],
     "--margin": [("margin", {"tar": -1}), ("margin", 0.1), ("margin", {"mcc": 0.1})],
     "--interval": [("interval", "wald"), ("interval", None)],
-    "--ratio": [("ratio", "Matters")],
     "--level": [("level", 0), ("level", 95)],
     "--seed": [("seed", -1)],
     "--resamples": [("resamples", 10)],
@@ -199,9 +197,9 @@ def test_measures_may_be_called_by_another_name(alias: str) -> None:
 
 def test_measures_come_in_the_order_of_columns_and_once() -> None:
     plain = tuned(counts=CCP).parameters["measures"]
-    result = tuned(counts=CCP, measure=["kappa", "ppv", "precision", "accuracy_u", "kappa"])
-    assert result.parameters["measures"] == [*plain, "kappa", "accuracy_u"]
-    assert list(rows_of(result, "1:1")["model"])[-2:] == ["kappa", "accuracy_u"]
+    result = tuned(counts=CCP, measure=["kappa", "ppv", "precision", "g_mean", "kappa"])
+    assert result.parameters["measures"] == [*plain, "kappa", "g_mean"]
+    assert list(rows_of(result, "1:1")["model"])[-2:] == ["kappa", "g_mean"]
 
 
 def test_a_sweep_may_be_given_from_either_end() -> None:

@@ -13,10 +13,8 @@ from tests.methods.tune_jpt.requests.door import (
     COUNTS,
     command,
     data_message,
-    tuned,
     usage_message,
 )
-from tests.tables.door import write
 
 CALM = ["--counts", COUNTS]
 
@@ -108,12 +106,6 @@ def test_a_table_without_a_class_says_what_truth_holds() -> None:
 
 def test_three_sources_are_not_both() -> None:
     assert "both" not in command("t.csv", "--counts", COUNTS, "--sensitivity", ".67")[1]
-
-
-def test_no_best_thresholds_no_warning_of_them() -> None:
-    """Once: --measure phi: table thresholds is empty, and the note says best thresholds flatter."""
-    result = tuned(write("t.csv", "truth,s\n1,.9\n0,.1\n"), measure="phi")
-    assert "chosen-threshold" not in [warning.code for warning in result.warnings]
 
 
 # what a caller of the Python function may well pass: refused by name or taken, never a TypeError
