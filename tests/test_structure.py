@@ -103,7 +103,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"api", "baseline", "commands", "dialect", "errors", "gates", "history", "limits"}
         | {"measures", "options"}
         | {"pages", "result"}
-        | {"schema", "tables", "targets", "views", "words", "yaml"},
+        | {"tables", "targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (

@@ -97,8 +97,8 @@ class Brief(TyperCommand):
             first, *more = wrap(words, HELP - wide - 2)
             lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
         guide = {"batch": "batches"}.get(said.name, said.name)
-        more = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-        lines += ["", f"{more}; guide: clfeval --guide {guide}"]
+        left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+        lines += ["", f"{left}; guide: clfeval --guide {guide}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 
