@@ -69,7 +69,7 @@ def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command by any name, and its sets."""
-    from clfeval.cli.measures import known_to
+    from clfeval.cli.explain import known_to
 
     return _starting(known_to(str(ctx.info_name)).names, incomplete)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import TextWrapper
+from typing import TYPE_CHECKING
 
 import typer
 
-from clfeval.cli.measures import known_to
 from clfeval.cli.output import print_result, screen_for
 from clfeval.errors import UsageError, suggestion
+
+if TYPE_CHECKING:
+    from clfeval.methods.measured.asked import Askable
 
 NARROWEST = 30  # columns that lines are folded to at the least
 MEASURES = "measures"  # names all of them
@@ -73,3 +76,18 @@ def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterato
         yield title
         for line in lines:
             yield from fold.wrap(line)
+
+
+def known_to(command: str) -> Askable:
+    """Return the measures a command can be asked for."""
+    from clfeval.methods.measured import asked
+
+    if command == "tune-jpt":
+        from clfeval.methods.tune_jpt.asked import KNOWN
+
+        return KNOWN
+    if command == "mlcps":
+        from clfeval.methods.mlcps import asked as folded
+
+        return folded.KNOWN
+    return asked.OF_PREDICTIONS if command == "report" else asked.OF_TWO_CLASSES

@@ -239,10 +239,6 @@ class Populations:
             found += (low, *middle, *high)
         return distinct(found)
 
-    def check(self) -> None:
-        """Raise UsageError for what is no population."""
-        _ = self.populations
-
 
 def distinct(populations: Iterable[Population]) -> tuple[Population, ...]:
     """Return populations in their order, each once; rows tell them apart by odds as written."""

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from clfeval.cli.complete import complete_measure, complete_ranked
-from clfeval.cli.measures import known_to
+from clfeval.cli.explain import known_to
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
 
