@@ -54,6 +54,8 @@ def phidelta(
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
         if given:
             raise bad_option(f"{given[0].flag} is for classifiers, not with --features")
+        if plane.interval not in ("exact", "none"):
+            raise bad_option(f"--interval {plane.interval} is for classifiers, not with --features")
         if said.layout not in (None, "wide", "long"):
             raise bad_option(f"--layout {said.layout} is for classifiers, not with --features")
         if "-" in paths_of(table) and "-" in paths_of(features.truth_table):

@@ -42,10 +42,7 @@ class Batch:
         Opt("Runs of this name or quoted glob, and those they take tables of; repeat.", BATCHES,
             metavar="NAME"),
     ] = ()  # fmt: skip
-    fail_fast: Annotated[
-        bool,
-        Opt("Stop at the first run that fails.", BATCHES),
-    ] = False  # fmt: skip
+    fail_fast: Annotated[bool, Opt("Stop at the first run that fails.", BATCHES)] = False
     dry_run: Annotated[bool, Opt("Check everything, and compute nothing.", BATCHES)] = False
     label: Annotated[
         str | None,

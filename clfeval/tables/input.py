@@ -107,10 +107,7 @@ class Input:
     ] = ()  # fmt: skip
     ignore: Annotated[
         tuple[str, ...],
-        Opt(
-            "A column to leave out; a name or glob, repeat.",
-            COLUMNS, completes="column",
-        ),
+        Opt("A column to leave out; a name or glob, repeat.", COLUMNS, completes="column"),
     ] = ()  # fmt: skip
     id: Annotated[
         str | None, Opt("The column that names each row.", COLUMNS, completes="column")
@@ -154,11 +151,7 @@ class Input:
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
         str | None,
-        Opt(
-            "How often a row counts; fractions are sampling weights.",
-            COLUMNS,
-            completes="column",
-        ),
+        Opt("How often a row counts; fractions are sampling weights.", COLUMNS, completes="column"),
     ] = None
     sampling_weights: Annotated[
         bool,

@@ -97,10 +97,7 @@ class MlcpsOptions:
     transpose: Annotated[bool, Opt("Columns are models, rows are metrics.", READING)] = False
     metric: Annotated[
         tuple[str, ...],
-        Opt(
-            "Score only this metric; a name or a glob, repeat.",
-            SCORE, completes="ranked",
-        ),
+        Opt("Score only this metric; a name or a glob, repeat.", SCORE, completes="ranked"),
     ] = ()  # fmt: skip
     weight: Annotated[
         Mapping[str, float],

@@ -93,13 +93,7 @@ class ClassifierOptions(RunOptions):
     """What is asked of classifiers beside the plane."""
 
     reference: Annotated[str | None, compared_with()] = None
-    curve: Annotated[
-        bool,
-        Opt(
-            "Every threshold: ROC curve, Gini, largest δ.",
-            CLASSIFIERS,
-        ),
-    ] = False
+    curve: Annotated[bool, Opt("Every threshold: ROC curve, Gini, largest δ.", CLASSIFIERS)] = False
     points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
     margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
@@ -126,13 +120,7 @@ class ClassifierOptions(RunOptions):
 class FeatureOptions:
     """What is asked of features beside the plane."""
 
-    features: Annotated[
-        bool,
-        Opt(
-            "Judge columns as features, not as models.",
-            FEATURES,
-        ),
-    ] = False
+    features: Annotated[bool, Opt("Judge columns as features, not as models.", FEATURES)] = False
     feature: Annotated[
         tuple[str, ...],
         Opt(
