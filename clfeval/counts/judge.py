@@ -106,7 +106,7 @@ def raise_found(
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
         hint, fixes = _hint(problems[0], hints), _fixes(problems)
         if declared and {*totals} == {"unknown-label"}:
-            fixes = {"labels": declared}
+            fixes = {"classes": declared}
         raise DataError(problems[:KEPT], hint=hint, totals=totals, fixes=fixes)
 
 

@@ -51,7 +51,7 @@ def asked_of_classes(
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
                 hint = f"one --classes for each, the lowest first: {listing(classes, SPELLED)}"
-                fixes = {"labels": tuple(classes)}
+                fixes = {"classes": tuple(classes)}
                 raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
