@@ -255,7 +255,7 @@ def holds(when: str, result: Result) -> bool | None:
     elif value:
         there = result.parameters.get(key) == value
     else:
-        there = not key or result.parameters.get(key) is not None
+        there = not key or result.parameters.get(key) not in (None, {})
     return there if condition == when or not there else None
 
 

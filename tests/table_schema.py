@@ -77,5 +77,5 @@ def _condition(when: str) -> Json:
     key, _, value = when.partition("=")
     if key.startswith("+"):
         return {"properties": {"tables": {"required": [key[1:]]}}}
-    wanted = {"const": value} if value else {"not": {"type": "null"}}
+    wanted = {"const": value} if value else {"not": {"enum": [None, {}]}}
     return {"properties": {"parameters": {"properties": {key: wanted}}}}

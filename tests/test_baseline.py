@@ -21,6 +21,7 @@ from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.pages.baseline import against_baseline
 from clfeval.result import Answer, Estimate, Result
+from clfeval.views.html import as_html
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program
@@ -77,7 +78,7 @@ def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> Non
     still = {name: (one[0], one[0] + 0.001, one[2]) for name, one in MOVES.items()}
     old = report(m=moved(0), n={name: near(one[0], 0.03) for name, one in still.items()})
     new = report(m=moved(1), n={name: near(one[1], 0.03) for name, one in still.items()})
-    rows = {(row["model"], row["metric"]): row for row in compared(new, old).tables["comparisons"]}
+    rows = {(row["model"], row["measure"]): row for row in compared(new, old).tables["comparisons"]}
     p = {("m", name): math.erfc(abs(new - old) / (se * 2)) for name, (old, new, se) in
          {**MOVES, **OTHERS}.items() if se}  # fmt: skip
     p |= {("n", name): math.erfc(0.001 / (0.03 * 2)) for name in still}
@@ -161,7 +162,7 @@ def test_classes_that_are_new_or_missing_are_named() -> None:
 def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
     old = result(a={"recall": LOW, "accuracy": LOW}, b={"recall": LOW})
     new = result(a={"recall": LOW, "precision": LOW}, c={"recall": LOW})
-    found = {(row["model"], row["metric"]): (row["verdict"], row["difference"].reason)
+    found = {(row["model"], row["measure"]): (row["verdict"], row["difference"].reason)
              for row in compared(new, old).tables["comparisons"]}  # fmt: skip
     assert found == {
         ("a", "recall"): ("undecided", None), ("a", "accuracy"): (None, "not_in_both"),
@@ -191,12 +192,12 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
     worse = frame.with_columns(pl.Series("m, 1", [1] * 4 + [0] * 40))
     new = clfeval.mars(worse, model="*1").check(baseline=tmp_path / "old.json")
     assert (new.passed, new.gates) == (True, ())
-    recall = next(row for row in new.tables["comparisons"] if row["metric"] == "recall")
+    recall = next(row for row in new.tables["comparisons"] if row["measure"] == "recall")
     assert recall["verdict"] == "worse"  # 30 of 40 then, 4 of 40 now
     assert recall["difference"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
     text = as_text(new, width=80)
     assert text.index("Change since the baseline") < text.index("Models, those that find most")
-    assert "Change since the baseline" in new._repr_html_()
+    assert "Change since the baseline" in as_html(new)
     again = Result.from_json(new.to_json()).check(baseline=tmp_path / "old.json")
     assert (again.tables, again.answer) == (new.tables, new.answer)  # nothing is said twice
 
@@ -206,7 +207,7 @@ def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> Non
     judged = judge(new, [parse_limit("max-drop", "kappa=0.5")], old)
 
     (first,), (every,) = (against_baseline(judged, every=one) for one in (False, True))
-    rows = [(row["model"], row["metric"]) for row in every.rows or ()]
+    rows = [(row["model"], row["measure"]) for row in every.rows or ()]
     assert {*rows} == {(model, name) for model in "mn" for name in (*MOVES, "kappa")
                        if name != "f1"}  # fmt: skip
     assert rows[:2] == [("m", "specificity"), ("n", "specificity")]
@@ -345,8 +346,9 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     long = "a model with a name that takes many columns"
     frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
     now = clfeval.mars(frame)
-    text = as_text(now.check(baseline=now), width=width, only="comparisons")
-    table = text.partition("  new - old:")[0]  # the legend has these words too
+    text = as_text(now.check(baseline=now), width=width)
+    change = text.partition("Change since")[2].partition("Models, those")[0]
+    table = change.partition("  new - old:")[0]  # the legend has these words too
     assert "verdict" in table
     assert table.count("undecided") == len(now.tables["models"]) * 5  # measures of each
     assert table.count("0.667") == 2  # recall 2 of 3, then and now
@@ -372,20 +374,14 @@ def test_least_rows_are_those_that_changes_are_judged_on(tmp_path: Path) -> None
     )
     old.write_csv(tmp_path / "old.csv")
     new.write_csv(tmp_path / "new.csv")
-    words = (
-        "report",
-        f"{tmp_path}/new.csv",
-        "--threshold",
-        "1",
-        "--baseline",
-        f"{tmp_path}/old.csv",
-        "--max-drop",
-        "m:roc_auc=0.5",
-        "-f",
-        "json",
-        "-q",
-    )
     for least, met in ((180, True), (181, False)):  # 190 rows each, 180 in both
-        done = program(*words, "--min-rows", str(least))
-        (gate,) = [one for one in json.loads(done.out)["gates"] if one["kind"] == "min-rows"]
+        (tmp_path / "suite.yaml").write_text(
+            "version: 1\nruns: {a: {command: report, input: new.csv, threshold: 1, "
+            "baseline: old.csv, max-drop: {'m:roc_auc': 0.5}, "
+            f"min-rows: {least}, save: a.json}}}}\n"
+        )
+        done = program("batch", f"{tmp_path}/suite.yaml", "-q")
+        assert done.code < 2, done.err
+        found = json.loads((tmp_path / "a.json").read_text())["gates"]
+        (gate,) = [one for one in found if one["kind"] == "min-rows"]
         assert (gate["value"], gate["passed"], done.code) == (180, met, 0 if met else 1)

@@ -45,16 +45,16 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: truth='status': its name",
     ),
     "a text in a hint": (
-        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with labels='x'",
+        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with classes='x'",
     ),
-    "odds": (
-        clfeval.phidelta, TABLE, {"odds": "100"}, "for 1 positive to 100 negatives, --odds 1:100",
-        "for 1 positive to 100 negatives, odds='1:100'",
+    "a share": (
+        clfeval.phidelta, TABLE, {"prevalence": "100"}, "for example --prevalence 0.01 for",
+        "for example prevalence='0.01' for",
     ),
-    "two numbers": (
+    "numbers of a measure": (
         clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "measure": "net_benefit"},
-        "hint: --cost FP:FN, such as --cost 1:10 where a miss",
-        "hint: cost=(FP, FN), such as cost=(1, 10) where a miss",
+        "hint: --measure cost:fp=1,fn=10 where a miss",
+        "hint: measure='cost:fp=1,fn=10' where a miss",
     ),
     "two sources": (
         clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "specificity": 0.5},
@@ -126,7 +126,7 @@ def test_values_of_a_hint_can_be_given_back() -> None:
     """What a hint says in Python is Python: the call works as it is told."""
     with pytest.raises(UsageError) as caught:
         clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit")
-    told = str(caught.value.hint).partition("such as ")[2].partition(" where")[0]
+    told = str(caught.value.hint).partition(" where")[0]
     given = eval(f"dict({told})", {})
-    result = clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit", **given)
+    result = clfeval.tune_jpt(counts=(1, 2, 3, 4), **given)
     assert result.parameters["cost"] == {"fp": 1, "fn": 10, "tp": 0, "tn": 0}

@@ -274,7 +274,7 @@ def test_a_baseline_of_other_data_or_version_is_welcome() -> None:
     [
         {"target": "negative"}, {"occlusion": "any"}, {"level": 0.9}, {"interval": "none"},
         {"threshold": 0.6}, {"top": 3}, {"positive": "0"}, {"missing": "drop"},
-        {"threshold": {"C1": 0.6}}, {"threshold": 0.50000001}, {"groups": {"pair": ["C1", "C2"]}},
+        {"threshold": {"C1": 0.6}}, {"threshold": 0.50000001}, {"group": {"pair": ["C1", "C2"]}},
     ],
     ids=str,
 )  # fmt: skip
@@ -378,7 +378,7 @@ def test_two_names_of_one_measure_are_one_limit_and_both_must_be_exceeded() -> N
     then, now = result(rf(recall=Estimate(0.5))), result(rf(recall=Estimate(0.46)))
     limits = [parse_limit("max-drop", t) for t in ("rf:sensitivity=0.03", "*:recall=10%")]
     (only,) = judge(now, limits, then).gates
-    assert (only.passed, only.limit, only.said) == (True, 0.05, "0.03 and 10%")
+    assert (only.passed, only.limit, only.limit_text) == (True, 0.05, "0.03 and 10%")
     lower = result(rf(recall=Estimate(0.44)))
     (only,) = judge(lower, limits, then).gates
     assert str(only) == (

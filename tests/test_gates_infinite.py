@@ -80,7 +80,7 @@ def test_a_drop_from_infinity_is_not_called_undefined() -> None:
 
 def test_the_label_that_is_said_may_be_asked_for() -> None:
     """Once: 'model at 1:10' stands in messages and JSON, and as MODEL: it is unknown."""
-    result = tuned({"a": FAIR, "b": FAIR}, odds=["1:100", "1:10"])
+    result = tuned({"a": FAIR, "b": FAIR}, prevalence=["1:100", "1:10"])
     found = judge(result, [parse_limit("fail-under", "a at 1:10:ppv=0.5")]).gates
     assert [one.model for one in found] == ["a at 1:10"]
 

@@ -152,7 +152,7 @@ def test_differences_from_a_reference_and_their_ends() -> None:
     (found,) = gates(run, "fail-under", "b:recall_difference=-0.31")
     assert found.passed
     assert found.metric == "sensitivity_difference"
-    low = next(r for r in run.tables["comparisons"] if r["metric"] == "accuracy")["difference"]
+    low = next(r for r in run.tables["comparisons"] if r["measure"] == "accuracy")["difference"]
     (found,) = gates(run, "fail-under", "accuracy_difference.low=-1")
     assert found.value == low.low  # type: ignore[union-attr]
     with pytest.raises(clfeval.UsageError, match="unknown-metric") as caught:
@@ -164,19 +164,19 @@ GAPS = [
     {
         "against": "slice",
         "slice": "site=a",
-        "metric": "recall",
+        "measure": "recall",
         "model": "rf",
         "difference": Estimate(0.3, 0.1, 0.5),
     },
     {
         "against": "slice",
         "slice": "site=b",
-        "metric": "recall",
+        "measure": "recall",
         "model": "rf",
         "difference": Estimate(-0.3, -0.5, -0.1),
     },
 ]
-FAR = [{"metric": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
+FAR = [{"measure": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
         "gap": Estimate(0.3, 0.1, 0.5), "slices": 2}]  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def test_of_both_limits_both_must_be_exceeded() -> None:
     assert not dropped(math.nextafter(0.38, 0), 0.4, *both).passed
     assert dropped(0.09, 0.1, *both).passed
     missed = dropped(math.nextafter(0.09, 0), 0.1, *both)
-    assert (missed.passed, missed.limit, missed.said) == (False, 0.01, "0.01 and 5%")
+    assert (missed.passed, missed.limit, missed.limit_text) == (False, 0.01, "0.01 and 5%")
     assert dropped(0.38, 0.4, *reversed(both)).passed
     new, old = result(row("rf", recall=0.3)), result(row("rf", recall=0.4))
     assert len(new.check(baseline=old, max_drop={"recall": [0.2, "5%"]}).gates) == 1
@@ -307,9 +307,9 @@ def test_rows_of_the_table_and_of_each_judged_slice() -> None:
 
 def test_who_is_still_among_those_that_may_be_the_best() -> None:
     best = [
-        {"metric": "roc_auc", "model": "rf", "tied": True},
-        {"metric": "roc_auc", "model": "svm", "tied": False},
-        {"metric": "brier", "model": "svm", "tied": True},  # not what decides
+        {"measure": "roc_auc", "model": "rf", "tied": True},
+        {"measure": "roc_auc", "model": "svm", "tied": False},
+        {"measure": "brier", "model": "svm", "tied": True},  # not what decides
     ]
     of = result(row("rf"), row("svm"), best=best)
     found = gates(of, "fail-under", still_best=["rf", "svm", "any:*"])

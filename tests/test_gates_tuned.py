@@ -65,7 +65,7 @@ def test_what_the_screen_shows_can_be_typed(typed: str, stored: str, value: floa
 
 
 def test_with_one_target_it_is_judged_under_the_names_of_models() -> None:
-    found = gates(tuned(BOTH, odds="1:100"), "fail-under", "ppv=0.1")
+    found = gates(tuned(BOTH, prevalence="1:100"), "fail-under", "ppv=0.1")
     assert {name: one.passed for name, one in found.items()} == {
         "ccp at 1:100": True, "rf at 1:100": False,
     }  # fmt: skip
@@ -74,7 +74,7 @@ def test_with_one_target_it_is_judged_under_the_names_of_models() -> None:
 
 
 def test_with_two_targets_the_odds_stand_beside_the_model() -> None:
-    result = tuned(BOTH, odds=["1:100", "1:10"])
+    result = tuned(BOTH, prevalence=["1:100", "1:10"])
     found = gates(result, "fail-under", "ppv=0.1")
     assert {name: one.value for name, one in found.items()} == pytest.approx(
         {
@@ -90,7 +90,7 @@ def test_with_two_targets_the_odds_stand_beside_the_model() -> None:
 
 
 def test_a_model_is_named_without_its_odds_and_judged_at_each() -> None:
-    result = tuned(BOTH, odds="1:100", prevalence=0.5)
+    result = tuned(BOTH, prevalence=["1:100", 0.5])
     assert set(gates(result, "fail-under", "rf:ppv=0")) == {"rf at 1:1", "rf at 1:100"}
     with pytest.raises(clfeval.UsageError, match=r"did you mean 'rf'\?"):
         gates(result, "fail-under", "RF:ppv=0")
@@ -109,7 +109,7 @@ def test_slices_and_sweeps_are_not_judged() -> None:
     import polars as pl
 
     frame = pl.DataFrame({"truth": [1, 1, 0], "a": [1, 0, 0], "site": ["x", "y", "x"]})
-    result = clfeval.tune_jpt(frame, by="site", odds="1:3", sweep="1:9..9:1")
+    result = clfeval.tune_jpt(frame, by="site", prevalence="1:3", sweep="1:9..9:1")
     assert set(gates(result, "fail-under", "sensitivity=0.5")) == {"a at 1:3"}
     assert gate(result, "fail-under", "sensitivity=0.5").value == 1 / 2
 
@@ -119,19 +119,19 @@ def test_slices_and_sweeps_are_not_judged() -> None:
     ("TNR", "specificity"), ("youden", "j_index"), ("discriminant_power", "dp"),
 ])  # fmt: skip
 def test_measures_may_be_called_by_another_name(alias: str, measure: str) -> None:
-    result = tuned(CCP, odds="1:100")
+    result = tuned(CCP, prevalence="1:100")
     named, plain = (gate(result, "fail-under", f"{name}=0.5") for name in (alias, measure))
     assert (named.value, named.passed) == (plain.value, plain.passed)
 
 
 def test_cells_are_those_of_a_thousand_rows_of_the_target() -> None:
-    judged = gate(tuned(CCP, odds="1:99"), "fail-over", "fp=49.5")
+    judged = gate(tuned(CCP, prevalence="1:99"), "fail-over", "fp=49.5")
     assert judged.value == pytest.approx(1000 * 0.99 * 0.05, rel=1e-14)
     assert gate(tuned(CCP), "fail-over", "fp=4").value == 5
 
 
 def test_numbers_of_the_summary_are_judged_once() -> None:
-    result = tuned(BOTH, odds=["1:100", "1:10"])
+    result = tuned(BOTH, prevalence=["1:100", "1:10"])
     assert gate(result, "fail-under", "positives=100") == Gate(
         "fail-under", "positives", None, 100.0, 100, True
     )
@@ -139,7 +139,7 @@ def test_numbers_of_the_summary_are_judged_once() -> None:
 
 @pytest.mark.parametrize("measure", ["ppv_odds", "epa", "lr_pos", "dor", "dp"])
 def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
-    result = tuned(NO_ALARM, odds="1:100")
+    result = tuned(NO_ALARM, prevalence="1:100")
     under, over = (gate(result, kind, f"{measure}=1e300") for kind in ("fail-under", "fail-over"))
     assert (under.value, under.passed, under.reason) == (None, True, "infinite")
     assert (over.value, over.passed, over.reason) == (None, False, "infinite")
@@ -153,13 +153,13 @@ def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
 ])  # fmt: skip
 def test_an_undefined_value_fails_and_says_why(kind: str, measure: str, reason: str) -> None:
     limit = "0" if kind == "fail-under" else "1"
-    judged = gate(tuned(NO_ALARM_NO_HIT, odds="1:100"), kind, f"{measure}={limit}")
+    judged = gate(tuned(NO_ALARM_NO_HIT, prevalence="1:100"), kind, f"{measure}={limit}")
     assert (judged.value, judged.passed, judged.reason) == (None, False, reason)
     assert f"{measure} is undefined ({reason})" in str(judged)
 
 
 def test_a_model_without_positives_fails_at_the_target() -> None:
-    result = tuned({"a": CCP, "b": (0, 5, 0, 95)}, odds="1:100")
+    result = tuned({"a": CCP, "b": (0, 5, 0, 95)}, prevalence="1:100")
     found = gates(result, "fail-under", "tar=0")
     assert {name: (one.passed, one.reason) for name, one in found.items()} == {
         "a at 1:100": (True, None), "b at 1:100": (False, "no_positive_truth"),
@@ -202,7 +202,7 @@ def test_a_bias_may_grow_to_neither_side() -> None:
 
 
 def test_a_drop_is_judged_row_by_row() -> None:
-    now, before = (tuned(c, odds=["1:100", "1:10"]) for c in (RF, CCP))
+    now, before = (tuned(c, prevalence=["1:100", "1:10"]) for c in (RF, CCP))
     found = gates(now, "max-drop", "ppv=0.1", before)
     drops = {f"model at 1:{n}": ppv(CCP, 1 / n) - ppv(RF, 1 / n) for n in (100, 10)}
     assert {name: one.value for name, one in found.items()} == pytest.approx(drops, rel=1e-12)
@@ -212,16 +212,17 @@ def test_a_drop_is_judged_row_by_row() -> None:
 
 
 @pytest.mark.parametrize("options", [
-    {"odds": "1:99"}, {"odds": ["1:100", "1:10"]}, {"odds": "1:100", "beta": 2.0}, {},
-    {"odds": "1:100", "level": 0.9}, {"odds": "1:100", "interval": "bootstrap"},
-    {"odds": "1:100", "cost": (1, 2)}, {"odds": "1:100", "measure": "ppv"},
-    {"odds": "1:100", "ratio": "matters"}, {"odds": "1:100", "positive": "ill"},
-    {"odds": "1:100", "sweep": "1:9..9:1"}, {"odds": "1:100", "population": 50_000},
-    {"odds": "1:100", "prevalence_range": (0.1, 0.2)},
-    {"odds": "1:100", "prevalence_beta": (1, 2)},
+    {"prevalence": "1:99"}, {"prevalence": ["1:100", "1:10"]}, {},
+    {"prevalence": "1:100", "measure": "f_beta:beta=2"},
+    {"prevalence": "1:100", "level": 0.9}, {"prevalence": "1:100", "interval": "bootstrap"},
+    {"prevalence": "1:100", "measure": "cost:fp=1,fn=2"}, {"prevalence": "1:100", "measure": "ppv"},
+    {"prevalence": "1:100", "totals": "fixed"}, {"prevalence": "1:100", "positive": "ill"},
+    {"prevalence": "1:100", "sweep": "1:9..9:1"}, {"prevalence": "1:100", "population": 50_000},
+    {"prevalence": ["1:100", "0.1..0.2"]},
+    {"prevalence": "1:100", "prevalence_beta": (1, 2)},
 ], ids=str)  # fmt: skip
 def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
-    here, there = tuned(CCP, odds="1:100"), tuned(CCP, **options)
+    here, there = tuned(CCP, prevalence="1:100"), tuned(CCP, **options)
     for one, other in ((here, there), (there, here)):
         with pytest.raises(clfeval.UsageError, match="other settings"):
             judge(one, [], other)
@@ -230,7 +231,7 @@ def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper:
 
 
 def test_another_seed_is_compared_and_said() -> None:
-    here, there = tuned(CCP, odds="1:100", seed=2), tuned(CCP, odds="1:100", seed=1)
+    here, there = tuned(CCP, prevalence="1:100", seed=2), tuned(CCP, prevalence="1:100", seed=1)
     judged = judge(here, [parse_limit("max-drop", "mcc=0")], there)
     assert judged.passed
     (note,) = [one for one in judged.warnings if one.code == "baseline-seed"]
@@ -238,7 +239,7 @@ def test_another_seed_is_compared_and_said() -> None:
 
 
 def test_a_run_against_itself_saved_and_read_again() -> None:
-    run = tuned({**BOTH, "sure": NO_ALARM}, odds=["1:100", "1:10"], cost=(1, 10))
+    run = tuned({**BOTH, "sure": NO_ALARM}, prevalence=["1:100", "1:10"], measure="cost:fp=1,fn=10")
     saved = Result.from_json(run.to_json())
     names = [name for name, cell in run.tables["models"][0].items() if isinstance(cell, Estimate)]
     judged = judge(run, [parse_limit("max-drop", f"{name}=0") for name in names], saved)
@@ -249,11 +250,11 @@ def test_a_run_against_itself_saved_and_read_again() -> None:
 
 
 def test_unknown_measures_are_refused_with_a_suggestion() -> None:
-    result = tuned(CCP, odds="1:100")
+    result = tuned(CCP, prevalence="1:100")
     with pytest.raises(clfeval.UsageError, match="did you mean 'ppv'"):
         gates(result, "fail-under", "ppw=1")
     with pytest.raises(clfeval.UsageError, match="expected_cost"):
         gates(result, "fail-over", "expected_cost=1")
-    assert gate(tuned(CCP, cost=(1, 10)), "fail-over", "expected_cost=1.675").passed
-    with pytest.raises(clfeval.UsageError, match="no metric 'mcc'"):
-        gates(tuned(CCP, measure="ppv"), "fail-under", "mcc=0")
+    assert gate(tuned(CCP, measure="cost:fp=1,fn=10"), "fail-over", "expected_cost=1.675").passed
+    with pytest.raises(clfeval.UsageError, match="no metric 'kappa'"):
+        gates(tuned(CCP, measure="g_mean"), "fail-under", "kappa=0")

@@ -6,21 +6,22 @@ import pytest
 
 from clfeval import notation
 from clfeval.errors import UsageError
+from clfeval.measures.population import Population
 
 
 @pytest.mark.parametrize(
     ("text", "share"),
-    [("0.005", 0.005), ("0.5%", 0.005), ("1/200", 0.005), ("1e-3", 0.001), ("50 %", 0.5)],
-)
+    [("0.005", 0.005), ("0.5%", 0.005), ("1/200", 0.005), ("1e-3", 0.001), ("50 %", 0.5),
+     ("1:199", 0.005)],
+)  # fmt: skip
 def test_a_share_of_positives(text: str, share: float) -> None:
-    assert notation.shares("--prevalence", [text]) == pytest.approx([share], rel=1e-15)
+    assert Population.of_text(text).prevalence == pytest.approx(share, rel=1e-15)
 
 
-@pytest.mark.parametrize("text", ["", "1/0", "a", "1:200", "0,005", "%", "1/2/3"])
+@pytest.mark.parametrize("text", ["", "1/0", "a", "0,005", "%", "1/2/3", "1:2:3"])
 def test_no_share(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a share of positives") as caught:
-        notation.shares("--prevalence", [text])
-    assert "--prevalence 0.005, 0.5% or 1/200" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="--prevalence"):
+        Population.of_text(text)
 
 
 def test_counts_of_models() -> None:
@@ -36,23 +37,15 @@ def test_counts_of_models() -> None:
         notation.counts("--counts", ["a=1,2,3,4", "a=1,2,3,4"])
 
 
-def test_pairs() -> None:
-    odds, ends = notation.two_numbers(":", "1:10"), notation.two_numbers("..", "0.001..0.02")
-    assert odds("--cost", ["1:10"]) == (1, 10)
-    assert ends("--prevalence-range", ["0.001..0.02"]) == (0.001, 0.02)
-    with pytest.raises(UsageError, match="is not two numbers with : between"):
-        odds("--cost", ["1"])
-
-
 def test_weights() -> None:
-    assert notation.weights("--weight", []) is None
-    assert notation.weights("--weight", ["f1=2", "a=b=0.5", "no=0"]) == {
+    assert notation.weights("--metric-weight", []) is None
+    assert notation.weights("--metric-weight", ["f1=2", "a=b=0.5", "no=0"]) == {
         "f1": 2.0,
         "a=b": 0.5,
         "no": 0.0,
     }
-    assert notation.weights("--weight", ["all weights.yaml"]) == "all weights.yaml"
-    assert notation.weights("--weight", ["x.yml"]) == "x.yml"
+    assert notation.weights("--metric-weight", ["all weights.yaml"]) == "all weights.yaml"
+    assert notation.weights("--metric-weight", ["x.yml"]) == "x.yml"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +53,8 @@ def test_weights() -> None:
 )
 def test_no_weights(texts: list[str]) -> None:
     with pytest.raises(UsageError, match="is not METRIC=NUMBER") as caught:
-        notation.weights("--weight", texts)
-    assert "--weight recall=2" in str(caught.value.hint)
+        notation.weights("--metric-weight", texts)
+    assert "--metric-weight recall=2" in str(caught.value.hint)
 
 
 def test_directions_and_ranges() -> None:
@@ -88,8 +81,8 @@ def test_no_range(text: str) -> None:
 
 
 def test_nothing_is_said_twice() -> None:
-    with pytest.raises(UsageError, match="--weight names 'f1' twice"):
-        notation.weights("--weight", ["f1=1", "f1=2"])
+    with pytest.raises(UsageError, match="--metric-weight names 'f1' twice"):
+        notation.weights("--metric-weight", ["f1=1", "f1=2"])
     with pytest.raises(UsageError, match="--direction names 'f1' twice"):
         notation.directions("--direction", ["f1=min", "f1=min"])
     with pytest.raises(UsageError, match="--rescale names 'f1' twice"):

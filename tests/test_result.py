@@ -69,7 +69,7 @@ def test_json_there_and_back(result: Result) -> None:
 
 
 def test_a_real_result_there_and_back(paper: Path) -> None:
-    run = clfeval.mars(paper / "scores.csv", subsets="all", best=2, sweep="top", lists=["found"])
+    run = clfeval.mars(paper / "scores.csv", subsets="all", best=2, sweep="top", list=["found"])
     judged = judge(run, [parse_limit("fail-under", "recall.low=0.9")])
     again = Result.from_json(judged.to_json())
     assert again.to_json() == judged.to_json()

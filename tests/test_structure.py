@@ -35,6 +35,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
     "targets": (set(), set()),
+    "dialect": ({"errors", "options", "shell"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
     "bounds": ({"words"}, set()),
@@ -102,7 +103,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"api", "baseline", "commands", "dialect", "errors", "gates", "history", "limits"}
         | {"measures", "options"}
         | {"pages", "result"}
-        | {"schema", "tables", "targets", "views", "words", "yaml"},
+        | {"tables", "targets", "views", "words", "yaml"},
         set(),
     ),
     "cli": (

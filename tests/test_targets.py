@@ -114,5 +114,5 @@ def test_no_file_of_a_batch_is_written_twice(tmp_path: Path) -> None:
     assert "a file is named twice" in said[2]
     fine = "version: 1\nruns: {a: {command: mars, input: t.csv, save: all.json}}"
     assert len(plan_of(tmp_path, fine).runs) == 1
-    done = clfeval("report", "--config", written(tmp_path, fine), "-q", "--save", "all.json")
+    done = clfeval("batch", written(tmp_path, fine), "-q", "--save", "all.json")
     assert (done.code, "'all.json' would replace" in done.err) == (2, True)

@@ -21,7 +21,7 @@ from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
 HEAD = "Evaluate classifiers from a table of predictions."
 EXAMPLES = (
-    "clfeval mars preds.csv --positive malignant --best 3",
+    "clfeval report preds.csv --positive malignant",
     "clfeval tune-jpt --sensitivity 0.9 --specificity 0.95 --prevalence 0.01",
 )
 

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete, explain, guide
+from clfeval.cli import complete, explain
 from clfeval.cli.batch import BATCH, carry_out
 from clfeval.cli.other_commands import naming_owners
 from clfeval.cli.output import OUTPUT, Output, print_result
@@ -96,7 +96,9 @@ class Brief(TyperCommand):
         for flag, words in rows:
             first, *more = wrap(words, HELP - wide - 2)
             lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
-        lines += ["", f"{len(self.seldom)} more options: {ctx.command_path} --help-all"]
+        guide = {"batch": "batches"}.get(said.name, said.name)
+        left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+        lines += ["", f"{left}; guide: clfeval --guide {guide}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 
@@ -136,7 +138,6 @@ def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
 
 EAGER = (
     _eager("--help-all", "Show all options.", _help_all),
-    _eager("--guide", "Show the guide.", guide.of_command),
     Parameter(
         "explain",
         KIND,
@@ -165,7 +166,7 @@ def built(name: str) -> Any:
         read = {one.name: _read(one, given[one.name]) for one in options}
         does(command, tables or [], read)
 
-    eager = EAGER if name not in OTHERS else EAGER[:2]
+    eager = EAGER if name not in OTHERS else EAGER[:1]
     shape = Signature([_tables(command), *eager, *map(_parameter, sorted(options, key=_place))])
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

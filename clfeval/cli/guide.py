@@ -64,14 +64,6 @@ def continued(line: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def of_command(ctx: typer.Context, wanted: bool) -> None:
-    """Print the guide of the command at hand, and leave."""
-    if wanted:
-        name = str(ctx.info_name)
-        show_guide({"batch": "batches"}.get(name, name))
-        raise typer.Exit
-
-
 def of_name(name: str | None) -> None:
     """Print a guide by its name, and leave."""
     if name is not None:

@@ -162,7 +162,7 @@ def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
     hint = hints.get("decimal-comma" if comma else first.code, "")
     words = {
         "null_value": given("--null-value", value),
-        "labels": given("--classes", value),
+        "classes": given("--classes", value),
         "cluster": given("--cluster", str(first.column)),
     }
     return hint.format(value=value, point=value.replace(",", "."), **words) or None

@@ -181,17 +181,20 @@ def parsed(text: str) -> PastEntry:
     if int(number) > LINE_VERSION:
         raise NewerError(f"{kind}/{number} is newer than this program's {LINE}")
     record: type[Accepted | PastLine] = Accepted if "accepted" in said else PastLine
-    for name in (
-        "command",
-        *(["accepted"] if record is Accepted else ["label", "model", "measures"]),
-    ):
+    least = ("accepted",) if record is Accepted else ("label", "model", "measures")
+    for name in ("command", *least):
         if name not in said:
             raise ValueError(f"lacks the key '{name}'")
+    wanted: tuple[tuple[str, type], ...] = (("data", list), ("measures", dict), ("gates", dict))
+    for name, of in wanted:
+        if not isinstance(said.get(name, of()), of):
+            raise ValueError(f"'{name}' is {said[name]!r:.40}")
     try:
         parts = dict(said)
         if record is PastLine:
             parts |= {
-                "data": tuple(said.get("data", ())), "settings": settings_of(said["settings"]),
+                "data": tuple(said.get("data", ())),
+                "settings": settings_of(said.get("settings", "")),
                 "measures": {
                     name: known(PastMeasure, one) for name, one in said["measures"].items()
                 },

@@ -48,7 +48,9 @@ Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
 ]
-Seed = Annotated[int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)]
+Seed = Annotated[
+    int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True, shell=False)
+]
 Totals = Annotated[
     Literal["random", "fixed"],
     Opt(
@@ -189,11 +191,11 @@ def _populations(flag: str, given: Any) -> tuple[str | float, ...]:
         one.strip() if isinstance(one, str) else number(flag, one) for one in listed(given)
     )
     for one in found:
-        _span(flag, one)
+        _ends(flag, one)
     return found
 
 
-def _span(flag: str, given: str | float) -> tuple[Population, ...]:
+def _ends(flag: str, given: str | float) -> tuple[Population, ...]:
     """Return one population, or both ends of a range; UsageError for what is neither."""
     from clfeval.measures.population import Population
 
@@ -224,7 +226,7 @@ class Populations:
     @property
     def spans(self) -> Iterator[tuple[Population, ...]]:
         """What was given, one by one: a population, or both ends of a range."""
-        return (_span("--prevalence", one) for one in self.prevalence)
+        return (_ends("--prevalence", one) for one in self.prevalence)
 
     @property
     def populations(self) -> tuple[Population, ...]:

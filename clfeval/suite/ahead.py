@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.dialect import retell, yaml
-from clfeval.errors import Collected, UsageError, listing, suggestion
+from clfeval.errors import Collected, UsageError
 from clfeval.gates.check import check_compared, check_ranges
 from clfeval.gates.looked import APART, named_metric, named_models, named_slices
 from clfeval.gates.standing import still_best
@@ -17,7 +17,6 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.options import listed, taken
 from clfeval.pages import page_of
 from clfeval.result import Cell, Gate, Result, Row
-from clfeval.schema import COMMON
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.runs import Run
 from clfeval.views.files import check_names
@@ -60,9 +59,8 @@ def check_ahead(run: Run, wrong: Wrong) -> None:
     if gates.still_best and run.command != "report":
         models = partial(still_best, _empty(run), gates.still_best)
         _try(lambda: [*models()], run, run.given["still_best"], wrong)
-    for key, check in (("show", check_names), ("table", _check_table)):
-        if names := listed(run.options.get(key)):
-            _try(partial(check, run.command, names, f"--{key} "), run, run.given[key], wrong)
+    if names := listed(run.options.get("show")):
+        _try(partial(check_names, run.command, names, "--show "), run, run.given["show"], wrong)
 
 
 def check_read(run: Run, reading: Sequence[Row]) -> None:
@@ -99,15 +97,6 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     sliced = any(run.options.get(name) for name in ("by", "run"))
     if limit.slices is not None and "by" in run.keys.known and not sliced:
         named_slices(limit, ())
-
-
-def _check_table(command: str, names: Sequence[str], said: str) -> None:
-    known = [table.name for table in (*page_of(command).tables, *COMMON)]
-    for name in names:
-        if name not in known:
-            hint = suggestion(name, known) or f"tables: {listing(known, 40)}"
-            what = f"{said}'{name}': {command} has no such table"
-            raise UsageError.of(what, "unknown-table", hint=hint)
 
 
 def _try(check: Callable[[], object], run: Run, given: Node, wrong: Wrong) -> None:

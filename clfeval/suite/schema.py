@@ -119,7 +119,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
     """Return the schema of a run of a command; every option is spelt with - and with _."""
     keys = keys_of(command, output)
     shapes = schema_of(keys.options)["properties"]
-    options = {name: _filled(shapes[one.name]) for name, one in keys.known.items()}
+    options = {name: _filled(shapes[one.key.replace("-", "_")]) for name, one in keys.known.items()}
     matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
     gates = {one.name: options[one.name] for one in keys.gates if one.field != "baseline"}
     gates |= {

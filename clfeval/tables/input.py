@@ -58,7 +58,7 @@ class Input:
         str | None, Opt("Of a text table; default a comma.", READING, flags=("-d", "--delimiter"))
     ] = None
     layout: Annotated[
-        LayoutName | None, Opt("Instead of recognising it from the header.", READING, shell=False)
+        LayoutName | None, Opt("Instead of recognising it from the header.", READING)
     ] = None
     missing: Annotated[
         Missing, Opt("Stop at missing values, or drop their rows.", READING, stated=True)

@@ -45,7 +45,7 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
         raise DataError(
             Problem("is no list of records", "wrong-format", source.name),
             hint="one object per row is needed, as pandas writes with orient='records', or "
-            "'split'; or --input-format ndjson for one object a line",
+            "'split'; or one object a line in a file named .ndjson",
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:

@@ -328,7 +328,7 @@ def with_texts(frame: Any, name: str) -> Any:
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
-    hint = "name the format with --input-format if the suffix misleads"
+    hint = "rename the file if its suffix misleads"
     return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 

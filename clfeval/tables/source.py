@@ -251,7 +251,7 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         what = f"its name says {by_suffix}, but it is {binary}"
-        hint = f"add --input-format {binary}, or rename it"
+        hint = f"rename it to end with .{binary}"
         raise DataError.of(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
 

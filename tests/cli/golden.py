@@ -68,6 +68,8 @@ COMMANDS: dict[str, tuple[int, str]] = {
         80,
         f"tune-jpt {TEST} --prevalence 1:100 --population 5000 --show plots",
     ),
+    "tune-counts-140.txt": (140, f"tune-jpt {TEST} --prevalence 0.001..0.02"),
+    "tune-labels.txt": (0, f"tune-jpt {CANCER} --prevalence 1:100 --measure mcc"),
     "tune-scores.txt": (100, f"tune-jpt {FOREST} --measure cost:fp=1,fn=20 --show plots"),
     "tune-colour.txt": (80, f"tune-jpt {FOREST} --measure tar --show plots"),
     "tune-six-80.txt": (80, f"tune-jpt {SCORES} --prevalence 0.01 --prevalence 0.3"),
@@ -158,18 +160,6 @@ CALLS: dict[str, Call] = {
     ),
     "phi-features.txt": Call(80, clfeval.phidelta, f"{PAGES}/terms.parquet", TERMS, ("plots",)),
     "phi-features.csv": Call(0, clfeval.phidelta, f"{PAGES}/terms.parquet", TERMS),
-    "tune-counts-140.txt": Call(
-        140,
-        clfeval.tune_jpt,
-        None,
-        {**TUNED, "prevalence": "0.001..0.02", "ratio": "matters"},
-    ),
-    "tune-labels.txt": Call(
-        0,
-        clfeval.tune_jpt,
-        "fixtures/breast-cancer/labels.csv",
-        {**MALIGNANT, "prevalence": "1:100", "measure": "mcc", "ratio": "confounds"},
-    ),
     "tune-prior.txt": Call(
         80,
         clfeval.tune_jpt,

@@ -75,8 +75,7 @@ def test_the_program_says_which_command_is_for_what() -> None:
 
 def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
-        assert asked(command, "--guide") == asked("--guide", command)
-        assert asked(command, "--guide").startswith(f"# {command}: ")
+        assert asked("--guide", command).startswith(f"# {command}: ")
     assert {*COMMANDS, "batches", "tables", "gates", "history", "ci", "numbers"} == {*guides()}
     done = clfeval("--guide", "table")
     assert (done.code, done.err) == (
@@ -85,7 +84,7 @@ def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
 
 
 def test_a_guide_is_printed_where_its_letters_cannot_be() -> None:
-    done = clfeval("phidelta", "--guide", PYTHONIOENCODING="ascii")
+    done = clfeval("--guide", "phidelta", PYTHONIOENCODING="ascii")
     assert (done.code, done.err) == (0, "")
     assert "## Features" in done.out
     assert done.out.isascii()

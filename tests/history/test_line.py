@@ -22,8 +22,8 @@ RESULT = Result(
             {"slice": "s=1", "model": "a", "tp": 1, "roc_auc": Estimate(0.1),
              "npv": Estimate(None)},
         ],
-        "metrics": [
-            {"slice": None, "model": "a", "metric": "roc_auc", "value": Estimate(0.7, 0.6, 0.8),
+        "measures": [
+            {"slice": None, "model": "a", "measure": "roc_auc", "value": Estimate(0.7, 0.6, 0.8),
              "se": 0.05},
         ],
     },
@@ -69,7 +69,7 @@ def test_lines_are_a_result_to_compare_with() -> None:
     found = as_result({"rf": LINE})
     assert found.signature == settings_of(found.signature) == LINE.settings
     assert found.tables["models"][0]["roc_auc"] == LINE.measures["roc_auc"].estimate
-    assert found.tables["metrics"][0]["se"] == 0.02
+    assert found.tables["measures"][0]["se"] == 0.02
     assert found.truth == "ids:aa"
 
 
@@ -85,13 +85,13 @@ WRONG: dict[str, tuple[Any, str]] = {
     "schema": (
         "clfeval.history/2", "clfeval.history/2 is newer than this program's clfeval.history/1"
     ),
-    "label": (3, "'label' is no text"),
-    "rows": ("9", "'rows' is no number, or out of bounds"),
-    "positives": (True, "'positives' is no number, or out of bounds"),
-    "data": ("x", "'data' is no list"),
-    "measures": ([], "'measures' is no mapping"),
-    "gates": ({"a": 1}, "'gates' of 'a' is not true or false"),
-    "truth": ([], "'truth' is no text"),
+    "label": (3, "'label' is 3"),
+    "rows": ("9", "'rows' is '9'"),
+    "positives": (True, "'positives' is True"),
+    "data": ("x", "'data' is 'x'"),
+    "measures": ([], r"'measures' is \[\]"),
+    "gates": ({"a": 1}, "'gates' holds other than true and false"),
+    "truth": ([], r"'truth' is \[\]"),
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ BROKEN = {
     '{"schema": "clfeval.history/1", "x": NaN}': "^holds NaN, which is no number of JSON$",
     "[" * 100_000: "^is nested too deep$",
     '{"schema": "clfeval.history/1", "command": "a", "label": "b", "model": "c", "measures": '
-    '{"m": {"value": 1e999}}}': "^'measures' of 'm' is no number, or out of bounds$",
+    '{"m": {"value": 1e999}}}': "^'value' is inf$",
 }
 
 

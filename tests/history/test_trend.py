@@ -26,9 +26,9 @@ def trend(*entries: PastEntry) -> Result:
 
 def row(result: Result, model: str = "rf", measure: str = "roc_auc") -> Row:
     """Return the change of a measure of a model."""
-    steps = {(one["model"], one["metric"]): one for one in result.tables["steps"]}
+    steps = {(one["model"], one["measure"]): one for one in result.tables["steps"]}
     (found,) = (one for one in result.tables["comparisons"]
-                if (one["model"], one["metric"]) == (model, measure))  # fmt: skip
+                if (one["model"], one["measure"]) == (model, measure))  # fmt: skip
     return {**found, **steps.get((model, measure), {"since": None, "cause": None})}
 
 

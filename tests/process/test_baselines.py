@@ -39,7 +39,7 @@ def document(done: Any) -> dict[str, Any]:
 def changes(found: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the rows of changes by model and measure."""
     rows = found["tables"]["comparisons"]
-    return {(row["model"], row["metric"]): row for row in rows if row["against"] == "baseline"}
+    return {(row["model"], row["measure"]): row for row in rows if row["against"] == "baseline"}
 
 
 def change(found: dict[str, Any], model: str, measure: str) -> dict[str, Any]:
@@ -161,11 +161,11 @@ def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last
     rows = document(joined)["tables"]["comparisons"]
     assert len(rows) == 2 * 15
     for row in rows:
-        mine = found[row["model"].removeprefix("new:"), row["metric"]]
+        mine = found[row["model"].removeprefix("new:"), row["measure"]]
         assert mine["paired"]
         assert {name: mine[name] for name in known} == {name: row[name] for name in known}
     tested = {name for (_, name), row in found.items() if row["p_adjusted"] is not None}
-    assert tested == {row["metric"] for row in rows} - {"mean_score"}
+    assert tested == {row["measure"] for row in rows} - {"mean_score"}
 
 
 @pytest.mark.parametrize(("now", "then", "shared"), [
@@ -400,7 +400,7 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
                    "--reference", "old:*")  # fmt: skip
     assert done.code == 0, done.err
     rows = [row for row in json.loads(done.out)["tables"]["comparisons"]
-            if row["metric"] == "accuracy"]  # fmt: skip
+            if row["measure"] == "accuracy"]  # fmt: skip
     assert {(row["model"], row["reference"]): row["difference"]["value"] for row in rows} == {
         ("new:n", "old:n"): pytest.approx(-0.01), ("new:m", "old:m"): pytest.approx(-0.02),
     }  # fmt: skip
@@ -413,7 +413,7 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     rows = [
         row
         for row in found["tables"]["comparisons"]
-        if (row["metric"], row["against"]) == ("accuracy", "reference") and row["slice"]
+        if (row["measure"], row["against"]) == ("accuracy", "reference") and row["slice"]
     ]
     # of 50 rows each: of m 10 and 12 are newly wrong in x, 11 in y, of n 2 in x
     differences = {
@@ -445,7 +445,7 @@ def test_measures_that_are_listed_are_no_setting() -> None:
         found = document(done)
         (gate,) = found["gates"]
         assert (gate["metric"], gate["value"]) == ("sensitivity", pytest.approx(40 / 50 - 33 / 50))
-        assert not {"recall"} & {row["metric"] for row in found["tables"]["metrics"]}
+        assert not {"recall"} & {row["measure"] for row in found["tables"]["measures"]}
     fine = clfeval("report", "now.csv", *READ, *more, "--baseline", "plain.json", "--max-drop",
                    "recall=0.141")  # fmt: skip
     assert (fine.code, fine.err) == (0, "")

@@ -103,7 +103,7 @@ class MarsOptions(Sure):
     level: Level = 0.95
     seed: Annotated[
         int, Opt("Of the folds that judge sets chosen by --best, --max-effort; of --measure.",
-                 INTERVALS, least=0, most=2**63)
+                 INTERVALS, least=0, most=2**63, shell=False)
     ] = 0  # fmt: skip
 
     @property

@@ -1,0 +1,45 @@
+"""A saved result that somebody damaged is refused in words, as a result and as a baseline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from tests.process.program import clfeval as program
+
+DAMAGE: dict[str, tuple[tuple[str | int, ...], Any, str]] = {
+    "a limit": (
+        ("tables", "models", 0, "roc_auc", "low"), "x",
+        "not a complete clfeval result: 'low' is 'x'"
+    ),
+    "a sentence": (("answer", 0, "text"), 1, "not a complete clfeval result: 'text' is 1"),
+    "an infinite number": (("tables", "models", 0, "tp"), float("inf"), "holds Infinity, which is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(40) < 0.4
+    scores = {m: np.round(truth * 0.3 + rng.random(40) * 0.7, 2) for m in ("rf", "svm")}
+    result = clfeval.report(pl.DataFrame({"truth": truth.astype(int), **scores}))
+    way, value, said = DAMAGE[how]
+    document = json.loads(result.to_json())
+    at: Any = document
+    for key in way[:-1]:
+        at = at[key]
+    at[way[-1]] = value
+    Path("r.json").write_text(json.dumps(document), encoding="utf-8")
+    result.save("good.json")
+    shown = program("report", "r.json")
+    assert (shown.code, shown.out) == (2, "")
+    assert f"r.json: no usable result: {said}" in shown.err
+    beside = program("report", "good.json", "--baseline", "r.json")
+    assert (beside.code, beside.out) == (2, "")
+    assert f"r.json: no usable baseline: {said}" in beside.err
