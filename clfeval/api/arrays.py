@@ -29,7 +29,7 @@ def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple
         models = _models(table, predictions, given.get("classes"))
         truth = str(getattr(table, "name", None) or TRUTH)
         truth = truth if truth not in models else f"true {truth}"
-        columns = {truth: table, **models}
+        columns = {truth: _whole(table), **models}
         options["truth"] = truth
     elif (
         isinstance(table, Mapping) and not given.get("join") and all(map(_is_array, table.values()))
@@ -77,6 +77,13 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     return not names or (len(value) == size and not {*value} <= known)
 
 
+def _whole(values: Any) -> Any:
+    """Return classes 0.0 and 1.0 as 0 and 1, as they are called elsewhere."""
+    numbers = np.asarray(values)
+    whole = numbers.dtype.kind == "f" and bool((numbers == np.floor(numbers)).all())
+    return numbers.astype(np.int64) if whole else values
+
+
 def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a frame, beside which arrays are to stand."""
     if _rows(table) is None:
@@ -110,7 +117,7 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     for name, column in given.items():
         shape = np.shape(column)
         if len(shape) < 2:
-            found[str(name)] = column
+            found[str(name)] = _whole(column)
         elif shape[1:] == (1,):
             found[str(name)] = np.reshape(column, -1)
         else:

@@ -87,10 +87,9 @@ def as_text(
     if also := offered(result, page, names):
         console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
     for command, other, shown in beside(result, names):
-        told = as_text(
-            other, width=width, color=color, digits=digits, names=shown,
-            offer=f"clfeval {ASKED.get(command, command)} --show NAME",
-        )  # fmt: skip
+        offer = f"clfeval {ASKED.get(command, command)} --show NAME"
+        offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
+        told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
         console.print(_text(f"summary: {in_short(result.answer)}", style="bold"))

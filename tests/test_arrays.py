@@ -1,0 +1,156 @@
+"""Arrays, series and dicts in place of a table: the same numbers as of the file they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval import UsageError
+
+N = 90
+RNG = np.random.default_rng(5)
+Y = RNG.integers(0, 2, N)
+LR, RF = (
+    np.round(np.clip(0.5 + d * (Y - 0.5) + RNG.normal(0, 0.2, N), 0, 1), 3) for d in (0.4, 0.6)
+)
+SITE = np.where(np.arange(N) % 3, "north", "south")
+PATIENT, WEIGHT = np.arange(N) // 2, np.arange(N) % 3 + 1
+BOTH = {"lr": LR, "rf": RF}
+FRAME = pl.DataFrame({"truth": Y, **BOTH, "group": SITE, "cluster": PATIENT, "weight": WEIGHT})
+CLASSES = np.array(["ann", "bob", "cy"])
+KIND = CLASSES[RNG.integers(0, 3, N)]
+SHARES = RNG.dirichlet([1, 1, 1], N)
+
+
+def tables(result: clfeval.Result) -> dict[str, Any]:
+    return dict(result.to_dict()["tables"])
+
+
+def framed(**options: Any) -> clfeval.Result:
+    """Return the report of the frame, without columns that no option names."""
+    used = [options[name] for name in ("by", "cluster", "weight") if name in options]
+    return clfeval.report(FRAME.select("truth", "lr", "rf", *used), truth="truth", **options)
+
+
+SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]]] = {
+    "a dict of predictions": (lambda: clfeval.report(Y, BOTH), framed),
+    "lists": (lambda: clfeval.report(Y.tolist(), {"lr": LR.tolist(), "rf": RF.tolist()}), framed),
+    "a dict of columns": (lambda: clfeval.report({"truth": Y, **BOTH}), framed),
+    "frames of predictions": (lambda: clfeval.report(pl.Series(Y), pl.DataFrame(BOTH)), framed),
+    "series with other indexes": (
+        lambda: clfeval.report(pd.Series(Y, index=range(N, 2 * N)), pd.DataFrame(BOTH)), framed,
+    ),
+    "classes as floats": (
+        lambda: clfeval.report(Y.astype(float), {"lr": np.round(LR)}),
+        lambda: clfeval.report(Y, {"lr": np.round(LR).astype(int)}),
+    ),
+    "probabilities of both classes": (
+        lambda: clfeval.report(Y, np.column_stack([1 - LR, LR])),
+        lambda: clfeval.report(Y, {"model": LR}),
+    ),
+    "groups": (lambda: clfeval.report(Y, BOTH, by=SITE), lambda: framed(by="group")),
+    "clusters": (
+        lambda: clfeval.report(Y, BOTH, cluster=PATIENT), lambda: framed(cluster="cluster"),
+    ),
+    "weights": (lambda: clfeval.report(Y, BOTH, weight=WEIGHT), lambda: framed(weight="weight")),
+    "an array beside a frame": (
+        lambda: clfeval.report(FRAME.select("truth", "lr", "rf").to_arrow(), by=SITE),
+        lambda: framed(by="group"),
+    ),
+    "classes by name and sorted": (
+        lambda: clfeval.report(KIND, SHARES, classes=list(CLASSES)),
+        lambda: clfeval.report(KIND, pd.DataFrame(SHARES, columns=CLASSES), classes=list(CLASSES)),
+    ),
+    "metrics of predictions": (
+        lambda: clfeval.mlcps(Y, BOTH, resamples=100),
+        lambda: clfeval.mlcps({"truth": Y, **BOTH}, source="predictions", resamples=100),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_arrays_give_what_a_frame_of_them_gives(name: str) -> None:
+    one, other = (make() for make in SAME[name])
+    assert tables(one) == tables(other)
+
+
+def test_columns_of_probabilities_go_by_the_order_of_classes() -> None:
+    turned = clfeval.report(KIND, SHARES[:, ::-1], classes=["cy", "bob", "ann"])
+    assert turned.frame("measures").filter(measure="log_loss")["value"][0] == pytest.approx(
+        -np.log([SHARES[i, list(CLASSES).index(KIND[i])] for i in range(N)]).mean()
+    )
+
+
+report = clfeval.report
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "other lengths": (
+        lambda: report(Y, LR[:-1]), UsageError, "truth 90, model 89",
+    ),
+    "too few classes": (
+        lambda: report(KIND, SHARES[:, :2]), UsageError, "classes=['ann', 'bob', 'cy']",
+    ),
+    "no array of truth": (
+        lambda: report("p.csv", LR), UsageError, "report(y_true, y_prob)",
+    ),
+    "an array beside a file": (
+        lambda: report("p.csv", by=SITE), UsageError, "give a frame",
+    ),
+    "a model": (
+        lambda: report(Estimator(), LR), UsageError, "model.predict_proba(X)",
+    ),
+    "a misspelt keyword": (
+        lambda: report(Y, LR, treshold=0.3), TypeError, "did you mean 'threshold'?",
+    ),
+    "scikit-learn's keyword": (
+        lambda: report(Y, LR, sample_weight=WEIGHT), TypeError, "use weight=...",
+    ),
+    "a gate": (
+        lambda: report(Y, LR, fail_under=0.8), TypeError, "result.check(fail_under=...)",
+    ),
+    "a shell's word": (
+        lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='1:49'",
+    ),
+    "names in one text": (
+        lambda: report(FRAME, ignore="group,weight"), UsageError, "ignore=['group', 'weight']",
+    ),
+}  # fmt: skip
+
+
+class Estimator:
+    def predict(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_what_to_type_in_python(name: str) -> None:
+    call, kind, words = REFUSED[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_a_check_says_what_failed_and_is_true_where_nothing_did() -> None:
+    result = clfeval.report(Y, BOTH)
+    missed = result.check(fail_under={"lr:roc_auc": 0.99})
+    assert str(missed).startswith("gate missed: lr: roc_auc is 0.")
+    assert len(str(missed).splitlines()) == 1
+    assert not missed
+    met = result.check(fail_under={"roc_auc": 0.1})
+    assert str(met) == repr(met) == "2 gates met"
+    assert met
+    assert "2 gates met" in met._repr_html_()
+
+
+def test_texts_of_results_name_keywords() -> None:
+    every = clfeval.report(Y, BOTH, methods="all", best_threshold="f1", prevalence=0.1)
+    tuned = clfeval.tune_jpt(Y, {f"m{i}": LR for i in range(4)})
+    for result in (every, tuned, clfeval.mars(Y, BOTH), clfeval.phidelta(Y, BOTH)):
+        assert "--" not in str(result).replace("---", "")
+        assert not [one.message for one in result.warnings if "--" in one.message]
+        assert " --" not in result._repr_html_()
