@@ -1,0 +1,111 @@
+"""One option --reference: every command compares models on the same rows, by one mechanism."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+
+BC = "fixtures/breast-cancer/labels.csv"
+SCORES = "fixtures/breast-cancer/scores.csv"
+COLUMNS = ("difference", "difference_low", "difference_high", "p", "p_adjusted", "verdict")
+
+
+def rows(result: clfeval.Result, measure: str) -> dict[str, dict[str, Any]]:
+    """Return the comparisons by a measure, by model."""
+    found = result.frame("comparisons").filter(measure=measure)
+    return {row["model"]: row for row in found.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize(
+    ("call", "measure", "asked"),
+    [
+        (clfeval.mars, "recall", "recall"), (clfeval.mars, "specificity", "specificity"),
+        (clfeval.mars, "precision", "precision"), (clfeval.phidelta, "delta", "delta"),
+        (clfeval.phidelta, "phi", "phi"),
+    ],
+)  # fmt: skip
+def test_a_measure_is_compared_as_report_compares_it(call: Any, measure: str, asked: str) -> None:
+    """Families of sensitivity and specificity are adjusted for both in report, and not here."""
+    mine = rows(call(BC, positive="malignant", reference="svm"), measure)
+    theirs = rows(clfeval.report(BC, positive="malignant", reference="svm", measure=asked), asked)
+    assert mine.keys() == theirs.keys()
+    names = COLUMNS[:4] if measure == "specificity" else COLUMNS
+    for model, row in mine.items():
+        assert {name: row[name] for name in names} == {name: theirs[model][name] for name in names}
+
+
+def test_models_are_compared_at_the_target_prevalence() -> None:
+    """PPV = sens p / (sens p + (1 - spec) (1 - p)), of 106 positives and 179 negatives."""
+    tuned = clfeval.tune_jpt(
+        BC, positive="malignant", prevalence=0.02, measure="ppv", reference="svm"
+    )
+    row = rows(tuned, "ppv:prevalence=0.02")["tree"]
+
+    def ppv(tp: int, fp: int) -> float:
+        return tp / 106 * 0.02 / (tp / 106 * 0.02 + fp / 179 * 0.98)
+
+    assert row["old"] == pytest.approx(ppv(93, 2))
+    assert row["new"] == pytest.approx(ppv(92, 8))
+    assert row["difference"] == pytest.approx(ppv(92, 8) - ppv(93, 2))
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    text = next(one.text for one in tuned.answer if one.code == "compared")
+    assert text.startswith("Compared with svm by PPV at prevalence 0.02, ")
+
+
+def test_without_a_target_models_are_compared_on_these_rows() -> None:
+    tuned = rows(clfeval.tune_jpt(BC, positive="malignant", reference="svm"), "tar")
+    plain = rows(clfeval.report(BC, positive="malignant", reference="svm"), "accuracy")
+    for model, row in tuned.items():
+        assert row["difference"] == pytest.approx(plain[model]["difference"])
+        assert row["verdict"] == plain[model]["verdict"]
+    crossed = clfeval.tune_jpt(BC, positive="malignant", reference="svm").frame("crossovers")
+    assert crossed.filter((pl.col("first") != "svm") & (pl.col("second") != "svm")).is_empty()
+
+
+def test_scores_of_mlcps_are_compared_over_the_same_resamples() -> None:
+    result = clfeval.mlcps(SCORES, positive="malignant", source="predictions", reference="svm")
+    found, models = rows(result, "mlcps"), result.frame("models")
+    score = dict(zip(models["model"], models["mlcps"], strict=True))
+    others = len(score) - 1
+    for model, row in found.items():
+        assert row["difference"] == pytest.approx(score[model] - score["svm"])
+        assert row["p_adjusted"] == pytest.approx(min(1, row["p"] * others))
+        ends = row["difference_adjusted_low"], row["difference_adjusted_high"]
+        assert (row["verdict"] == "undecided") == (ends[0] <= 0 <= ends[1])
+    assert found["naive_bayes"]["verdict"] == "worse"
+
+
+def test_models_that_are_equal_are_not_significantly_different() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    score = np.clip(0.5 + 0.3 * (y - 0.5) + rng.normal(0, 0.2, 200), 0, 1)
+    result = clfeval.mlcps(y, {"one": score, "twin": score}, reference="one")
+    assert rows(result, "mlcps")["twin"]["verdict"] == "undecided"
+    assert rows(result, "mlcps")["twin"]["difference"] == 0
+
+
+REFUSED = [
+    (clfeval.mars, {"reference": "nobody"}, "names no model"),
+    (clfeval.mars, {"reference": "svm", "interval": "none"}, "leave interval='none' out"),
+    (clfeval.mars, {"margin": {"mcc": 0.1}, "reference": "svm"}, "compared by recall"),
+    (clfeval.tune_jpt, {"reference": "nobody"}, "names no model"),
+    (clfeval.tune_jpt, {"margin": {"mcc": 0.1}}, "models are compared by tar"),
+    (clfeval.phidelta, {"margin": {"mcc": 0.1}, "reference": "svm"}, "compared by delta, phi"),
+    (clfeval.phidelta, {"margin": {"delta": 0.1}}, "add reference"),
+]
+
+
+@pytest.mark.parametrize(("call", "options", "words"), REFUSED)
+def test_what_cannot_be_compared_is_refused(call: Any, options: Any, words: str) -> None:
+    with pytest.raises(clfeval.UsageError, match=words):
+        call(BC, positive="malignant", **options)
+
+
+def test_metrics_without_rows_have_no_reference() -> None:
+    with pytest.raises(clfeval.UsageError, match="compares scores over resampled rows"):
+        clfeval.mlcps("fixtures/metrics/test.csv", reference="svm")
