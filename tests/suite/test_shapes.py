@@ -100,7 +100,7 @@ def test_a_variable_of_the_shell_that_nothing_has_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("words", [["--label", "W1"], ["--accept"]])
 def test_what_is_of_a_history_needs_one(words: list[str], tmp_path: Path) -> None:
-    done = program("report", "--config", written(tmp_path, HEAD), *words)
+    done = program("batch", written(tmp_path, HEAD), *words)
     assert done.code == 2
     assert f"{words[0]} is about a history, and the batch has none [bad-option]" in done.err
 
