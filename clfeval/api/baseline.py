@@ -32,7 +32,7 @@ OWN = ("reference", "margin", "resolution", "list_changes", "methods")
 # of the rows, and how they are drawn: what joined tables are read and compared by
 KEPT = (
     "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
-    "truth", "positive", "labels", "kind", "weight", "sampling_weights", "cluster", "level",
+    "truth", "positive", "classes", "kind", "weight", "sampling_weights", "cluster", "level",
     "interval", "seed", "totals",
 )  # fmt: skip
 APART = "unequal-ids"

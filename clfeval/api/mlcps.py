@@ -29,7 +29,7 @@ from clfeval.tables.source import paths_of
 
 FEW = 1000  # names looked at, of however many
 # of predictions; a metric table has no use for them
-PREDICTED = ("truth", "join", "positive", "labels", "kind", "threshold", "weight")
+PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weight")
 
 
 @entry(MLCPS)
