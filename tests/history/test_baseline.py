@@ -49,15 +49,6 @@ def test_a_job_that_failed_fails_again() -> None:
     assert report("new.csv", "w4", *HELD).code == 0
 
 
-def test_what_missed_a_gate_is_not_accepted_by_the_way() -> None:
-    assert report("old.csv", "w1", "--accept").code == 0
-    for _ in range(2):
-        done = report("new.csv", "w2", *HELD, "--accept")
-        assert done.code == 1
-        assert "w2 is not accepted in h.jsonl: a gate was missed" in done.err
-    assert [one["accepted"] for one in lines() if "accepted" in one] == ["w1"]
-
-
 @pytest.mark.parametrize("content", ["", "\n", None])
 def test_no_line_that_fits_is_a_missing_baseline(content: str | None) -> None:
     if content is None:  # lines of another command
