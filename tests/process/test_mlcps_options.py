@@ -185,7 +185,12 @@ def test_rows_and_format_of_predictions_change_only_the_hash_of_the_data() -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_table_comes_as_csv(kind: str) -> None:
-    words = ["mlcps", *(word for word in KINDS[kind][0] if word != "--show", "plots"), "-q", "-f"]
+    words = [
+        "mlcps",
+        *(word for word in KINDS[kind][0] if word not in ("--show", "plots")),
+        "-q",
+        "-f",
+    ]
     tables = json.loads(CliRunner().invoke(app, [*words, "json"]).output)["tables"]
     for name, rows in tables.items():
         done = CliRunner().invoke(app, [*words, "csv", "--show", name])

@@ -80,7 +80,7 @@ def test_a_linked_run_is_marked_at_the_batch(batch: str) -> None:
     version: 1
     runs:
       a: {command: report, input: t.csv}
-      b: {command: mlcps, input: {run: a, table: metrics}, fail-under: {normalised: 1}}
+      b: {command: mlcps, input: {run: a, table: measures}, fail-under: {normalised: 1}}
     """
     written(Path(), text, batch)
     done = clfeval("batch", batch, "-q", "--annotate", "github")

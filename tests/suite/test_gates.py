@@ -156,7 +156,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
         ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
         ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
         ("still-best: a", 5, "nobody knows who may be the best here"),
-        ("show: [rocc]", 5, "show 'rocc': nothing is called so"),
+        ("show: [rocc]", 5, "show 'rocc': mars has no such table or plot"),
         ("table: metrix", 5, "table 'metrix': mars has no such table"),
     ],
 )

@@ -92,8 +92,8 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
     version: 1
     defaults: {id: id, positive: "1", save: "{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, table: metrics}, metric: [roc_auc, brier, mcc]}
-      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], table: metrics}
+      last: {command: mlcps, input: {run: first, table: measures}, metric: [roc_auc, brier, mcc]}
+      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], table: measures}
     """
     done = outcomes(tmp_path, text)
     assert [one.run.name for one in done] == ["first", "last"]
@@ -171,7 +171,7 @@ def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> Non
     version: 1
     runs:
       m: {command: report, input: t.csv, matrix: {threshold: [0.1, 0.5]}}
-      r: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}}
+      r: {command: mlcps, input: {run: "m[threshold=0.5]", table: measures}}
       x: {command: mars, input: t.csv}
     """
     for only, names in {
@@ -220,7 +220,7 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     assert last[-2] == "gate MISSED: strict: b: roc_auc is 0.778, fail-under 0.9"  # 7 of 9 pairs
     assert "strict: b: roc_auc" in Path(files[4]).read_text()
     csv = clfeval("batch", name, "-q", "-f", "csv").out.splitlines()
-    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warned,says"
+    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warnings,answer"
     assert [line.split(",")[0] for line in csv[1:]] == names
 
 
@@ -229,7 +229,7 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     version: 1
     defaults: {save: "out/{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, table: metrics}}
+      last: {command: mlcps, input: {run: first, table: measures}}
       first: {command: report, input: t.csv, id: id, positive: "1", fail-under: {roc_auc.low: 0.1}}
     """
     done = clfeval("batch", written(tmp_path, text), "--dry-run", "-f", "json")

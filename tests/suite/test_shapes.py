@@ -140,10 +140,10 @@ def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
     defaults: {id: id}
     runs:
       m: {command: report, input: t.csv, matrix: {threshold: [0.5]}}
-      fine: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}, save: fine.json}
+      fine: {command: mlcps, input: {run: "m[threshold=0.5]", table: measures}, save: fine.json}
       bad:
         command: mlcps
-        input: {run: "m[threshold=0.5]", table: metrics}
+        input: {run: "m[threshold=0.5]", table: measures}
         metric: nobody
     """
     fine, bad = [*carried_out(plan_of(tmp_path, text).runs)][1:]
