@@ -58,7 +58,7 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
     assert (sliced["slice"], sliced["severity"], sliced["state"]) == ("site=n", "fail", "missed")
     assert (any_["among"], any_["slice"], any_["state"]) == (2, None, "met")
     assert (warned["severity"], warned["state"], warned["passed"]) == ("warn", "warned", False)
-    assert drop["said"] == "2%"
+    assert drop["limit_text"] == "2%"
     words = ["--save", str(tmp_path / "all.csv"), "--show", "gates"]
     clfeval("batch", name, "-q", *words)
     with (tmp_path / "all.csv").open() as stream:
@@ -69,7 +69,7 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
 
 def test_pages_say_what_is_not_met_and_warnings_are_no_failure_to_compute(tmp_path: Path) -> None:
     name, page = sites(tmp_path, HELD), tmp_path / "all.md"
-    done = clfeval("batch", name, "--save", str(page), "--color", "always")
+    done = clfeval("batch", name, "--save", str(page), FORCE_COLOR="1")
     assert done.code == 1
     assert "What was not computed" not in done.out
     marked = page.read_text().replace("\\", "")
@@ -157,7 +157,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
         ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
         ("still-best: a", 5, "nobody knows who may be the best here"),
         ("show: [rocc]", 5, "show 'rocc': mars has no such table or plot"),
-        ("table: metrix", 5, "table 'metrix': mars has no such table"),
+        ("table: metrix", 5, "unknown key 'table'"),
     ],
 )
 def test_what_needs_no_table_is_told_before_anything_runs(

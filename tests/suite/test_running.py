@@ -92,8 +92,8 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
     version: 1
     defaults: {id: id, positive: "1", save: "{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, table: measures}, metric: [roc_auc, brier, mcc]}
-      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], table: measures}
+      last: {command: mlcps, input: {run: first, show: measures}, metric: [roc_auc, brier, mcc]}
+      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], show: measures}
     """
     done = outcomes(tmp_path, text)
     assert [one.run.name for one in done] == ["first", "last"]
@@ -267,21 +267,20 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
         assert whole["command"] == row["command"]
         assert len(whole["gates"]) == row["gates"]
         first, *more = [sentence["text"] for sentence in whole["answer"]]
-        assert row["says"] in (first, " ".join([first, *more[:1]]))
+        assert row["answer"] in (first, " ".join([first, *more[:1]]))
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--config", "s.yaml", "t.csv"], "--config says which tables are read"),
-        (["--config", "s.yaml", "--positive", "x"], "--positive is of one run"),
-        (["--config", "s.yaml", "--fail-under", "f1=0.5"], "--fail-under is of one run"),
-        (["--only", "x", "t.csv"], "--only is of a batch"),
-        ([], "Missing argument 'TABLE...'"),
+        (["batch", "s.yaml", "--positive", "x"], "batch has no --positive: report, mars"),
+        (["batch", "s.yaml", "--fail-under", "f1=0.5"], "batch has no --fail-under: report, mars"),
+        (["report", "--only", "x", "t.csv"], "report has no --only: batch has it"),
+        (["report"], "Missing argument 'TABLE...'"),
     ],
 )
 def test_what_a_batch_does_not_take_is_refused(words: list[str], said: str) -> None:
-    done = clfeval("report", *words)
+    done = clfeval(*words)
     assert done.code == 2
     assert said in done.err
 

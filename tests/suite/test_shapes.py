@@ -147,7 +147,7 @@ def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
         metric: nobody
     """
     fine, bad = [*carried_out(plan_of(tmp_path, text).runs)][1:]
-    called = "m[threshold=0.5]: metrics"
+    called = "m[threshold=0.5]: measures"
     assert f'"name": "{called}"' in (tmp_path / "fine.json").read_text()
     assert fine.code == 0
     assert bad.said[0].startswith(f"{tmp_path}/suite.yaml:6:3: {called}: ")
