@@ -92,7 +92,7 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
     version: 1
     defaults: {id: id, positive: "1", save: "{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, show: measures}, metric: [roc_auc, brier, mcc]}
+      last: {command: mlcps, input: {run: first, table: measures}, metric: [roc_auc, brier, mcc]}
       first: {command: report, input: t.csv, save: ["first.json", "first.csv"], show: measures}
     """
     done = outcomes(tmp_path, text)
