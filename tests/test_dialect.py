@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.commands import command_of
 from clfeval.dialect import retell, yaml
 from clfeval.errors import ClfevalError, Problem, UsageError
-from clfeval.commands import command_of
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
 

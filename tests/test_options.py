@@ -24,10 +24,10 @@ from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS
 from clfeval.cli.command import AFTER, built, compute
 from clfeval.cli.output import Output
+from clfeval.commands import command_of
 from clfeval.errors import UsageError
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.commands import command_of
 from clfeval.options import (
     Command,
     Opt,

@@ -10,9 +10,9 @@ import pytest
 
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
+from clfeval.commands import command_of
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.commands import command_of
 
 ROOT = Path(__file__).parent.parent
 OTHERS = re.compile(r"\b(?:observations?|patients?|cases?|samples)\b", re.IGNORECASE)

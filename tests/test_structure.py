@@ -35,7 +35,6 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
     "targets": (set(), set()),
-    "dialect": ({"errors", "options", "shell"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "lazy": (set(), set()),
     "bounds": ({"words"}, set()),

@@ -27,7 +27,7 @@ pytestmark = [
 TIMES = 200
 OURS = "clfeval.cli"  # what is imported once the handlers are set, and stands in a traceback
 TABLE = many_models(6, 300)
-WORDS = ("mars", "-", "-q", "-f", "json", "--save", "r.json", "--save", "r.html", "--no-plot")
+WORDS = ("mars", "-", "-q", "-f", "json", "--save", "r.json", "--save", "r.html")
 WHOLE = ("r.html", "r.json", "tmp")
 
 

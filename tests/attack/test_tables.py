@@ -29,7 +29,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("mars",), ("mars", "--target", "negative"), ("mars", "--list", "found", "--best", "1"),
     ("mars", "--missing", "drop", "--sweep"), ("phidelta",), ("phidelta", "--curve"),
     ("phidelta", "--features"), ("phidelta", "--features", "--missing", "drop", "--cut", "best"),
-    ("tune-jpt",), ("tune-jpt", "--odds", "1:9", "--show", "all"), ("mlcps",),
+    ("tune-jpt",), ("tune-jpt", "--prevalence", "1:9", "--show", "all"), ("mlcps",),
     ("mlcps", "--from", "predictions"), ("mars", "--by", "id"), ("mars", "--null-value", "nan"),
 )  # fmt: skip
 FORMS = ("table", "json", "csv", "markdown")

@@ -6,8 +6,8 @@ import random
 
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
-from clfeval.limits import Gates
 from clfeval.commands import command_of
+from clfeval.limits import Gates
 from clfeval.options import Option
 
 VALUES = (

@@ -27,8 +27,8 @@ from clfeval.cli.app import COMMANDS
 from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
-from clfeval.history.options import History
 from clfeval.commands import command_of
+from clfeval.history.options import History
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent

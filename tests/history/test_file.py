@@ -158,7 +158,7 @@ def test_lines_of_a_run_are_for_that_run() -> None:
     assert held("h.jsonl", "mars") == {}
     assert refused() == (
         "h.jsonl: holds lines of runs of a batch alone: 'one', 'two' [history]\n"
-        "hint: --config holds each run against its own; or add others: --append h.jsonl --label L"
+        "hint: clfeval batch compares each run with its own; or add: --append h.jsonl --label L"
     )
     assert refused("gone.jsonl") == "cannot read 'gone.jsonl': No such file or directory [history]"
 

@@ -46,36 +46,36 @@ def test_the_fixture_is_what_a_run_writes_today(folder: Path) -> None:
 
 
 def test_the_document_is_valid_and_the_same_for_the_same_file() -> None:
-    done = clfeval("report", "--history", WEEKS, "-f", "json")
+    done = clfeval("history", WEEKS, "-f", "json")
     assert done.code == 0
     document = json.loads(done.out)
     assert wrong_with(document) == []
     assert document["answer"][0]["text"] == FIRST
     assert Result.from_json(done.out).to_json() == done.out
-    assert clfeval("report", "--history", WEEKS, "-f", "json").out == done.out
+    assert clfeval("history", WEEKS, "-f", "json").out == done.out
     assert "/" not in document["inputs"][0]["name"]
 
 
 def test_a_screen_opens_with_the_answer_and_has_the_weeks_that_tell() -> None:
-    out = clfeval("report", "--history", WEEKS, COLUMNS="200").out
+    out = clfeval("history", WEEKS, COLUMNS="200").out
     assert out.splitlines()[1] + " " + out.splitlines()[2] == FIRST
     rows = [line.split()[:3] for line in out.splitlines() if line.startswith("2026-W")]
     assert ["2026-W05", "svm", "rows"] in rows
     assert ["2026-W09", "rf", "model"] in rows
     assert ["2026-W02", "rf", "accepted"] in rows
     assert "2026-W03" not in out  # nothing happened
-    assert len(clfeval("report", "--history", WEEKS, COLUMNS="80").out.splitlines()) <= 45
+    assert len(clfeval("history", WEEKS, COLUMNS="80").out.splitlines()) <= 45
 
 
 def test_tables_are_had_as_csv() -> None:
-    out = clfeval("report", "--history", WEEKS, "-f", "csv", "--table", "events").out
+    out = clfeval("history", WEEKS, "-f", "csv", "--show", "events").out
     assert list(csv.DictReader(io.StringIO(out))) == [
         {"label": "2026-W05", "model": "rf", "changed": "rows"},
         {"label": "2026-W05", "model": "svm", "changed": "rows"},
         {"label": "2026-W09", "model": "rf", "changed": "model"},
     ]
     rows = list(csv.DictReader(io.StringIO(
-        clfeval("report", "--history", WEEKS, "-f", "csv", "--table", "history").out
+        clfeval("history", WEEKS, "-f", "csv", "--show", "history").out
     )))  # fmt: skip
     assert len(rows) == 12 * 2 * 20
     auc = [row for row in rows if (row["model"], row["measure"]) == ("rf", "roc_auc")]
@@ -89,7 +89,7 @@ def test_tables_are_had_as_csv() -> None:
 def test_other_formats_and_pictures() -> None:
     names = ("r.md", "r.html", "r.json")
     words = [word for name in names for word in ("--save", name)]
-    done = clfeval("report", "--history", WEEKS, "--show", "trend", "--show", "events", *words)
+    done = clfeval("history", WEEKS, "--show", "trend", "--show", "events", *words)
     assert (done.code, done.err.splitlines()) == (0, [f"wrote {name}" for name in names])
     assert "roc_auc over labels" in done.out
     assert "What changed when" in done.out
@@ -103,7 +103,7 @@ def test_why_a_measure_moved_has_room_beside_long_names() -> None:
     name = "gradient_booster"
     text = Path(WEEKS).read_text(encoding="utf-8").replace('"rf"', f'"{name}"')
     Path(WEEKS).write_text(text, encoding="utf-8")
-    out = clfeval("report", "--history", WEEKS, "--no-plot", COLUMNS="80").out
+    out = clfeval("history", WEEKS, COLUMNS="80").out
     (row,) = [one for one in out.splitlines() if one.startswith("gradient") and "roc_auc" in one]
     assert row.split()[-2:] == ["worse", "model"]
 
@@ -113,42 +113,38 @@ def test_an_earlier_label_may_be_looked_at_as_the_last() -> None:
     late = [one for one in old.splitlines() if '"2026-W03"' in one]  # as after a merge
     kept = [one for one in old.splitlines() if one not in late]
     Path(WEEKS).write_text("\n".join([*kept, *late, ""]), encoding="utf-8")
-    assert clfeval("report", "--history", WEEKS, "-f", "json").out.count('"last": "2026-W03"') == 1
-    done = clfeval("report", "--history", WEEKS, "--label", "2026-W12", "-f", "json")
+    assert clfeval("history", WEEKS, "-f", "json").out.count('"last": "2026-W03"') == 1
+    done = clfeval("history", WEEKS, "--label", "2026-W12", "-f", "json")
     found = json.loads(done.out)
     assert found["answer"][0]["text"] == FIRST
     assert found["summary"]["labels"] == 11
-    done = clfeval("report", "--history", WEEKS, "--label", "2026-W04")
+    done = clfeval("history", WEEKS, "--label", "2026-W04")
     assert "Compared with 2026-W02 (accepted), no measure of rf and svm is signif" in done.out
-    wrong = clfeval("report", "--history", WEEKS, "--label", "2026-W44")
+    wrong = clfeval("history", WEEKS, "--label", "2026-W44")
     assert (wrong.code, "--label: no label '2026-W44'" in wrong.err) == (2, True)
 
 
 def test_accepting_adds_a_line_and_no_more() -> None:
     old = Path(WEEKS).read_bytes()
-    done = clfeval("report", "--history", WEEKS, "--accept")
+    done = clfeval("history", WEEKS, "--accept")
     added = b'{"accepted": "2026-W12", "command": "report", "schema": "clfeval.history/1"}\n'
     assert (done.code, done.err) == (0, f"accepted 2026-W12 in {WEEKS}\n")
-    assert clfeval("report", "--history", WEEKS, "--accept").code == 0  # is so already
+    assert clfeval("history", WEEKS, "--accept").code == 0  # is so already
     assert Path(WEEKS).read_bytes() == old + added
     assert "2026-W12 is accepted, and nothing came after it." in done.out
-    done = clfeval("report", "--history", WEEKS, "--accept", "--label", "2026-W10")
+    done = clfeval("history", WEEKS, "--accept", "--label", "2026-W10")
     assert "Compared with 2026-W10 (accepted), no measure of rf and svm is signif" in done.out
 
 
 REFUSED = {
-    "a table": (("t.csv",), "--history shows lines of a file: leave t.csv out [bad-option]"),
-    "an option of tables": (
-        ("--positive", "x"), "--history shows lines of a file: leave --positive out [bad-option]"
-    ),
-    "a gate": (
-        ("--fail-under", "a=1"), "--history shows lines of a file: leave --fail-under out ["
-    ),
+    "a table": (("t.csv",), "history takes one file [bad-option]"),
+    "an option of tables": (("--positive", "x"), "history has no --positive: report, mars, phi"),
+    "a gate": (("--fail-under", "a=1"), "history has no --fail-under: report, mars, phi"),
     "no such label": (
         ("--accept", "--label", "2026-W21"), f"{WEEKS}: --label: no label '2026-W21' [history]\n"
         "hint: did you mean '2026-W"
     ),
-    "no such table": (("--show", "eventz"), "--show 'eventz': nothing is called so; there are"),
+    "no such table": (("--show", "eventz"), "--show 'eventz': history has no such table or plot"),
     "its own file": (("--save", WEEKS), f"--save '{WEEKS}': the suffix says no format"),
 }  # fmt: skip
 
@@ -156,17 +152,14 @@ REFUSED = {
 @pytest.mark.parametrize("how", REFUSED)
 def test_what_says_nothing_of_a_history_is_refused(how: str) -> None:
     words, message = REFUSED[how]
-    done = clfeval("report", "--history", WEEKS, *words)
+    done = clfeval("history", WEEKS, *words)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(message)
     assert Path(WEEKS).read_bytes() == KEPT.read_bytes()
 
 
-def test_a_history_of_other_commands_is_refused_with_what_there_is() -> None:
-    done = clfeval("mars", "--history", WEEKS)
-    assert done.code == 2
-    assert done.err.startswith(f"{WEEKS}: holds no line of mars, only of 'report' [history]\n")
-    missing = clfeval("report", "--history", "gone.jsonl")
+def test_a_history_that_is_not_there_is_refused() -> None:
+    missing = clfeval("history", "gone.jsonl")
     assert (missing.code, missing.err) == (
         2, "cannot read 'gone.jsonl': No such file or directory [history]\n"
     )  # fmt: skip

@@ -76,7 +76,7 @@ USAGE = {
     "a count that is none": (["mars", "t.csv", "--subsets", "0"], "--subsets"),
     "an effort that is none": (["mars", "t.csv", "--max-effort", "nan"], "--max-effort"),
     "digits beyond reason": (["mars", "t.csv", "--digits", "99"], "--digits"),
-    "an unknown table of the result": (["mars", "t.csv", "-f", "csv", "--table", "x"], "'x'"),
+    "an unknown table of the result": (["mars", "t.csv", "-f", "csv", "--show", "x"], "'x'"),
 }
 
 
@@ -136,7 +136,7 @@ def test_importing_the_program_loads_nothing_heavy() -> None:
 def test_tiny_terminals_show_everything(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     Path("tiny.csv").write_text("truth,m\n" + "1,0.9\n0,0.2\n1,0.6\n0,0.7\n" * 5)
-    done = clfeval("report", "tiny.csv", "--show", "all", "--plot")
+    done = clfeval("report", "tiny.csv", "--show", "all", "--show", "plots")
     assert done.code == 0, done.err
 
 

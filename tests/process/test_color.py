@@ -55,8 +55,8 @@ def test_escape_codes_on_a_terminal(
 
 
 def test_colour_takes_no_text_away() -> None:
-    plain = clfeval("mars", "t.csv", "-q", "--plot").out
-    coloured = clfeval("mars", "t.csv", "-q", "--plot", "--color", "always").out
+    plain = clfeval("mars", "t.csv", "-q", "--show", "plots").out
+    coloured = clfeval("mars", "t.csv", "-q", "--show", "plots", "--color", "always").out
     assert ESCAPE in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
 
@@ -69,17 +69,17 @@ def test_plots_come_on_a_terminal_or_when_asked_for() -> None:
     diamond = "φ-δ diagram"
     high = {"NO_COLOR": "1", "LINES": "120"}
     assert diamond in on_terminal("phidelta", "t.csv", **high).out
-    assert diamond not in on_terminal("phidelta", "t.csv", "--no-plot", **high).out
+    assert diamond not in on_terminal("phidelta", "t.csv", **high).out
     # where it would drive the answer off the screen it is not drawn unasked
     low = {"NO_COLOR": "1", "LINES": "24"}
     assert diamond not in on_terminal("phidelta", "t.csv", **low).out
-    assert diamond in on_terminal("phidelta", "t.csv", "--plot", **low).out
+    assert diamond in on_terminal("phidelta", "t.csv", "--show", "plots", **low).out
     assert diamond in on_terminal("phidelta", "t.csv", "--show", "diamond", **low).out
     assert diamond not in clfeval("phidelta", "t.csv").out
-    assert diamond in clfeval("phidelta", "t.csv", "--plot").out
+    assert diamond in clfeval("phidelta", "t.csv", "--show", "plots").out
     # those of mars repeat its tables: they come when they are asked for
     assert "█" not in on_terminal("mars", "t.csv", NO_COLOR="1").out
-    for words in (["--plot"], ["--show", "bars"], ["--show", "plots"]):
+    for words in (["--show", "plots"], ["--show", "bars"], ["--show", "plots"]):
         assert "█" in clfeval("mars", "t.csv", *words).out
 
 
@@ -118,7 +118,7 @@ def test_the_width_of_a_terminal_is_kept() -> None:
 
 
 def test_where_the_answer_scrolls_away_its_first_sentence_is_the_last_line_again() -> None:
-    words = ("mars", "t.csv", "-q", "--no-plot", "--color", "never")
+    words = ("mars", "t.csv", "-q", "--color", "never")
     first = "summary: "
     whole = on_terminal(*words, LINES="60").out
     assert first not in whole

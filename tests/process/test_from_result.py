@@ -1,4 +1,4 @@
-"""Saved results without their data: shown, put side by side, compared and held to gates."""
+"""A saved result without its data: shown, compared with another and held to gates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def saved() -> None:
 
 OFFERS = (
     " (at another: --threshold T)",
-    "--with mars (unique finds), phidelta (bias), jpt (other ratios), mlcps (score)\n",
+    "other commands on these rows: --with mars, phidelta, tune-jpt, mlcps or all\n",
 )
 
 
@@ -39,20 +39,18 @@ def test_a_result_is_shown_as_it_was_in_every_form_but_for_what_needs_its_data()
     files = [word for suffix in SUFFIXES for word in ("--save", f"first{suffix}")]
     again = [word for suffix in SUFFIXES for word in ("--save", f"again{suffix}")]
     first = clfeval("report", "t.csv", "--id", "id", "-q", *files)
-    shown = clfeval("report", "--from-result", "first.json", "-q", *again)
+    shown = clfeval("report", "first.json", "-q", *again)
     assert (shown.code, shown.out) == (0, without_offers(first.out))
     for suffix in (".csv", ".json"):
         assert Path(f"again{suffix}").read_bytes() == Path(f"first{suffix}").read_bytes()
     for suffix in (".md", ".html"):
         text = Path(f"first{suffix}").read_text().replace(OFFERS[0], "")
         assert Path(f"again{suffix}").read_text() == text
-    several = clfeval("report", "--from-result", "a.json", "b.json", "-q")
-    assert (several.code, [one for one in OFFERS if one in several.out]) == (0, [])
 
 
 def test_it_is_held_to_gates_and_compared_with_another() -> None:
     # b orders all rows right: its area is 1
-    words = ("report", "--from-result", "-q", "b.json")
+    words = ("report", "-q", "b.json")
     assert clfeval(*words, "--fail-under", "roc_auc=1", "--save", "g.xml").code == 0
     assert Path("g.xml").read_text().count("<testcase") == 1
     assert clfeval(*words, "--fail-over", "roc_auc=0.9").code == 1
@@ -63,80 +61,46 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
     found = json.loads(done.out)
     rows = found["tables"]["comparisons"]
     assert {(row["against"], row["paired"]) for row in rows} == {("baseline", False)}
-    turned = clfeval("report", "--from-result", "-q", "was.json", "--baseline", "b.json",
+    turned = clfeval("report", "-q", "was.json", "--baseline", "b.json",
                      "--max-drop", "roc_auc=0.1")  # fmt: skip
     assert turned.code == 1
 
 
-def test_models_of_several_stand_side_by_side_and_nothing_is_tested() -> None:
-    done = clfeval("report", "--from-result", "a.json", "b.json", "-q", "-f", "json",
-                   "--fail-under", "b:roc_auc=1")  # fmt: skip
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    rows = found["tables"]["models"]
-    assert [(row["model"], row["tied"]) for row in rows] == [("a", None), ("b", None)]
-    one, other = (json.loads(Path(f"{name}.json").read_text()) for name in "ab")
-    assert rows[0]["roc_auc"] == one["tables"]["models"][0]["roc_auc"]
-    assert found["tables"]["curves"] == one["tables"]["curves"] + other["tables"]["curves"]
-    assert found["summary"]["rows"] == 60  # the same table
-    (sentence,) = found["answer"]
-    assert sentence["models"] == ["b"]
-    assert "not tested" in sentence["text"]
-    assert Path("t.csv").unlink() is None  # type: ignore[func-returns-value]
-    again = clfeval("report", "--from-result", "a.json", "b.json", "-q", "-f", "json")
-    assert again.code == 0
-
-
-def test_models_of_one_name_are_called_after_their_files() -> None:
-    Path("c.json").write_text(Path("a.json").read_text())
-    done = clfeval("report", "--from-result", "a.json", "mine=c.json", "-q", "-f", "json")
-    names = [row["model"] for row in json.loads(done.out)["tables"]["models"]]
-    assert names == ["a:a", "mine:a"]
-    twice = clfeval("report", "--from-result", "a.json", "a=c.json", "-q")
-    assert (twice.code, "two results are called 'a'" in twice.err) == (2, True)
-
-
-@pytest.mark.parametrize(("words", "said"), [
-    (("--positive", "0"), "--positive 0 in 'other', 1 in 'a'"),
-    (("--threshold", "0.3"), "--threshold 0.3"),
-    (("--level", "0.8"), "--level 0.8 in 'other', 0.95 in 'a'"),
-])  # fmt: skip
-def test_results_of_other_settings_are_not_joined(words: tuple[str, ...], said: str) -> None:
-    clfeval("report", "t.csv", "--id", "id", "-q", *words, "--save", "other.json")
-    done = clfeval("report", "--from-result", "a.json", "other.json", "-q")
+def test_one_result_is_shown_and_several_are_refused() -> None:
+    done = clfeval("report", "a.json", "b.json", "-q")
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert done.err == (
+        "report takes one saved result; a baseline compares two [bad-option]\n"
+        "hint: clfeval report a.json --baseline b.json\n"
+    )
 
 
-def test_what_depends_on_the_other_models_is_not_joined() -> None:
-    for name in "ab":
-        clfeval("mars", "t.csv", "--id", "id", "--model", name, "-q", "--save", f"m{name}.json")
-    done = clfeval("report", "--from-result", "ma.json", "mb.json", "-q")
-    assert (done.code, "joins no results of mars" in done.err) == (2, True)
-    alone = clfeval("report", "--from-result", "ma.json", "-q", "--fail-under", "recall=0")
+def test_a_result_of_another_command_is_shown_too() -> None:
+    clfeval("mars", "t.csv", "--id", "id", "--model", "a", "-q", "--save", "m.json")
+    alone = clfeval("report", "m.json", "-q", "--fail-under", "recall=0")
     assert alone.code == 0
     assert alone.out.startswith("MARS of t.csv")
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    ("[]", "the document is no object"), ("{", "no usable result"), ("", "no usable result"),
-    ('{"schema": "clfeval.result/9"}', "is newer than this program's"),
-    ('{"schema": "clfeval.result/1"}', "not a complete clfeval result"),
-    ("[" * 100_000, "no usable result"),
+@pytest.mark.parametrize(("content", "code", "said"), [
+    ("[]", 3, "no rows to evaluate"), ("{", 3, "is no list of records"),
+    ("", 3, "the file is empty"), ("[" * 100_000, 3, "is no list of records"),
+    ('{"schema": "clfeval.result/9"}', 2, "is newer than this program's"),
+    ('{"schema": "clfeval.result/1"}', 2, "not a complete clfeval result"),
 ])  # fmt: skip
-def test_what_is_no_result_is_refused(content: str, said: str) -> None:
+def test_what_is_no_result_is_refused(content: str, code: int, said: str) -> None:
     Path("x.json").write_text(content)
-    done = clfeval("report", "--from-result", "x.json")
-    assert (done.code, done.out) == (2, "")
+    done = clfeval("report", "x.json")
+    assert (done.code, done.out) == (code, "")
     assert said in done.err
     assert "Traceback" not in done.err
 
 
 def test_options_of_data_say_nothing_of_a_result() -> None:
-    for words in (("--positive", "1"), ("--measure", "kappa"), ("--by", "x")):
-        done = clfeval("report", "--from-result", "a.json", *words)
+    for words in (("--positive", "1"), ("--reference", "a"), ("--by", "x")):
+        done = clfeval("report", "a.json", *words)
         assert (done.code, words[0] in done.err) == (2, True)
-    table = clfeval("report", "--from-result", "a.json", "--baseline", "t.csv")
+    table = clfeval("report", "a.json", "--baseline", "t.csv")
     assert (table.code, "has no rows to compare with" in table.err) == (2, True)
-    gone = clfeval("report", "--from-result", "gone.json")
-    assert (gone.code, gone.err.startswith("gone.json: cannot read")) == (2, True)
+    gone = clfeval("report", "gone.json")
+    assert (gone.code, gone.err.startswith("gone.json: no such file")) == (3, True)

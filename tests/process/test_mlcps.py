@@ -101,19 +101,23 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
     "a negative metric": (["below.csv"], 3, "hint: --rescale mcc=-1:1 maps its range to 0..1"),
     "two metrics": (["two.csv"], 3, "a polygon has at least 3 corners [too-few-metrics]"),
     "predictions": (["t.csv"], 3, "add --from predictions"),
-    "an unknown weight": (["m.csv", "--weight", "recal=2"], 2, "hint: did you mean 'recall'?"),
-    "no weight": (["m.csv", "--weight", "recall"], 2, "'recall' is not METRIC=NUMBER"),
-    "a negative weight": (["m.csv", "--weight", "recall=-1"], 2, "--weight recall=-1"),
+    "an unknown weight": (
+        ["m.csv", "--metric-weight", "recal=2"],
+        2,
+        "hint: did you mean 'recall'?",
+    ),
+    "no weight": (["m.csv", "--metric-weight", "recall"], 2, "'recall' is not METRIC=NUMBER"),
+    "a negative weight": (["m.csv", "--metric-weight", "recall=-1"], 2, "--weight recall=-1"),
     "no direction": (["m.csv", "--direction", "recall=up"], 2, "METRIC=max or METRIC=min"),
     "no range": (["m.csv", "--rescale", "recall=1"], 2, "'recall=1' is not METRIC=LOW:HIGH"),
     "an unknown metric": (["m.csv", "--metric", "recal"], 2, "[unknown-metric]"),
     "an unknown model": (["m.csv", "--model", "knn"], 2, "[unknown-model]"),
     "no such wishes": (["m.csv", "--desirability", "gone.yaml"], 2, "gone.yaml: no such file"),
-    "weights of others": (["m.csv", "--weight", "bad.yaml"], 2, "did you mean 'precision'?"),
+    "weights of others": (["m.csv", "--metric-weight", "bad.yaml"], 2, "did you mean 'precision'?"),
     "for predictions": (["m.csv", "--resamples", "200"], 2, "--from predictions"),
     "no measure": (["t.csv", "--from", "predictions", "--metric", "f2"], 2, "[unknown-measure]"),
-    "an unknown option": (["m.csv", "--weigth", "recall=2"], 2, "--weight"),
-    "an unknown table": (["m.csv", "--table", "weights"], 2, "no table 'weights'"),
+    "an unknown option": (["m.csv", "--weigth", "recall=2"], 2, "--metric-weight"),
+    "an unknown table": (["m.csv", "--show", "weights"], 2, "no table 'weights'"),
 }
 
 
@@ -184,10 +188,16 @@ SAVES = [word for name in SAVED for word in ("--save", name)]
 PREDICTED = [
     str(SCORES), "--from", "predictions", "--positive", "malignant", "--resamples", "200",
     "--metric", "f1", "--metric", "mcc", "--metric", "roc_auc", "--metric", "brier",
-    "--weight-sensitivity", "--draws", "500", "--desirability", "wishes.yaml", "--plot",
+    "--weight-sensitivity", "--draws", "500", "--desirability", "wishes.yaml", "--show", "plots",
     "--compare", str(SCORES.with_suffix(".parquet")), "--fail-under", "mlcps=0.1",
 ]  # fmt: skip
-SEARCHED = [str(FIXTURES / "metrics" / "cv_results.csv"), "--plot", "--fail-under", "mlcps=0.1"]
+SEARCHED = [
+    str(FIXTURES / "metrics" / "cv_results.csv"),
+    "--show",
+    "plots",
+    "--fail-under",
+    "mlcps=0.1",
+]
 KINDS = {
     "predictions": (PREDICTED, {"weights", "dethroning", "desirability", "agreement", "compared"}),
     "a search": (SEARCHED, {"splits"}),
@@ -234,7 +244,7 @@ def test_a_saved_file_is_what_stdout_gets() -> None:
     (["bad.csv", "--save", "r.json"], 3),
     (["m.csv", "--save", "r.json", "--compare", "other.csv"], 3),
     (["m.csv", "--save", "r.json", "--desirability", "bad.yaml"], 2),
-    (["m.csv", "--save", "r.json", "--table", "splits"], 2),
+    (["m.csv", "--save", "r.json", "--show", "splits"], 2),
     (["m.csv", "--save", "r.json", "--fail-under", "auc=1"], 2),
     (["m.csv", "--save", "r.json", "--save", "nowhere/r.csv"], 2),
     (["m.csv", "--save", "r.json", "--save", "r.xml"], 2),

@@ -36,7 +36,7 @@ def test_weights_vary_whatever_the_number_of_metrics(metrics: int) -> None:
 
 
 def test_two_weights_are_left_beside_a_ray() -> None:
-    words = ["m.csv", "--zero-weight", "ray", "--weight", "recall=0"]
+    words = ["m.csv", "--zero-weight", "ray", "--metric-weight", "recall=0"]
     assert rank(*words).code == 0
     assert rank(*words, "--weight-sensitivity").code in (0, 2)
 
@@ -161,7 +161,7 @@ def test_an_empty_table_has_a_header_as_csv() -> None:
     Path("w.yaml").write_text("lines: {goal: minimize, low: 10, high: 100}\n", encoding="utf-8")
     for name in ("profile", "metrics"):
         done = clfeval(
-            "mlcps", "t.csv", "--desirability", "w.yaml", "-q", "-f", "csv", "--table", name
+            "mlcps", "t.csv", "--desirability", "w.yaml", "-q", "-f", "csv", "--show", name
         )
         assert done.out.count("\n") == 1, name
         assert "metric" in done.out

@@ -163,7 +163,7 @@ def test_a_model_that_is_new_or_gone() -> None:
 
 
 @pytest.mark.parametrize("words", [
-    ["--weight", "recall=2"], ["--weight", "recall=0", "--zero-weight", "ray"],
+    ["--metric-weight", "recall=2"], ["--metric-weight", "recall=0", "--zero-weight", "ray"],
     ["--rescale", "recall=0:2"], ["--level", "0.9", "--weight-sensitivity"],
     ["--direction", "recall=min"], ["--desirability", "w.yaml"],
     ["--metric", "specificity", "--metric", "recall", "--metric", "precision"],

@@ -36,8 +36,8 @@ def yaml(text: str) -> str:
 
 
 def test_weights_from_a_file_are_those_of_the_command_line() -> None:
-    file = rank("m.csv", "--weight", yaml("recall: 2\nspecificity: 0.5 # half\n"))
-    words = rank("m.csv", "--weight", "recall=2", "--weight", "specificity=0.5")
+    file = rank("m.csv", "--metric-weight", yaml("recall: 2\nspecificity: 0.5 # half\n"))
+    words = rank("m.csv", "--metric-weight", "recall=2", "--metric-weight", "specificity=0.5")
     assert file == words
     weighted = {name: area((2 * a, b, c / 2)) for name, (a, b, c) in VALUES.items()}
     assert scores(file) == pytest.approx(weighted, rel=1e-12)
@@ -64,12 +64,12 @@ def test_wishes_from_a_file() -> None:
 
 
 BROKEN: dict[str, tuple[str, str, str]] = {
-    "a weight twice": ("--weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given"),
-    "a weight that is text": ("--weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight"),
-    "a weight below 0": ("--weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is"),
-    "a list of weights": ("--weight", "- recall\n", "w.yaml:1:1: weights are a mapping"),
-    "no YAML": ("--weight", "recall: [2\n", "w.yaml:1:9: not YAML"),
-    "nothing": ("--weight", "", "w.yaml: the file is empty"),
+    "a weight twice": ("--metric-weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given"),
+    "a weight that is text": ("--metric-weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight"),
+    "a weight below 0": ("--metric-weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is"),
+    "a list of weights": ("--metric-weight", "- recall\n", "w.yaml:1:1: weights are a mapping"),
+    "no YAML": ("--metric-weight", "recall: [2\n", "w.yaml:1:9: not YAML"),
+    "nothing": ("--metric-weight", "", "w.yaml: the file is empty"),
     "an unknown goal": ("--desirability", "recall: maximum\n", "w.yaml:1:1: unknown goal"),
     "no end": ("--desirability", "recall: {goal: target, low: 0}\n", "w.yaml:1:1: target needs"),
     "an unknown key": (
@@ -91,7 +91,7 @@ def test_a_file_that_says_something_else_is_a_usage_error(name: str) -> None:
 
 def test_words_of_yaml_1_1_are_names_of_metrics_and_models() -> None:
     Path("m.csv").write_text("model,no,01,1e-3,~\nyes,.5,.6,.7,.8\n01,.6,.5,.8,.7\n1,.1,.1,.1,.1\n")
-    done = rank("m.csv", "--weight", yaml("no: 2\n01: 3\n1e-3: 0\n~: 1e0\n"))
+    done = rank("m.csv", "--metric-weight", yaml("no: 2\n01: 3\n1e-3: 0\n~: 1e0\n"))
     assert document(done)["parameters"]["weights"] == {"no": 2, "01": 3, "~": 1}
     areas = {"yes": area((1, 1.8, 0.8)), "01": area((1.2, 1.5, 0.7)), "1": area((0.2, 0.3, 0.1))}
     assert scores(done) == pytest.approx(areas, rel=1e-12)
@@ -108,7 +108,7 @@ def test_odd_names_come_through_unchanged() -> None:
     with open("odd.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["model", *METRICS], *rows])
     words = [
-        "--weight", "x=y=2", "--weight", "F 1=3", "--rescale", "[auc]=0:2",
+        "--metric-weight", "x=y=2", "--metric-weight", "F 1=3", "--rescale", "[auc]=0:2",
         "--direction", "a:b=min", "--fail-under", "rf:2:mlcps=0.1", "--fail-over", "a=b:rank=8",
     ]  # fmt: skip
     done = rank("odd.csv", *words)
@@ -185,10 +185,15 @@ def test_rows_and_format_of_predictions_change_only_the_hash_of_the_data() -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_table_comes_as_csv(kind: str) -> None:
-    words = ["mlcps", *(word for word in KINDS[kind][0] if word != "--plot"), "-q", "-f"]
+    words = [
+        "mlcps",
+        *(word for word in KINDS[kind][0] if word not in ("--show", "plots")),
+        "-q",
+        "-f",
+    ]
     tables = json.loads(CliRunner().invoke(app, [*words, "json"]).output)["tables"]
     for name, rows in tables.items():
-        done = CliRunner().invoke(app, [*words, "csv", "--table", name])
+        done = CliRunner().invoke(app, [*words, "csv", "--show", name])
         found = list(csv.DictReader(io.StringIO(done.output)))
         assert (done.exit_code, len(found)) == (0, len(rows)), name
         for cells, row in zip(found, rows, strict=True):

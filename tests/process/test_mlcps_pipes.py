@@ -143,7 +143,7 @@ AT_100 = {
 @NEEDS_BASH
 def test_a_pipe_of_two_processes() -> None:
     chosen = "--metric ppv --metric npv --metric sensitivity -q -f json"
-    done = shell(f"clfeval tune-jpt {TWO} --odds 1:100 -q -f csv | clfeval mlcps - {chosen}")
+    done = shell(f"clfeval tune-jpt {TWO} --prevalence 1:100 -q -f csv | clfeval mlcps - {chosen}")
     assert done.err == ""
     assert scores(done) == pytest.approx(AT_100, rel=1e-12)
 
@@ -153,7 +153,7 @@ def test_the_pipe_from_tune_jpt(form: str) -> None:
     chosen = ["--metric", "ppv", "--metric", "npv", "--metric", "sensitivity"]
     told = [
         clfeval("tune-jpt", *TWO.split(), *odds.split(), "-q", "-f", form).out.encode()
-        for odds in ("--odds 1:100", "--odds 1:100 --odds 1:1")
+        for odds in ("--odds 1:100", "--odds 1:100 --prevalence 1:1")
     ]
     one, two = (rank(content, *chosen) for content in told)
     assert one.err == ""

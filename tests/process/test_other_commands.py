@@ -39,9 +39,9 @@ def _files() -> None:
             "report --history 'odd report.jsonl.csv'",
         ),
         ("mars", "plain-jsonl", "a history of clfeval", "report --history plain-jsonl"),
-        ("mars", "report.json", "a saved result of clfeval", "report --from-result report.json"),
-        ("report", "mars.json", "a saved result of clfeval", "report --from-result mars.json"),
-        ("phidelta", "plain-json", "a saved result of clfeval", "report --from-result plain-json"),
+        ("mars", "report.json", "a saved result of clfeval", "report report.json"),
+        ("report", "mars.json", "a saved result of clfeval", "report mars.json"),
+        ("phidelta", "plain-json", "a saved result of clfeval", "report plain-json"),
     ],
 )
 def test_a_file_of_ours_is_known_by_what_it_holds(
@@ -58,7 +58,7 @@ def test_a_file_of_ours_is_known_by_what_it_holds(
 def test_a_table_with_a_key_of_batches_as_header_is_one_and_python_hears_the_same() -> None:
     assert "no-suite.csv: no truth column" not in clfeval("mars", "no-suite.csv").err
     assert "batch of runs" not in clfeval("mars", "no-suite.csv").err
-    with pytest.raises(UsageError, match=r"hint: clfeval report --from-result report\.json"):
+    with pytest.raises(UsageError, match=r"hint: clfeval report report\.json"):
         report("report.json")
 
 

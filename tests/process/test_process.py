@@ -55,7 +55,7 @@ def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
 @NEEDS_FULL
 def test_a_disk_that_fills_up_on_the_way_is_the_same() -> None:
     Path("big.csv").write_text(many_models(12, 300), encoding="utf-8")
-    done = shell("clfeval mars big.csv -q -f csv --table pairs > /dev/full")
+    done = shell("clfeval mars big.csv -q -f csv --show pairs > /dev/full")
     assert (done.code, done.err) == (2, FULL)
 
 
@@ -259,7 +259,7 @@ def test_a_device_without_end_is_refused() -> None:
 @pytest.mark.parametrize("odds", thinned(["1e-300:1", "1e-308:1", "1:1e300"], ["1e-308:1"]))
 @pytest.mark.parametrize("command", ["tune-jpt", "phidelta"])
 def test_odds_however_extreme_raise_no_warning(command: str, odds: str) -> None:
-    done = clfeval(command, "t.csv", "--odds", odds, "--show", "all", "-q")
+    done = clfeval(command, "t.csv", "--prevalence", odds, "--show", "all", "-q")
     assert (done.code, done.err) == (0, "")
 
 

@@ -18,10 +18,10 @@ NUMBERS = "truth,a\n" + "1,0.9\n0,0.1\n" * 20_000  # more than a pipe holds
 LINES: dict[str, tuple[bytes, list[str], dict[str, str]]] = {
     "a table": (b"", ["mars", "t.csv"], {}),
     "a document": (b"", ["phidelta", "t.csv", "-f", "json"], {}),
-    "standard input": (WIDE.encode(), ["tune-jpt", "-", "--odds", "1:9"], {}),
+    "standard input": (WIDE.encode(), ["tune-jpt", "-", "--prevalence", "1:9"], {}),
     "much of it": (NUMBERS.encode(), ["mars", "-", "-f", "csv"], {}),
     "much that nobody reads": (NUMBERS.encode(), ["mars", "t.csv", "-q"], {}),
-    "plots": (b"", ["mars", "t.csv", "-q", "--plot"], {}),
+    "plots": (b"", ["mars", "t.csv", "-q", "--show", "plots"], {}),
     "colour": (b"", ["mars", "t.csv", "-q"], {"FORCE_COLOR": "1"}),
     "a screen": (b"", ["mars", "t.csv", "-q"], {"COLUMNS": "60"}),
     "files": (b"", ["mars", "t.csv", "--save", "r.json"], {}),

@@ -16,7 +16,7 @@ SCORES = "id,truth,site,a,b,c\n" + "".join(
 )
 OPTIONS = [
     "--by", "site", "--subsets", "2", "--best", "2", "--max-effort", "30", "--sweep", "threshold",
-    "--list", "found", "--list", "missed", "--plot", "--fail-under", "recall=0.1",
+    "--list", "found", "--list", "missed", "--show", "plots", "--fail-under", "recall=0.1",
 ]  # fmt: skip
 SAVED = ["r.json", "r.md", "r.html", "r.csv", "r.xml"]
 

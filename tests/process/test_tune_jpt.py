@@ -46,7 +46,7 @@ def document(done: Done) -> dict[str, Any]:
 
 
 def test_four_numbers_are_enough() -> None:
-    done = tune("--counts", CCP, "--odds", "1:100", *PLAIN)
+    done = tune("--counts", CCP, "--prevalence", "1:100", *PLAIN)
     assert (done.code, done.err) == (0, "")
     assert "1:100" in done.out
     assert "0.0099" in done.out, "the prevalence stands beside the odds"
@@ -56,7 +56,7 @@ def test_four_numbers_are_enough() -> None:
 
 ERRORS: dict[str, tuple[list[str], int, str]] = {
     "nothing to tune": ([], 2, "nothing to tune"),
-    "odds without a colon": (["--counts", CCP, "--odds", "100"], 2, "--odds 1:100"),
+    "odds without a colon": (["--counts", CCP, "--prevalence", "100"], 2, "--odds 1:100"),
     "prevalence 0": (["--counts", CCP, "--prevalence", "0"], 2, "no positives"),
     "fractions": (["--counts", "67.5,5,33,95"], 2, "not a whole number"),
     "one class": (["--counts", "0,5,0,95"], 3, "no positive row"),
@@ -78,7 +78,7 @@ def test_errors_have_their_code_and_nothing_on_stdout(name: str) -> None:
     assert not [path.name for path in Path().iterdir() if "r.json" in path.name]
 
 
-@pytest.mark.parametrize("words", [[], ["--odds", "1:100"]])
+@pytest.mark.parametrize("words", [[], ["--prevalence", "1:100"]])
 def test_no_table_on_a_terminal_does_not_wait_for_one(words: list[str]) -> None:
     done = on_terminal("tune-jpt", *words)
     assert (done.code, done.out) == (2, "")
@@ -86,13 +86,15 @@ def test_no_table_on_a_terminal_does_not_wait_for_one(words: list[str]) -> None:
 
 
 def test_a_terminal_gets_plots_and_a_pipe_does_not() -> None:
-    seen = on_terminal("tune-jpt", *BOTH, "--odds", "1:100", "-q")
+    seen = on_terminal("tune-jpt", *BOTH, "--prevalence", "1:100", "-q")
     assert seen.code == 0
-    assert len(seen.out.splitlines()) > len(tune(*BOTH, "--odds", "1:100", "-q").out.splitlines())
+    assert len(seen.out.splitlines()) > len(
+        tune(*BOTH, "--prevalence", "1:100", "-q").out.splitlines()
+    )
 
 
 def test_gates_at_one_target_have_the_models_names() -> None:
-    done = tune(*BOTH, "--odds", "1:100", *PLAIN, "-q", "--fail-under", "ppv=0.1")
+    done = tune(*BOTH, "--prevalence", "1:100", *PLAIN, "-q", "--fail-under", "ppv=0.1")
     # rf: 0.69 / (0.69 + 0.15 x 100)
     assert done.code == 1
     (line,) = done.err.splitlines()
@@ -101,7 +103,7 @@ def test_gates_at_one_target_have_the_models_names() -> None:
 
 
 def test_gates_at_two_targets_have_their_odds_too() -> None:
-    words = [*BOTH, "--odds", "1:100", "--odds", "1:10", *PLAIN, "-q", "-f", "json"]
+    words = [*BOTH, "--prevalence", "1:100", "--prevalence", "1:10", *PLAIN, "-q", "-f", "json"]
     done = tune(*words, "--fail-under", "ppv=0.1", "--fail-over", "rf:fp=140")
     assert done.code == 1
     said = [line.split(" is ")[0] for line in done.err.splitlines()]
@@ -123,14 +125,14 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
 def test_infinite_and_undefined_values_at_gates(
     counts: str, gate: list[str], code: int, said: str
 ) -> None:
-    done = tune("--counts", counts, "--odds", "1:100", *PLAIN, "-q", *gate)
+    done = tune("--counts", counts, "--prevalence", "1:100", *PLAIN, "-q", *gate)
     assert done.code == code
     assert said in done.err
     assert len(done.err.splitlines()) == code
 
 
 def test_a_baseline_of_the_same_settings() -> None:
-    words = ["--odds", "1:100", *PLAIN, "-q"]
+    words = ["--prevalence", "1:100", *PLAIN, "-q"]
     assert tune("--counts", CCP, *words, "--save", "old.json").code == 0
     drop = ["--baseline", "old.json", "--max-drop"]
     worse = tune("--counts", RF, *words, *drop, "ppv=0.05")
@@ -140,7 +142,7 @@ def test_a_baseline_of_the_same_settings() -> None:
     )
     assert tune("--counts", RF, *words, *drop, "ppv=0.075").code == 0
     assert tune("--counts", CCP, *words, *drop, "ppv=0").code == 0
-    other = tune("--counts", CCP, "--odds", "1:10", *PLAIN, "-q", *drop, "ppv=0")
+    other = tune("--counts", CCP, "--prevalence", "1:10", *PLAIN, "-q", *drop, "ppv=0")
     assert (other.code, other.out) == (2, "")
     assert "odds 1:100 there, 1:10 here" in other.err
 
@@ -165,8 +167,8 @@ def test_streams_that_cannot_be_written() -> None:
 
 SAVED = ["r.json", "r.csv", "r.md", "r.html", "r.xml"]
 EVERYTHING = [
-    *CANCER, "--odds", "1:100", "--population", "5000", "--cost", "1:10", "--points", "5",
-    "--prevalence-range", "0.001..0.02", "--prevalence-beta", "2,98", "--interval", "bootstrap",
+    *CANCER, "--prevalence", "1:100", "--population", "5000", "--measure", "cost:fp=1,fn=10", "--points", "5",
+    "--prevalence", "0.001..0.02", "--prevalence-beta", "2,98", "--interval", "bootstrap",
     "--resamples", "200", "--measure", "ppv", "--measure", "mcc", "--measure", "expected_cost",
 ]  # fmt: skip
 TABLES = {
@@ -179,7 +181,7 @@ def everything(**changes: str) -> dict[str, bytes]:
     """Run with every kind of table and file, and return every byte written."""
     words = [word for name in SAVED for word in ("--save", name)]
     gate = ["--fail-under", "ppv=0.01"]
-    done = clfeval("tune-jpt", *EVERYTHING, *gate, "--plot", *words, **changes)
+    done = clfeval("tune-jpt", *EVERYTHING, *gate, "--show", "plots", *words, **changes)
     assert done.code == 0, done.err
     assert done.err.splitlines()[-len(SAVED) :] == [f"wrote {name}" for name in SAVED]
     return {"stdout": done.out.encode(), **{name: Path(name).read_bytes() for name in SAVED}}
@@ -207,7 +209,7 @@ def test_every_table_comes_as_csv() -> None:
     saved = json.loads(command(*EVERYTHING, "-f", "json")[1])["tables"]
     assert set(saved) == TABLES
     for name, rows in saved.items():
-        code, out = command(*EVERYTHING, "-f", "csv", "--table", name)
+        code, out = command(*EVERYTHING, "-f", "csv", "--show", name)
         assert code == 0
         found = list(csv.DictReader(io.StringIO(out)))
         assert len(found) == len(rows) > 0
@@ -218,14 +220,14 @@ def test_every_table_comes_as_csv() -> None:
                     assert float(cells[column]) == wanted
                 elif not isinstance(wanted, list):
                     assert cells[column] == ("" if wanted is None else str(wanted))
-    code, message = command(*EVERYTHING, "-f", "csv", "--table", "sweeep")
+    code, message = command(*EVERYTHING, "-f", "csv", "--show", "sweeep")
     assert code == 2
     assert "did you mean 'sweep'?" in message
 
 
 def test_cutoffs_are_ready_to_use() -> None:
     done = tune(
-        *CANCER, "-q", "-f", "csv", "--table", "cutoffs", "--measure", "tar", "--points", "3"
+        *CANCER, "-q", "-f", "csv", "--show", "cutoffs", "--measure", "tar", "--points", "3"
     )
     assert done.code == 0
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -235,10 +237,13 @@ def test_cutoffs_are_ready_to_use() -> None:
 
 def test_a_table_comes_through_a_pipe() -> None:
     content = b"model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
-    done = piped(content, "tune-jpt", "-", "--odds", "1:100", "-q", "-f", "json")
+    done = piped(content, "tune-jpt", "-", "--prevalence", "1:100", "-q", "-f", "json")
     found = document(done)
     assert [item["name"] for item in found["inputs"]] == ["<stdin>"]
-    assert found["tables"] == document(tune(*BOTH, "--odds", "1:100", "-q", "-f", "json"))["tables"]
+    assert (
+        found["tables"]
+        == document(tune(*BOTH, "--prevalence", "1:100", "-q", "-f", "json"))["tables"]
+    )
     empty = piped(b"", "tune-jpt", "-", "-q")
     assert (empty.code, empty.out) == (3, "")
 

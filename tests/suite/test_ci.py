@@ -34,7 +34,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_junit_has_a_case_for_each_run_that_says_whether_it_was_computed(batch: str) -> None:
-    assert clfeval("report", "--config", batch, "-q", "--save", "gates.xml").code == 3
+    assert clfeval("batch", batch, "-q", "--save", "gates.xml").code == 3
     document = JUnitXml.fromfile("gates.xml")
     assert (document.tests, document.failures, document.errors, document.skipped) == (7, 1, 2, 1)
     suites = {suite.name: list(suite) for suite in document}
@@ -58,7 +58,7 @@ def test_junit_has_a_case_for_each_run_that_says_whether_it_was_computed(batch: 
 
 
 def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
-    done = clfeval("report", "--config", batch, "-q", "--annotate", "github")
+    done = clfeval("batch", batch, "-q", "--annotate", "github")
     marks = [line for line in done.err.splitlines() if line.startswith("::")]
     assert [mark.partition("::")[2].partition("::")[0] for mark in marks] == [
         "error file=nowhere.csv,title=clfeval [no-such-file]",
@@ -68,7 +68,7 @@ def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
         "warning file=t.csv,title=clfeval [warn-under]",
     ]
     assert marks[3].endswith(f"::strict: {MISSED}")
-    assert clfeval("report", "--config", batch, "-q", "--annotate", "gitlab").code == 3
+    assert clfeval("batch", batch, "-q", "--annotate", "gitlab").code == 3
     found: list[dict[str, Any]] = json.loads(Path("gl-code-quality-report.json").read_text())
     assert [(one["location"]["path"], one["location"]["lines"]["begin"]) for one in found] == [
         ("nowhere.csv", 1), ("torn.csv", 3), ("torn.csv", 4), ("t.csv", 1), ("t.csv", 1),
@@ -80,10 +80,10 @@ def test_a_linked_run_is_marked_at_the_batch(batch: str) -> None:
     version: 1
     runs:
       a: {command: report, input: t.csv}
-      b: {command: mlcps, input: {run: a, table: metrics}, fail-under: {normalised: 1}}
+      b: {command: mlcps, input: {run: a, table: measures}, fail-under: {normalised: 1}}
     """
     written(Path(), text, batch)
-    done = clfeval("report", "--config", batch, "-q", "--annotate", "github")
+    done = clfeval("batch", batch, "-q", "--annotate", "github")
     assert done.code == 1
     marks = [line for line in done.err.splitlines() if line.startswith("::")]
     assert len(marks) == 2
@@ -99,13 +99,13 @@ def test_a_gate_of_a_pattern_is_marked_at_the_batch(batch: str) -> None:
     """
     written(Path(), text, batch)
     Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
-    done = clfeval("report", "--config", batch, "-q", "--annotate", "github")
+    done = clfeval("batch", batch, "-q", "--annotate", "github")
     (mark,) = [line for line in done.err.splitlines() if line.startswith("::")]
     assert mark.startswith("::error file=suite.yaml,title=clfeval [fail-under]::a: b: recall is 0")
 
 
 def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: str) -> None:
-    done = clfeval("report", "--config", batch, "-q", "-f", "json")
+    done = clfeval("batch", batch, "-q", "-f", "json")
     lines = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
     problems = [
         (one["run"], one["code"], one["file"], one["row"]) for one in lines if "what" in one
@@ -126,12 +126,12 @@ def test_a_bug_in_a_run_is_told_as_one(batch: str, monkeypatch: pytest.MonkeyPat
         raise RuntimeError("out of order")
 
     monkeypatch.setattr(mars, "asked", broken)
-    done = clfeval("report", "--config", batch, "-q", "--only", "fine", "--annotate", "github")
+    done = clfeval("batch", batch, "-q", "--only", "fine", "--annotate", "github")
     assert done.code == 70
     assert "fine: RuntimeError: out of order" in done.err
     mark = "::error title=clfeval [bug]::a bug in clfeval: RuntimeError: out of order"
     assert mark in done.err.splitlines()
-    done = clfeval("report", "--config", batch, "-q", "--only", "fine", "-f", "json")
+    done = clfeval("batch", batch, "-q", "--only", "fine", "-f", "json")
     (line,) = (json.loads(line) for line in done.err.splitlines() if line.startswith("{"))
     assert (line["run"], line["code"], line["exit_code"]) == ("fine", "bug", 70)
     assert line["what"] == line["traceback"][-1] == "RuntimeError: out of order"

@@ -42,7 +42,7 @@ def sites(folder: Path, text: str) -> str:
 
 def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path: Path) -> None:
     name = sites(tmp_path, HELD)
-    done = clfeval("report", "--config", name, "-q", "-f", "json")
+    done = clfeval("batch", name, "-q", "-f", "json")
     document = json.loads(done.out)
     assert wrong_with(document) == []
     rows = [row for row in document["tables"]["gates"] if row["run"] == "held"]
@@ -58,9 +58,9 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
     assert (sliced["slice"], sliced["severity"], sliced["state"]) == ("site=n", "fail", "missed")
     assert (any_["among"], any_["slice"], any_["state"]) == (2, None, "met")
     assert (warned["severity"], warned["state"], warned["passed"]) == ("warn", "warned", False)
-    assert drop["said"] == "2%"
-    words = ["--save", str(tmp_path / "all.csv"), "--table", "gates"]
-    clfeval("report", "--config", name, "-q", *words)
+    assert drop["limit_text"] == "2%"
+    words = ["--save", str(tmp_path / "all.csv"), "--show", "gates"]
+    clfeval("batch", name, "-q", *words)
     with (tmp_path / "all.csv").open() as stream:
         lines = [*csv.DictReader(stream)]
     assert [line["text"] for line in lines if line["run"] == "held"] == [*told]
@@ -69,7 +69,7 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
 
 def test_pages_say_what_is_not_met_and_warnings_are_no_failure_to_compute(tmp_path: Path) -> None:
     name, page = sites(tmp_path, HELD), tmp_path / "all.md"
-    done = clfeval("report", "--config", name, "--save", str(page), "--color", "always")
+    done = clfeval("batch", name, "--save", str(page), FORCE_COLOR="1")
     assert done.code == 1
     assert "What was not computed" not in done.out
     marked = page.read_text().replace("\\", "")
@@ -156,8 +156,8 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
         ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
         ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
         ("still-best: a", 5, "nobody knows who may be the best here"),
-        ("show: [rocc]", 5, "show 'rocc': nothing is called so"),
-        ("table: metrix", 5, "table 'metrix': mars has no such table"),
+        ("show: [rocc]", 5, "show 'rocc': mars has no such table or plot"),
+        ("table: metrix", 5, "unknown key 'table'"),
     ],
 )
 def test_what_needs_no_table_is_told_before_anything_runs(
@@ -184,19 +184,19 @@ def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> N
         save: out/{name}.json
     """
     name = written(tmp_path, text)
-    dry = clfeval("report", "--config", name, "--dry-run", "-f", "json", "-q")
+    dry = clfeval("batch", name, "--dry-run", "-f", "json", "-q")
     files = [(row["use"], row["file"]) for row in json.loads(dry.out)["tables"]["files"]]
     assert files[:4] == [
         ("read", "t.csv"), ("read", "base/m-threshold=0.1.json"),
         ("write", "out/m-threshold=0.1.json"), ("append", "past/h.jsonl"),
     ]  # fmt: skip
     assert not (tmp_path / "past").exists()
-    assert clfeval("report", "--config", name, "-q").code == 0
+    assert clfeval("batch", name, "-q").code == 0
     assert (tmp_path / "past" / "h.jsonl").is_file()
     (tmp_path / "out").rename(tmp_path / "base2")
     (tmp_path / "base").rmdir()
     (tmp_path / "base2").rename(tmp_path / "base")
-    again = json.loads(clfeval("report", "--config", name, "-f", "json", "-q").out)
+    again = json.loads(clfeval("batch", name, "-f", "json", "-q").out)
     assert [row["gates"] for row in again["tables"]["runs"]] == [0, 0]  # each has its own now
 
 
@@ -216,6 +216,6 @@ def test_gates_of_a_run_in_place_of_those_of_the_defaults_are_noted(tmp_path: Pa
         "  other: {command: mars, input: t.csv, fail-under: {recall: 0.1}}\n"
         "  none: {command: mars, input: t.csv, fail-under: []}\n"
     )
-    done = clfeval("report", "--config", str(tmp_path / "s.yaml"), "-f", "json", "-q")
+    done = clfeval("batch", str(tmp_path / "s.yaml"), "-f", "json", "-q")
     notes = [one["message"] for one in json.loads(done.out)["warnings"]]
     assert notes == ["fail-under of run 'other' takes the place of that of defaults"]

@@ -31,7 +31,7 @@ def test_every_file_of_a_killed_batch_is_old_or_new(
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(TABLE, encoding="utf-8")
     Path("s.yaml").write_text(SUITE, encoding="utf-8")
-    words = [str(BIN / "clfeval"), "report", "--config", "s.yaml", "-q", "--save", "all.json"]
+    words = [str(BIN / "clfeval"), "batch", "s.yaml", "-q", "--save", "all.json"]
     subprocess.run(words, check=True, capture_output=True, env=environment())
     began = time.monotonic()
     Path("h.jsonl").unlink()

@@ -53,7 +53,7 @@ def test_what_tables_show_is_told_with_what_the_file_shows(tmp_path: Path) -> No
     histroy: h.jsonl
     runs:
       a: {command: report, input: t.csv, fail-under: {"nobody:recall": 0.5, recal: 0.5}}
-      b: {command: mars, input: none.csv, reference: a}
+      b: {command: mars, input: none.csv, feature: a}
       c: {command: report, input: t.csv, id: "${week}", model: [aa]}
       d: {command: report, input: t.csv, threshold: high, by: site}
       e: {command: mars, input: fold.csv}
@@ -69,8 +69,7 @@ def test_what_tables_show_is_told_with_what_the_file_shows(tmp_path: Path) -> No
         "suite.yaml:5:38: fail-under: no metric 'recal' [unknown-metric]",
         "hint: did you mean 'recall'?",
         "suite.yaml:6:3: none.csv: no such file [no-such-file]",
-        "suite.yaml:6:39: unknown key 'reference' of mars: phidelta and report have it "
-        "[configuration]",
+        "suite.yaml:6:39: unknown key 'feature' of mars: phidelta has it [configuration]",
         "suite.yaml:7:3: t.csv: no model matches 'aa'; models: 'a', 'b' [unknown-model]",
         "hint: did you mean 'a'?",
         "suite.yaml:7:38: no variable ${week} [configuration]",
@@ -94,8 +93,8 @@ def test_what_tables_show_is_told_with_what_the_file_shows(tmp_path: Path) -> No
         ("positive: 0x1F", 5, "positive: 0x1F is read as the number 31"),
         ("positive: 1.50", 5, "positive: 1.50 is read as the number 1.5"),
         ("positive: True", 5, "positive: True is read as true or false"),
-        ("labels: [yes, 007]", 19, "labels: 007 is read as the number 7"),
-        ("labels: [yes, null]", 19, "labels: nothing stands here"),
+        ("classes: [yes, 007]", 20, "classes: 007 is read as the number 7"),
+        ("classes: [yes, null]", 20, "classes: nothing stands here"),
         ("truth: 3", 5, "truth: 3 is read as the number 3"),
         ("threshold: '0.5'", 5, "threshold '0.5' is not a number"),
         ("threshold: {a: 0.5, b: high}", 25, "threshold 'high' is not a number"),
@@ -156,8 +155,8 @@ def test_a_wrong_line_is_told_with_its_place(
          " b: {command: mlcps, input: {run: a, table: modles}}}", "mars has no table 'modles'"),
         ("version: 1\nruns: {a: {command: mars, input: t.csv, save: x.json},"
          " b: {command: mars, input: t.csv, save: ./x.json}}", "is of run 'a' and of run 'b'"),
-        ("version: 1\nruns: {a: {command: mars, input: t.csv, reference: x}}",
-         "unknown key 'reference'"),
+        ("version: 1\nruns: {a: {command: mars, input: t.csv, feature: x}}",
+         "unknown key 'feature'"),
         ("version: 1\ndefaults: {refrence: x}\nruns: {a: {command: mars, input: t.csv}}",
          "unknown key 'refrence'"),
         ("version: 1\nruns: {a: {command: report, input: t.csv, margin: {mcc: 0.1}}}",

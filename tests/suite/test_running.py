@@ -92,8 +92,8 @@ def test_a_table_of_another_run_is_that_of_its_file(tmp_path: Path) -> None:
     version: 1
     defaults: {id: id, positive: "1", save: "{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, table: metrics}, metric: [roc_auc, brier, mcc]}
-      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], table: metrics}
+      last: {command: mlcps, input: {run: first, table: measures}, metric: [roc_auc, brier, mcc]}
+      first: {command: report, input: t.csv, save: ["first.json", "first.csv"], show: measures}
     """
     done = outcomes(tmp_path, text)
     assert [one.run.name for one in done] == ["first", "last"]
@@ -159,7 +159,7 @@ def test_no_variable_of_the_environment_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "t.csv")
-    done = clfeval("report", "--config", written(
+    done = clfeval("batch", written(
         tmp_path, 'version: 1\nruns: {a: {command: mars, input: "${SECRET}"}}'))  # fmt: skip
     assert done.code == 2
     assert "suite.yaml:2:27: " in done.err
@@ -171,7 +171,7 @@ def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> Non
     version: 1
     runs:
       m: {command: report, input: t.csv, matrix: {threshold: [0.1, 0.5]}}
-      r: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}}
+      r: {command: mlcps, input: {run: "m[threshold=0.5]", table: measures}}
       x: {command: mars, input: t.csv}
     """
     for only, names in {
@@ -184,7 +184,7 @@ def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> Non
 
 def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path: Path) -> None:
     name = written(tmp_path, MIXED)
-    done = clfeval("report", "--config", name, "-f", "json")
+    done = clfeval("batch", name, "-f", "json")
     assert done.code == 3
     lines = [line for line in done.err.splitlines() if line.startswith("[")]
     assert [line.partition(" ")[0] for line in lines] == [f"[{i}/6]" for i in range(1, 7)]
@@ -194,16 +194,16 @@ def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path
     assert [row["run"] for row in document["tables"]["runs"]] == [
         "fine", "gone", "strict", "wrong", "last", "after",
     ]  # fmt: skip
-    strict = clfeval("report", "--config", name, "--only", "strict").err.splitlines()
+    strict = clfeval("batch", name, "--only", "strict").err.splitlines()
     assert strict[0].startswith("[1/1] strict: gate missed: b: roc_auc is 0.")
-    gone = clfeval("report", "--config", name, "--only", "gone").err.splitlines()
+    gone = clfeval("batch", name, "--only", "gone").err.splitlines()
     assert gone[0] == f"[1/1] gone: not computed ({name}:4:3)"
     assert gone[1].startswith("gone: ")
-    quiet = clfeval("report", "--config", name, "-q", "--only", "fine")
+    quiet = clfeval("batch", name, "-q", "--only", "fine")
     assert (quiet.code, quiet.err) == (0, "")
-    assert clfeval("report", "--config", name, "--only", "strict").code == 1
-    assert clfeval("report", "--config", name, "--only", "wrong").code == 2
-    assert clfeval("report", "--config", name, "--fail-fast", "--only", "strict").code == 1
+    assert clfeval("batch", name, "--only", "strict").code == 1
+    assert clfeval("batch", name, "--only", "wrong").code == 2
+    assert clfeval("batch", name, "--fail-fast", "--only", "strict").code == 1
 
 
 def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     names = ["fine", "gone", "strict", "wrong", "last", "after"]
     files = [str(tmp_path / f"all{end}") for end in (".json", ".csv", ".md", ".html", ".xml")]
     saved = [word for path in files for word in ("--save", path)]
-    shown = clfeval("report", "--config", name, "-q", *saved)
+    shown = clfeval("batch", name, "-q", *saved)
     for text in (shown.out, *(Path(path).read_text() for path in files[:4])):
         assert all(one in text for one in names)
     assert shown.out.index("What was not computed") < shown.out.rindex("\nRuns\n")
@@ -219,8 +219,8 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     assert last[-3].startswith("after")
     assert last[-2] == "gate MISSED: strict: b: roc_auc is 0.778, fail-under 0.9"  # 7 of 9 pairs
     assert "strict: b: roc_auc" in Path(files[4]).read_text()
-    csv = clfeval("report", "--config", name, "-q", "-f", "csv").out.splitlines()
-    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warned,says"
+    csv = clfeval("batch", name, "-q", "-f", "csv").out.splitlines()
+    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warnings,answer"
     assert [line.split(",")[0] for line in csv[1:]] == names
 
 
@@ -229,10 +229,10 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     version: 1
     defaults: {save: "out/{name}.json"}
     runs:
-      last: {command: mlcps, input: {run: first, table: metrics}}
+      last: {command: mlcps, input: {run: first, table: measures}}
       first: {command: report, input: t.csv, id: id, positive: "1", fail-under: {roc_auc.low: 0.1}}
     """
-    done = clfeval("report", "--config", written(tmp_path, text), "--dry-run", "-f", "json")
+    done = clfeval("batch", written(tmp_path, text), "--dry-run", "-f", "json")
     document = json.loads(done.out)
     assert done.code == 0, done.err
     assert wrong_with(document) == []
@@ -245,7 +245,7 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     ]["reading"]
     assert {"run": "last", "use": "write", "file": "out/last.json"} in document["tables"]["files"]
     assert not (tmp_path / "out").exists()
-    asked = clfeval("report", "--config", written(
+    asked = clfeval("batch", written(
         tmp_path, "version: 1\nruns: {a: {command: mars, input: t.csv}}"), "--dry-run")  # fmt: skip
     assert asked.code in (0, 3)
 
@@ -253,7 +253,7 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
 def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path: Path) -> None:
     guide = (ROOT / "clfeval" / "guide" / "batches.md").read_text(encoding="utf-8")
     assert f"```yaml\n{SUITE.read_text(encoding='utf-8')}```\n" in guide
-    done = clfeval("report", "--config", str(SUITE), "--set", f"out={tmp_path}", "-f", "json")
+    done = clfeval("batch", str(SUITE), "--set", f"out={tmp_path}", "-f", "json")
     assert done.code == 0, done.err
     document = json.loads(done.out)
     assert wrong_with(document) == []
@@ -267,21 +267,20 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
         assert whole["command"] == row["command"]
         assert len(whole["gates"]) == row["gates"]
         first, *more = [sentence["text"] for sentence in whole["answer"]]
-        assert row["says"] in (first, " ".join([first, *more[:1]]))
+        assert row["answer"] in (first, " ".join([first, *more[:1]]))
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--config", "s.yaml", "t.csv"], "--config says which tables are read"),
-        (["--config", "s.yaml", "--positive", "x"], "--positive is of one run"),
-        (["--config", "s.yaml", "--fail-under", "f1=0.5"], "--fail-under is of one run"),
-        (["--only", "x", "t.csv"], "--only is of a batch"),
-        ([], "Missing argument 'TABLE...'"),
+        (["batch", "s.yaml", "--positive", "x"], "batch has no --positive: report, mars"),
+        (["batch", "s.yaml", "--fail-under", "f1=0.5"], "batch has no --fail-under: report, mars"),
+        (["report", "--only", "x", "t.csv"], "report has no --only: batch has it"),
+        (["report"], "Missing argument 'TABLE...'"),
     ],
 )
 def test_what_a_batch_does_not_take_is_refused(words: list[str], said: str) -> None:
-    done = clfeval("report", *words)
+    done = clfeval(*words)
     assert done.code == 2
     assert said in done.err
 
@@ -297,14 +296,14 @@ def test_every_computed_run_adds_its_lines_to_the_history(tmp_path: Path) -> Non
       gone: {command: mars, input: nowhere.csv}
     """
     name = written(tmp_path, text)
-    assert clfeval("report", "--config", name, "-q", "--dry-run", "--only", "one").code == 0
+    assert clfeval("batch", name, "-q", "--dry-run", "--only", "one").code == 0
     assert not (tmp_path / "past.jsonl").exists()
-    assert clfeval("report", "--config", name, "-q").code == 3
+    assert clfeval("batch", name, "-q").code == 3
     lines = [json.loads(line) for line in (tmp_path / "past.jsonl").read_text().splitlines()]
     assert {(line["run"], line["model"], line["label"]) for line in lines if "model" in line} == {
         (run, model, "W47") for run in ("one", "two") for model in ("a", "b")
     }
-    assert clfeval("report", "--config", name, "-q", "--only", "one", "--label", "W48").code == 0
+    assert clfeval("batch", name, "-q", "--only", "one", "--label", "W48").code == 0
     assert '"W48"' in (tmp_path / "past.jsonl").read_text().splitlines()[-1]
 
 

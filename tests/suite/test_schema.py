@@ -39,7 +39,7 @@ def test_the_schema_kept_is_what_the_options_declare() -> None:
 
 
 def test_the_shell_prints_the_same_schema() -> None:
-    done = clfeval("report", "--print-schema")
+    done = clfeval("batch", "--print-schema")
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out) == json.loads(KEPT.read_text(encoding="utf-8"))
 
@@ -59,7 +59,7 @@ def test_examples_fit_the_schema(path: Path, validator: jsonschema.Draft202012Va
         {"threshold": 0.5},
         {"threshold": "${t}", "fold-labels": "${yes}"},
         {"threshold": {"a": 0.5}},
-        {"positive": 1, "labels": [0, 1]},
+        {"positive": 1, "classes": [0, 1]},
         {"fail-under": {"roc_auc.low": 0.8}, "max_drop": ["f1=0.1"], "baseline": "b.json"},
         {"baseline": {"input": "b.json", "max-drop": {"roc_auc": 0.01}}},
         {"matrix": {"threshold": [0.1, 0.5]}, "exclude": [{"threshold": 0.1}]},

@@ -100,7 +100,7 @@ def test_a_variable_of_the_shell_that_nothing_has_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("words", [["--label", "W1"], ["--accept"]])
 def test_what_is_of_a_history_needs_one(words: list[str], tmp_path: Path) -> None:
-    done = program("report", "--config", written(tmp_path, HEAD), *words)
+    done = program("batch", written(tmp_path, HEAD), *words)
     assert done.code == 2
     assert f"{words[0]} is about a history, and the batch has none [bad-option]" in done.err
 
@@ -140,14 +140,14 @@ def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
     defaults: {id: id}
     runs:
       m: {command: report, input: t.csv, matrix: {threshold: [0.5]}}
-      fine: {command: mlcps, input: {run: "m[threshold=0.5]", table: metrics}, save: fine.json}
+      fine: {command: mlcps, input: {run: "m[threshold=0.5]", table: measures}, save: fine.json}
       bad:
         command: mlcps
-        input: {run: "m[threshold=0.5]", table: metrics}
+        input: {run: "m[threshold=0.5]", table: measures}
         metric: nobody
     """
     fine, bad = [*carried_out(plan_of(tmp_path, text).runs)][1:]
-    called = "m[threshold=0.5]: metrics"
+    called = "m[threshold=0.5]: measures"
     assert f'"name": "{called}"' in (tmp_path / "fine.json").read_text()
     assert fine.code == 0
     assert bad.said[0].startswith(f"{tmp_path}/suite.yaml:6:3: {called}: ")
