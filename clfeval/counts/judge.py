@@ -74,7 +74,7 @@ _HINTS = HINTS | {
     "document: {cluster} instead (mars, phidelta, tune-jpt, report); of several runs, seeds or "
     "folds, --run COLUMN tells which (phidelta, report)",
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
-    "unknown-label": "a class truth happens to lack is declared with {labels}; "
+    "unknown-label": "a class truth happens to lack is declared with {classes}; "
     "a column that is no model is left out by naming the others with --model",
     "duplicate-row": "each id needs one line per model",
     "unequal-ids": "each id needs one line per model",
