@@ -24,7 +24,7 @@ BOTH = ["found", "missed"]
 
 def listed(table: Any, kinds: list[str] = BOTH, **options: Any) -> list[tuple[str, str, Any]]:
     """Return (model, kind, id or row) in the order of the table `exclusive`."""
-    rows = clfeval.mars(table, lists=kinds, interval="none", **options).tables["exclusive"]
+    rows = clfeval.mars(table, list=kinds, interval="none", **options).tables["exclusive"]
     return [(row["model"], row["list"], row.get("id", row.get("row"))) for row in rows]
 
 
@@ -55,7 +55,7 @@ def test_lists_against_brute_force(rows: list[Row], target: str, rule: str, grou
         0, pl.Series("id", [f"i{i}" for i in range(len(rows))])
     )
     grouped = grouped and len(rows[0].votes) > 2
-    options: dict[str, Any] = {"groups": {"g": ["m0", "m2"]}} if grouped else {}
+    options: dict[str, Any] = {"group": {"g": ["m0", "m2"]}} if grouped else {}
     options |= {"kind": "label", "classes": ["0", "1"], "positive": "1"}
     found = listed(frame, target=target, occlusion=rule, **options)
     assert found == by_hand(rows, [[0, 2]] if grouped else [], target, rule)
@@ -82,7 +82,7 @@ def test_the_kinds_come_in_the_order_asked_for(paper: Path) -> None:
 def test_lists_agree_with_the_counts(fixtures: Path) -> None:
     for stem in ("labels", "long", "scores", "probabilities"):
         path = fixtures / "breast-cancer" / f"{stem}.parquet"
-        result = clfeval.mars(path, positive="malignant", lists=BOTH)
+        result = clfeval.mars(path, positive="malignant", list=BOTH)
         rows = result.tables["exclusive"]
         for model in result.tables["models"]:
             for kind, count in (("found", "exclusive_tp"), ("missed", "exclusive_fn")):
@@ -123,7 +123,7 @@ def test_rows_that_lack_a_value_are_not_listed(engine: str) -> None:
 def test_rows_of_weight_zero_are_not_listed() -> None:
     """They count nothing, so they are no exclusive find either."""
     frame = pl.DataFrame({"id": ["p", "q"], "truth": [1, 1], "a": [1, 0], "b": [0, 1], "n": [0, 1]})
-    result = clfeval.mars(frame, weight="n", lists=["found"])
+    result = clfeval.mars(frame, weight="n", list=["found"])
     assert [row["exclusive_tp"] for row in result.tables["models"]] == [0, 1]
     assert [row["id"] for row in result.tables["exclusive"]] == ["q"]
 
@@ -132,7 +132,7 @@ def test_the_file_of_every_row_is_named(tmp_path: Path) -> None:
     for name in ("one", "two"):
         pl.DataFrame({"truth": [1], "a": [1], "b": [0]}).write_csv(tmp_path / f"{name}.csv")
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
-    rows = clfeval.mars(paths, lists=["found"], kind="label").tables["exclusive"]
+    rows = clfeval.mars(paths, list=["found"], kind="label").tables["exclusive"]
     assert [(row["file"], row["row"]) for row in rows] == [("one.csv", 2), ("two.csv", 2)]
 
 

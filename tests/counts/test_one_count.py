@@ -19,6 +19,7 @@ from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import of_table, tune_result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
+from tests.shell import at_shell
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
@@ -53,7 +54,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
         ]
     assert passes == ["count"]
     for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):
-        alone = getattr(clfeval, name)(CANCER / "labels.csv", positive="malignant")
+        alone = at_shell(getattr(clfeval, name))([str(CANCER / "labels.csv")], positive="malignant")
         assert result.to_json() == alone.to_json()
 
 

@@ -182,7 +182,7 @@ def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
 def test_differences_of_two_models() -> None:
     frame = table()
     found = phidelta(frame, cluster="patient", reference="b")
-    row = first(found, "comparisons", model="a", metric="delta")
+    row = first(found, "comparisons", model="a", measure="delta")
     plain = first(phidelta(frame.drop("patient"), reference="b"), "comparisons", model="a")
     low, high = ends(row["difference"])
     mine, theirs = counts(frame, "a"), counts(frame, "b")

@@ -118,7 +118,7 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     )  # fmt: skip
     found = honest_of(mars(frame, cluster="patient", best=2), "best")
     assert found == [Estimate(None, reason="too_few_clusters")] * 2
-    found = honest_of(tune_jpt(frame, cluster="patient", metric="j_index"), "thresholds")
+    found = honest_of(tune_jpt(frame, cluster="patient", measure="j_index"), "thresholds")
     assert {one.reason for one in found} == {"too_few_clusters"}
     # as rows there are enough
     assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
@@ -142,7 +142,7 @@ def test_rows_dealt_apart_flatter() -> None:
         for how, more in (("rows", {}), ("clusters", {"cluster": "patient"})):
             table = frame if more else frame.drop("patient")
             result = tune_jpt(
-                table, metric="j_index", prevalence="1:1", interval="none", threshold=0.5, **more
+                table, measure="j_index", prevalence="1:1", interval="none", threshold=0.5, **more
             )
             (one,) = {row["corrected"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
                       if row["measure"] == "j_index"}  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from clfeval.result import Result
+from clfeval.schema import ALL
 from clfeval.views.plots import plots
+from clfeval.views.render import Section, fold, section
 from clfeval.views.terminal import as_text
 
 
@@ -19,3 +21,9 @@ def same_without_colour(result: Result) -> None:
     assert "\x07" not in colored
     without = re.sub(r"\x1b\[[\d;]*m", "", colored)
     assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+
+
+def sections(result: Result) -> list[Section]:
+    """Return all tables of a page."""
+    page = fold(result, (ALL,))
+    return [section(one, result, wide=page.wide) for one in page.opened]

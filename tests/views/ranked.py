@@ -127,7 +127,7 @@ def ranked(
             for name, cell, r in zip(names, columns["mlcps"], ranks[by], strict=True)
         ]
     if sensitivity:
-        tables |= moved_weights(names, ranks["mlcps"], metrics, w.tolist())
+        tables["weights"] = moved_weights(names, ranks["mlcps"])
     if goals:
         tables["desirability"] = desired(names, metrics, raw, wished, goals)
     if compare:
@@ -145,7 +145,7 @@ def ranked(
             "zero_weight": "drop", "ranked_by": by, "missing": "error",
             "orders": {"looked_at": len(over), "all": n < 7} if known else None,
             "draws": 1000 if sensitivity else None, "desirability": goals,
-            "compare": "test.csv" if compare else None,
+            "compare": "test.csv" if compare else None, "reference": None, "margin": {},
             "interval": "none" if spread is None else "bootstrap", "level": 0.95,
             "resamples": None if spread is None else 2000, "seed": 0,
             "positive": None if spread is None else "ill",

@@ -14,38 +14,15 @@ Array = npt.NDArray[np.float64]
 Ranks = Sequence[int | None]
 
 
-def moved_weights(
-    names: Sequence[str], ranks: Ranks, metrics: Sequence[str], weights: Sequence[float]
-) -> dict[str, Rows]:
-    """Return the tables of --weight-sensitivity."""
-    rival = next((name for name, rank in zip(names, ranks, strict=True) if rank == 2), None)
-    never = Estimate(None, reason="never")
-    factors = {1: Estimate(None, reason="winner"), 2: Estimate(1.25)}
+def moved_weights(names: Sequence[str], ranks: Ranks) -> list[Row]:
+    """Return the table of --weight-sensitivity."""
     shares = {1: Estimate(0.8125, 0.78, 0.84), 2: Estimate(0.1875, 0.16, 0.22)}
     nothing = Estimate(0.0, 0.0, 0.003)
-    shown: list[Row] = [
-        {
-            "model": name,
-            "share": shares.get(rank or 0, nothing),
-            "share_order_free": shares.get(rank or 0, nothing),
-            "factor": factors.get(rank or 0, never),
-        }
-        for name, rank in zip(names, ranks, strict=True)
+    found = [shares.get(rank or 0, nothing) for rank in ranks]
+    return [
+        {"model": name, "share": one, "share_order_free": one}
+        for name, one in zip(names, found, strict=True)
     ]
-    dethroning: list[Row] = [
-        {
-            "metric": metric,
-            "weight": weight,
-            "joint": weight * (1.25 if i % 2 else 0.8) if rival else None,
-            "joint_winner": rival,
-            "lower": Estimate(0.375) if i == 0 and rival else never,
-            "lower_winner": rival if i == 0 else None,
-            "upper": Estimate(2.625) if i == 1 and rival else never,
-            "upper_winner": rival if i == 1 else None,
-        }
-        for i, (metric, weight) in enumerate(zip(metrics, weights, strict=True))
-    ]
-    return {"weights": shown, "dethroning": dethroning}
 
 
 def desired(

@@ -9,7 +9,8 @@ import numpy as np
 from clfeval.lazy import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.result import Estimate, Result, Row
-from clfeval.views.render import Section, sections
+from clfeval.views.render import Section
+from tests.views.page import sections
 from tests.views.ranked import FIVE, METRICS, TWO, ranked
 
 GOALS = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0), "mcc": (0.3, 0.9), "roc_auc": (0.66, 1.0)}

@@ -8,8 +8,9 @@ import pytest
 
 from clfeval.pages.write import bar, heading
 from clfeval.result import Estimate
-from clfeval.views.render import fold, headline, offered, reasons, sections
+from clfeval.views.render import fold, headline, offered, reasons
 from clfeval.views.terminal import as_text
+from tests.views.page import sections
 from tests.views.ranked import METRICS, ranked
 from tests.views.rankings import RESULTS, column, titled
 

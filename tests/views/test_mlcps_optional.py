@@ -14,12 +14,12 @@ from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
-from clfeval.views.render import fold, section, sections
+from clfeval.views.render import fold, section
 from clfeval.views.terminal import as_text
 from clfeval.words import listed as named
 from clfeval.words import tame
 from tests.thoroughness import thinned
-from tests.views.page import same_without_colour
+from tests.views.page import same_without_colour, sections
 from tests.views.ranked import FIVE, METRICS, ranked
 from tests.views.rankings import NAMES, RESULTS, column, crowd, titled
 

@@ -8,9 +8,10 @@ import clfeval
 from clfeval.pages.write import exact, heading, interval, show
 from clfeval.result import Estimate, Result
 from clfeval.schema import Column, Shown
-from clfeval.views.render import section, sections
+from clfeval.views.render import section
 from clfeval.words import number
 from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.views.page import sections
 from tests.views.ranked import ranked
 
 

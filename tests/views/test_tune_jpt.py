@@ -19,10 +19,10 @@ from clfeval.schema import Shown
 from clfeval.views.html import as_page
 from clfeval.views.markdown import CUT, markdown_lines
 from clfeval.views.plots import plots
-from clfeval.views.render import Section, fold, headline, section, sections
+from clfeval.views.render import Section, fold, headline, section
 from clfeval.views.terminal import as_text
 from tests.thoroughness import thinned
-from tests.views.page import same_without_colour
+from tests.views.page import same_without_colour, sections
 from tests.views.tuned import MODELS, ORDER, Counts, tuned
 
 ONE = {"anti-CCP": MODELS["anti-CCP"]}

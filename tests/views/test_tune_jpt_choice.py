@@ -8,7 +8,8 @@ import pytest
 
 from clfeval.pages.tune_jpt.sections import neighbours
 from clfeval.result import Estimate, Result, Row
-from clfeval.views.render import Section, sections
+from clfeval.views.render import Section
+from tests.views.page import sections
 from tests.views.tuned import MODELS, tuned
 
 RESULT = tuned()

@@ -63,10 +63,10 @@ def test_phi_must_be_below_its_limit_and_the_sum_may_be_1() -> None:
 
 def test_the_limits_in_force_are_in_the_document() -> None:
     told = features(WIDE, select="all").parameters
-    assert (told["phi_max"], told["delta_min"], told["top"]) == (0.95, 0.1, None)
+    assert (told["phi_max"], told["delta_min"], told["select"]) == (0.95, 0.1, "all")
     assert chosen(features(WIDE, select="all")) == by_hand(Fraction(19, 20), Fraction(1, 10))
     alone = features(WIDE).parameters
-    assert (alone["phi_max"], alone["delta_min"], alone["top"]) == (None, None, None)
+    assert (alone["phi_max"], alone["delta_min"], alone["select"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("top", [1, 3, 80, 100])

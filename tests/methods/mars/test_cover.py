@@ -1,4 +1,4 @@
-"""Choosing models: enumeration, integer program and greedy against all subsets by brute force."""
+"""Choosing models: enumeration and greedy steps against all subsets by brute force."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.methods.mars import coverage
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
-    PROGRAM,
     Choice,
     best_subsets,
     best_within_effort,
@@ -33,7 +32,7 @@ TRAP = [
 ]  # fmt: skip
 
 
-def by_program(choose: Callable[..., Any], *given: Any) -> Any:
+def greedily(choose: Callable[..., Any], *given: Any) -> Any:
     """Choose as among more models than can be enumerated."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "EXACT_MODELS", 0)
@@ -110,64 +109,67 @@ def test_within_effort_by_hand() -> None:
         assert (None if choice is None else members_of(choice)) == expected, f"effort {limit}"
 
 
+def greedy_by_hand(rows: list[Row], target: str, size: int) -> list[int]:
+    """Return how many rows each step covers, that of the model which adds most."""
+    chosen: tuple[int, ...] = ()
+    found = []
+    for _ in range(size):
+        rest = [j for j in range(len(rows[0].votes)) if j not in chosen]
+        best = max(rest, key=lambda j: (
+            ref.covered(rows, (*chosen, j), target), -ref.effort(rows, (*chosen, j), target), -j,
+        ))  # fmt: skip
+        chosen = (*chosen, best)
+        found.append(ref.covered(rows, chosen, target))
+    return found
+
+
 @examples(40)
 @example(TRAP, "positive")
 @given(tables(), TARGETS)
-def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -> None:
+def test_of_too_many_models_each_step_adds_the_one_that_covers_most(
+    rows: list[Row], target: str
+) -> None:
     counts = counts_of(rows).targets(target)
     assume(counts.hits.any())
     k = len(rows[0].votes)
-    expected = {
-        size: ref.covered(rows, best_by_hand(rows, target, size), target)
-        for size in range(1, k + 1)
-    }
-    choices = by_program(best_subsets, counts, k)
-    exact = [choice for choice in choices if choice.method == PROGRAM]
-    greedy = [choice for choice in choices if choice.method == GREEDY]
-    assert [covered_by(choice) for choice in exact] == list(expected.values())
-    assert all(len(members_of(choice)) <= size for size, choice in enumerate(exact, start=1))
-    for choice in greedy:  # listed only where it finds less
-        assert covered_by(choice) < expected[len(members_of(choice))]
-    assert len(exact) + len(greedy) == len(choices)
+    choices = greedily(best_subsets, counts, k)
+    assert {choice.method for choice in choices} == {GREEDY}
+    assert [covered_by(choice) for choice in choices] == greedy_by_hand(rows, target, k)
+    assert [len(members_of(choice)) for choice in choices] == list(range(1, k + 1))
 
 
 @examples(40)
 @given(tables(), TARGETS, st.integers(0, 40))
-def test_integer_program_within_effort(rows: list[Row], target: str, limit: int) -> None:
-    choice = by_program(best_within_effort, counts_of(rows).targets(target), limit)
+def test_a_greedy_choice_within_effort_leaves_no_room_for_another_model(
+    rows: list[Row], target: str, limit: int
+) -> None:
+    choice = greedily(best_within_effort, counts_of(rows).targets(target), limit)
     most = most_within(rows, target, limit)
     if choice is None:
         assert not most, "nothing fits, or what fits covers nothing"
         return
-    assert choice.method == PROGRAM
-    assert covered_by(choice) == most
-    assert ref.effort(rows, members_of(choice), target) <= limit
+    assert choice.method == GREEDY
+    chosen = members_of(choice)
+    assert covered_by(choice) <= (most or 0)
+    assert ref.effort(rows, chosen, target) <= limit
+    for j in {*range(len(rows[0].votes))} - {*chosen}:
+        more = (*chosen, j)
+        fits = ref.effort(rows, more, target) <= limit
+        assert not (fits and ref.covered(rows, more, target) > covered_by(choice))
 
 
-def greedy_trap() -> TargetCounts:
-    return counts_of(TRAP).targets("positive")
-
-
-def test_greedy_is_shown_beside_the_program_only_where_it_finds_less() -> None:
-    choices = by_program(best_subsets, greedy_trap(), 2)
+def test_greedy_is_shown_beside_the_best_only_where_it_finds_less() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coverage, "EXACT_MODELS", 0)
+        choices = best_subsets(counts_of(TRAP).targets("positive"), 2)
     assert [(choice.method, members_of(choice), covered_by(choice)) for choice in choices] == [
-        (PROGRAM, (2,), 6),
-        (PROGRAM, (0, 1), 10),
+        (ENUMERATED, (2,), 6),
+        (ENUMERATED, (0, 1), 10),
         (GREEDY, (0, 2), 8),  # c, then a: 6 + 2
     ]
 
 
-def test_the_program_returns_subsets_of_the_size_asked_for() -> None:
-    """`best_subsets` promises one subset for each size 1..sizes, as the enumeration gives."""
-    counts = counts_of([Row(1, (1, 0, 0))]).targets(
-        "positive"
-    )  # the first model finds all there is
-    sizes = [len(members_of(choice)) for choice in best_subsets(counts, 3)]
-    exact = [c for c in by_program(best_subsets, counts, 3) if c.method == PROGRAM]
-    assert [len(members_of(choice)) for choice in exact] == sizes == [1, 2, 3]
-
-
-def test_the_program_alone_beyond_twenty_models_and_ten_million_subsets(
+def test_beyond_twenty_models_and_ten_million_subsets_models_are_chosen_greedily(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(coverage, "MOST_COUNTED", 0)
@@ -176,8 +178,10 @@ def test_the_program_alone_beyond_twenty_models_and_ten_million_subsets(
     hits = np.array([[j in (row - 1, row) for j in range(k)] for row in range(k + 1)], bool)
     ones = np.ones(k + 1, np.int64)
     counts = PatternCounts.of(names(k), np.ones(k + 1, bool), hits, ones).targets("positive")
-    choices = [choice for choice in best_subsets(counts, 3) if choice.method == PROGRAM]
-    assert [covered_by(choice) for choice in choices] == [2, 4, 6]
+    choices = best_subsets(counts, 3)
+    assert [(choice.method, covered_by(choice)) for choice in choices] == [
+        (GREEDY, 2), (GREEDY, 4), (GREEDY, 6),
+    ]  # fmt: skip
     within = best_within_effort(counts, 7)
     assert within is not None
     assert covered_by(within) == 7  # three apart and one next to another: 2 + 2 + 3
@@ -192,42 +196,11 @@ def crowd(big: int) -> list[Row]:
 @pytest.mark.parametrize("big", [10**3, 10**6, 10**9])
 @pytest.mark.parametrize("part", ["big - 1", "big + 2", "2*big + 2", "2*big + 3", "2*big + 4"])
 def test_the_effort_limit_holds_to_the_row_for_large_counts(big: int, part: str) -> None:
-    """The solver's tolerances must not let one claimed row too many through, nor lose any."""
     limit = {
         "big - 1": big - 1, "big + 2": big + 2,
         "2*big + 2": 2 * big + 2, "2*big + 3": 2 * big + 3, "2*big + 4": 2 * big + 4,
     }[part]  # fmt: skip
     rows = crowd(big)
-    choice = by_program(best_within_effort, counts_of(rows).targets("positive"), limit)
+    choice = best_within_effort(counts_of(rows).targets("positive"), limit)
     assert choice is None or ref.effort(rows, members_of(choice)) <= limit
     assert (None if choice is None else covered_by(choice)) == most_within(rows, "positive", limit)
-
-
-def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits() -> None:
-    """The last model claims a million and one rows, the third only one: it fits a limit of 1."""
-    counts = counts_of([Row(1, (0, 0, 0, 1), 10**6), Row(1, (0, 0, 1, 1))]).targets("positive")
-    choice = by_program(best_within_effort, counts, 1)
-    assert choice is not None
-    assert (covered_by(choice), choice.scores.effort[0]) == (1, 1)
-
-
-def test_the_program_writes_nothing_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """The solver prints from C++, past sys.stdout, where the result alone belongs."""
-    for limit in (10**9 + 3, 2 * 10**9 + 2):
-        by_program(best_within_effort, counts_of(crowd(10**9)).targets("positive"), limit)
-    assert capfd.readouterr().out == ""
-
-
-def test_greedy_that_beats_an_unfinished_program_is_not_withheld(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Out of time the program may hold less than greedy found; the better must be in the list."""
-    counts = greedy_trap()
-    poor = counts_of([Row(1, (1, 0, 0))]).targets("positive")
-    first = best_subsets(poor, 1)[0]
-    unfinished = coverage.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
-    monkeypatch.setattr(
-        coverage, "_program", lambda *_, **__: Choice(unfinished, "not proved best")
-    )
-    choices = by_program(best_subsets, counts, 1)
-    assert max(map(covered_by, choices)) == 6  # c, which greedy takes first

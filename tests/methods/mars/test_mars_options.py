@@ -45,7 +45,7 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
 
 
 def test_groups_of_the_example(paper: Path) -> None:
-    result = clfeval.mars(paper / "wide.csv", groups={"pair": ["C1", "C3"]})
+    result = clfeval.mars(paper / "wide.csv", group={"pair": ["C1", "C3"]})
     rows = {row["model"]: row for row in result.tables["models"]}
     assert list(rows) == ["pair", "C2", "C4"]
     union = SAYS["C1"] | SAYS["C3"]

@@ -152,7 +152,7 @@ def test_the_table_of_the_result(rows: list[ScoredRow], target: str, rule: str, 
 @given(scored_tables(models=(3, 5), rows=(2, 8)), TARGETS, st.booleans())
 def test_groups_find_what_any_member_finds(rows: list[ScoredRow], target: str, top: bool) -> None:
     option = "top" if top else "threshold"
-    listed = sweep_table(rows, target=target, sweep=option, groups={"g": ["m0", "m2"]})
+    listed = sweep_table(rows, target=target, sweep=option, group={"g": ["m0", "m2"]})
     found_name = "exclusive_tp" if target == "positive" else "exclusive_tn"
     for row in listed:
         voted = ref.voted_top(rows, row["top"]) if top else ref.voted(rows, row["threshold"])

@@ -26,7 +26,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "prevalence 2": (LABELS, {"prevalence": 2}, "--prevalence 2 is not between", "0.02 for 2 %"),
     "prevalence nan": (LABELS, {"prevalence": float("nan")}, "nan is not between", "0.01"),
     "one of several": (LABELS, {"prevalence": [0.5, 1.5]}, "--prevalence 1.5", "0.015 for 1.5 %"),
-    "a bare ratio": (LABELS, {"prevalence": "100"}, "'100' is not positives:negatives", "--prevalence 1:100"),
+    "a bare ratio": (LABELS, {"prevalence": "100"}, "--prevalence 100 is not between", "0.01"),
     "odds without negatives": (LABELS, {"prevalence": "1:0"}, "'1:0'", "--prevalence 1:100"),
     "odds without positives": (LABELS, {"prevalence": "0:1"}, "'0:1'", "--prevalence 1:100"),
     "odds of words": (LABELS, {"prevalence": "a:b"}, "'a:b'", "--prevalence 1:100"),
@@ -54,8 +54,8 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, str]] = {
                           "give one"),
     "level 1": (LABELS, {"level": 1}, "--level 1 is not between 0 and 1", ""),
     "level 95": (LABELS, {"level": 95}, "--level 95 is not between 0 and 1", "0.95 for 95 %"),
-    "unknown interval": (LABELS, {"interval": "wald"}, "'wald'", "exact, none"),
-    "selection": (LABELS, {"top": 5}, "--top is for features", "--features"),
+    "unknown interval": (LABELS, {"interval": "wald"}, "'wald'", "exact, wilson"),
+    "selection": (LABELS, {"select": 5}, "--select is for features", "--features"),
     "cut": (LABELS, {"cut": "best"}, "--cut is for features", "--features"),
 }  # fmt: skip
 
@@ -125,10 +125,9 @@ def test_options_that_counts_cannot_follow_are_not_passed_over(options: dict[str
     [
         ("--prevalence nan", "--prevalence nan is not between 0 and 1 [bad-prevalence]"),
         ("--prevalence -1", "--prevalence -1 is not between 0 and 1 [bad-prevalence]"),
-        ("--odds 100", "--odds '100' is not positives:negatives, two numbers above 0 [bad-odds]"),
-        ("--points x --curve", "--points 'x' is neither a whole number from 1 up nor all"),
-        ("--isometrics precision", "--isometrics 'precision' is not MEASURE=VALUE,VALUE"),
-        ("--isometrics precison=.5", "hint: did you mean 'precision'?"),
+        ("--prevalence 1:0", "--prevalence '1:0' is not positives:negatives, two numbers above 0"),
+        ("--margin delta=x", "--margin 'delta=x' is not MEASURE=DELTA"),
+        ("--select x --features", "--select 'x' is neither a whole number from 1 up nor all"),
         ("--reference svn", "hint: did you mean 'svm'?"),
         ("--run truth --by rf", "--run and --by: one at a time [bad-option]"),
     ],

@@ -19,7 +19,7 @@ from clfeval.views.terminal import as_text
 from tests.test_schema import wrong_with
 from tests.thoroughness import examples
 
-HOW = ("exact", "wilson", "jeffreys", "influence", "bootstrap", "none")
+HOW = ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none")
 
 
 @st.composite

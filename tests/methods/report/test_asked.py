@@ -67,8 +67,8 @@ def test_a_name_says_its_parameters() -> None:
         ("net_benefit:t=0", "t is a number between 0 and 1, not 0"),
         ("precision@k:k=0", "k is a number above 0, not 0"),
         ("lift@k:k=inf", "k is a number above 0, not inf"),
-        ("f_beta:beta=-1", "beta is a number from 0 up, not -1"),
-        ("f_beta:beta=nan", "beta is a number from 0 up, not nan"),
+        ("f_beta:beta=-1", "beta is a number from 0 to 1e+06, not -1"),
+        ("f_beta:beta=nan", "beta is a number from 0 to 1e+06, not nan"),
         ("ece:bins=0", "bins is a whole number from 1 up, not 0"),
         ("ece:bins=2.5", "bins is a whole number from 1 up, not 2.5"),
         ("ece:bins=inf", "bins is a whole number from 1 up, not inf"),
@@ -119,7 +119,12 @@ def test_several_in_one_word_are_told_to_be_given_one_at_a_time() -> None:
 
 def test_every_name_that_is_offered_is_taken() -> None:
     assert {"all", "acc", "ap", "ppv_at", "aurc", "rps"} <= {*OF_TWO_CLASSES.names}
-    given = {"ppv_at": "prevalence=.1", "npv_at": "prevalence=.1", "expected_cost": "fp=1,fn=1"}
+    given = {
+        "ppv_at": "prevalence=.1",
+        "npv_at": "prevalence=.1",
+        "expected_cost": "fp=1,fn=1",
+        "cost": "fp=1,fn=1",
+    }
     for name in OF_TWO_CLASSES.names:
         assert asked_of((f"{name}:{given[name]}" if name in given else name,))
 

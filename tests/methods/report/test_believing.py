@@ -42,7 +42,7 @@ def test_what_is_significantly_but_hardly_off_is_called_slight() -> None:
     came = p + 0.05 * (np.isclose(p, 0.45) * 1.0 - np.isclose(p, 0.55))
     text = said(p, np.tile(np.arange(20_000) / 20_000, 10) < came)
     assert "are miscalibrated: observed outcomes differ in 2 tenths of the rows, by up to" in text
-    assert "0.050 (--show calibration_tests)" in text
+    assert "0.050 (result.show('calibration_tests'))" in text
 
 
 def test_a_class_of_probability_0_is_miscalibration_by_itself() -> None:

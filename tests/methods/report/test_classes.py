@@ -239,7 +239,7 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
     for name in ("rps", "kappa_linear", "ordinal"):
         with pytest.raises(UsageError, match="order") as refused:
             clfeval.report(table, measure=name)
-        assert "labels for each, the lowest first: 'k0', 'k1', 'k2', 'k3'" in str(refused.value)
+        assert "classes for each, the lowest first: 'k0', 'k1', 'k2', 'k3'" in str(refused.value)
     plain = {str(one["measure"]) for one in clfeval.report(table, measure="all").tables["measures"]}
     assert not plain & {"rps", "kappa_linear", "ordinal_mae"}
 

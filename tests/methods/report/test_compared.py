@@ -18,6 +18,7 @@ import clfeval
 from clfeval.pages import page_of
 from clfeval.result import Estimate, Result
 from tests.methods.report.bleeding import patients
+from tests.shell import at_shell
 
 CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer" / "scores.csv"
 
@@ -398,7 +399,7 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
     found = clfeval.report(table, positive="1", model=["rule", "new"], reference="rule")
     (text,) = [one.text for one in found.answer if one.code == "compared-by-labels"]
     assert "it flags 20 % of the rows, the model 2.5 %" in text
-    assert text.endswith("--best-threshold 'detection_prevalence<=0.2'.")
+    assert text.endswith("best_threshold='detection_prevalence<=0.2'.")
 
 
 @pytest.mark.parametrize(("classes", "words"), [
@@ -417,7 +418,7 @@ def test_labels_that_are_numbered_or_graded_may_be_in_order(
     classes: Sequence[str], words: str | None
 ) -> None:
     table = pl.DataFrame({"truth": [*classes] * 20, "m": [*classes, *classes[::-1]] * 10})
-    said = {one.code: one.text for one in clfeval.report(table).answer}
+    said = {one.code: one.text for one in at_shell(clfeval.report)(table).answer}
     assert said.get("unordered-classes") == words
     given = clfeval.report(table, classes=[*classes]).answer
     assert "unordered-classes" not in {one.code for one in given}

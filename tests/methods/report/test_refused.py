@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clfeval.api.report import report
+from clfeval.views.csv import csv_lines
 from tests.process.program import clfeval
 
 RECIPE = (
@@ -28,8 +31,8 @@ CASES = {
         "truth,m:a,m:c\na,.5,.5\nb,.2,.8\n", ("--positive", "a"),
         "p.csv:1: column 'm:c': no row of truth has this class, and 'b' has no column "
         "[class-column]\n"
-        "hint: name the columns as the classes are written in truth, or declare with --classes what "
-        "truth happens to lack\n",
+        "hint: name the columns as the classes are written in truth, or declare with --classes "
+        "what truth happens to lack\n",
     ),
     "beyond 0..1, of many classes": (
         "truth,m:a,m:b,m:c\na,.5,.5,0\nb,.2,1.3,.5\nc,0,0,1\n", (),
@@ -48,8 +51,8 @@ CASES = {
         "[class-column]\n"
         "p.csv:1: column 'm:y': no row of truth has this class, and 'a', 'b' have no column "
         "[class-column]\n"
-        "hint: name the columns as the classes are written in truth, or declare with --classes what "
-        "truth happens to lack\n",
+        "hint: name the columns as the classes are written in truth, or declare with --classes "
+        "what truth happens to lack\n",
     ),
     "no class of these names": (
         "truth,.pred_x,.pred_y,.pred_z\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
@@ -178,18 +181,16 @@ def test_a_class_that_truth_happens_to_lack_may_have_a_column() -> None:
     assert clfeval("report", "p.csv", "--positive", "a", "--quiet").code == 0
 
 
-def numbers(*words: str) -> str:
-    done = clfeval("report", "p.csv", "--quiet", "-f", "csv", "--show", "measures",
-                   "--interval", "bootstrap", "--resamples", "200", *words)  # fmt: skip
-    assert done.code == 0, done.err
-    return done.out
+def numbers(**options: Any) -> str:
+    result = report("p.csv", interval="bootstrap", resamples=200, **options)
+    return "".join(csv_lines(result, "measures"))
 
 
 def test_same_seed_same_bytes_and_no_model_moves_anothers_interval() -> None:
     lines = [f"{i * 7 % 3 % 2},{i * 37 % 100 / 100},{i * 53 % 100 / 100}" for i in range(90)]
     Path("p.csv").write_text("\n".join(["truth,a,b", *lines, ""]))
-    both, again, other = numbers(), numbers(), numbers("--seed", "1")
+    both, again, other = numbers(), numbers(), numbers(seed=1)
     assert both == again != other
-    assert numbers("--level", "0.9") != both
-    alone = numbers("--model", "a")
+    assert numbers(level=0.9) != both
+    alone = numbers(model="a")
     assert [row for row in both.splitlines() if ",a," in row] == alone.splitlines()[1:]

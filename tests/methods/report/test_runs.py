@@ -210,7 +210,7 @@ def test_without_an_id_nobody_guesses() -> None:
     assert (row["mean"].low, row["mean"].high, row["method"]) == (None, None, "none")
     assert row["sd"] is not None
     (note,) = [one.message for one in result.warnings if one.code == "runs-dependent"]
-    assert note.endswith("--id COLUMN")
+    assert note.endswith("id=COLUMN")
 
 
 def test_one_run_tells_nothing_of_others() -> None:

@@ -74,7 +74,7 @@ def test_a_score_at_the_threshold_is_positive() -> None:
     assert value(result, "net_benefit").value == pytest.approx(3 / 10 - 2 / 10)
 
 
-@pytest.mark.parametrize("how", ["exact", "wilson", "jeffreys", "influence", "bootstrap"])
+@pytest.mark.parametrize("how", ["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap"])
 def test_a_perfect_classifier_has_neither_nan_nor_an_interval_of_no_width(how: str) -> None:
     result = report([1] * 40 + [0] * 60, [0.9] * 40 + [0.2] * 60, interval=how, resamples=200)
     for row in result.tables["measures"]:
@@ -93,7 +93,7 @@ def test_a_perfect_classifier_has_neither_nan_nor_an_interval_of_no_width(how: s
 def test_intervals_stay_within_the_range() -> None:
     """Nine of ten right: p + 1.96 sqrt(p q / n) would be 1.086."""
     truth, scores = [1] * 5 + [0] * 5, [0.9] * 5 + [0.1] * 4 + [0.9]
-    for how in ("exact", "wilson", "jeffreys", "influence", "bootstrap"):
+    for how in ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap"):
         result = report(truth, scores, "f_beta:beta=2", "all", interval=how, resamples=200)
         for row in result.tables["measures"]:
             one, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
