@@ -197,9 +197,9 @@ def taken(group: type[G], given: Mapping[str, Any]) -> G:
 
 def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
     values = {}
-    for option in options:
-        if option.name in given:
-            values[option.field] = value_of(option, given[option.name])
+    for name, option in named(tuple(options)):
+        if name in given:
+            values[option.field] = value_of(option, given[name])
     made = group(**values)
     check = getattr(made, "check", None)
     if check is not None:
@@ -211,6 +211,12 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
             if not getattr(made, other.field):
                 raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
     return made
+
+
+@cache
+def named(options: tuple[Option, ...]) -> list[tuple[str, Option]]:
+    """Return options with their names, made once: a batch asks for them thousands of times."""
+    return [(option.name, option) for option in options]
 
 
 def value_of(option: Option, given: Any) -> Any:

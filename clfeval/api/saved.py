@@ -19,11 +19,16 @@ def saved_result(given: Any) -> Result | None:
     """Return the result that was saved, None where tables are given; UsageError for several."""
     if isinstance(given, Result):
         return replace(given, gates=(), again=True)
-    files = [named(path)[1] for path in paths_of(given)]
-    saved = [file for file in files if Path(file).is_file() and holds_result(Path(file))]
-    if not saved:
+    if not (saved := saved_files(given)):
         return None
+    files = [named(path)[1] for path in paths_of(given)]
     if len(files) > 1:
         hint = line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option("report takes one saved result; a baseline compares two", hint)
     return replace(read_result(fspath(saved[0]), "saved with --save"), gates=(), again=True)
+
+
+def saved_files(given: Any) -> list[str]:
+    """Return those of some files that hold a saved result."""
+    files = [named(path)[1] for path in paths_of(given)]
+    return [file for file in files if Path(file).is_file() and holds_result(Path(file))]
