@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clfeval.api.saved import saved_files
 from clfeval.gates.looked import LIMITED
 from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
@@ -12,9 +13,11 @@ from clfeval.methods.measured.asked import DEFAULT
 from clfeval.options import Command, listed
 
 
-def with_gated(command: Command, given: Mapping[str, Any], gates: Gates) -> dict[str, Any]:
+def with_gated(
+    command: Command, table: Any, given: Mapping[str, Any], gates: Gates
+) -> dict[str, Any]:
     """Return the options of a report, its measures with those that limits name beside the usual."""
-    if command.name != "report":
+    if command.name != "report" or saved_files(table):  # what was saved has its measures
         return dict(given)
     more = []
     for limit in gates.limits:

@@ -22,8 +22,6 @@ from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
-WITHOUT_DATA = ("measure", "dry_run")
-
 
 @entry(REPORT)
 def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> Iterator[Ready]:
@@ -39,7 +37,7 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     """
     if (saved := saved_result(table)) is not None:
         for one in (*changed(options), *changed(said)):
-            if one.name not in WITHOUT_DATA:
+            if one.name != "dry_run":
                 what = f"{one.flag} says how a table is read or measured"
                 raise bad_option(f"{what}, and this is a saved result", "leave it out")
         yield Ready(lambda: saved, {})

@@ -114,8 +114,9 @@ class GateReport(Result):
 
     def __str__(self) -> str:
         """Say which gates failed, or how many were met."""
+        about = [one.text for one in self.answer if one.code.startswith("baseline")]
         failed = [f"gate missed: {gate}" for gate in self.gates if not gate.passed]
-        return "\n".join(failed) or f"{many(len(self.gates), 'gate')} met"
+        return "\n".join(failed + about) or f"{many(len(self.gates), 'gate')} met"
 
     __repr__ = __str__
 

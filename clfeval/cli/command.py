@@ -197,7 +197,7 @@ def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -
         function = getattr(import_module(f"clfeval.api.{name}"), name)
         from clfeval.api.gated import with_gated
 
-        return function, with_gated(command, read, limits)
+        return function, with_gated(command, tables, read, limits)
 
     def computed() -> Result:
         function, asked = called_with()

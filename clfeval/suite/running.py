@@ -219,7 +219,7 @@ def _computed(
     limited = gates.any
     heard: list[Read] = []
     function, options = _function(run)
-    given = with_gated(run.keys.command, options, gates)
+    given = with_gated(run.keys.command, table, options, gates)
 
     def listen(read: Read) -> None:
         heard.append(read)
