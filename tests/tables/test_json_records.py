@@ -27,7 +27,7 @@ NO_ROWS = "this is a saved result of clfeval, no table [wrong-format]"
 NO_LIST = (
     "t.json: is no list of records [wrong-format]\n"
     "hint: one object per row is needed, as pandas writes with orient='records', or "
-    "'split'; or --input-format ndjson for one object a line"
+    "'split'; or one object a line in a file named .ndjson"
 )
 
 
@@ -82,7 +82,7 @@ def test_another_format_of_that_name() -> None:
 @pytest.mark.parametrize("name", ["t.json", "t.ndjson", "t"])
 @pytest.mark.parametrize("content", [RESULT, json.dumps(json.loads(RESULT))])
 def test_a_result_is_no_table_of_rows(name: str, content: str) -> None:
-    hint = f"hint: clfeval report --from-result {name}"
+    hint = f"hint: clfeval report {name}"
     assert usage_message(content, name) == f"{name}: {NO_ROWS}\n{hint}"
 
 
@@ -114,7 +114,7 @@ def test_broken_records(content: str) -> None:
     first, hint = data_message(content, "t.json").splitlines()
     assert first.startswith("t.json: cannot be read as json: ")
     assert first.endswith(" [bad-file]")
-    assert hint == "hint: name the format with --input-format if the suffix misleads"
+    assert hint == "hint: rename the file if its suffix misleads"
 
 
 def test_records_that_hold_lists() -> None:

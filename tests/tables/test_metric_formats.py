@@ -215,4 +215,4 @@ def test_damaged_columns(how: str) -> None:
     first, hint = data_message(start + bytes(40), f"t.{how}").splitlines()
     assert first.startswith(f"t.{how}: cannot be read as {how}: ")
     assert first.endswith(" [bad-file]")
-    assert hint == "hint: name the format with --input-format if the suffix misleads"
+    assert hint == "hint: rename the file if its suffix misleads"

@@ -14,7 +14,7 @@ FORMS = (
     'hint: a table is a list of records, {"column": [values]}, {"model": {"metric": value}}, or a '
     "result of clfeval"
 )
-MISLEADS = "hint: name the format with --input-format if the suffix misleads"
+MISLEADS = "hint: rename the file if its suffix misleads"
 RECORDS = [{"model": "rf", "f1": 0.5, "acc": 1}, {"model": "svm", "f1": 0.25, "acc": 0}]
 BY_MODEL = {"rf": {"f1": 0.5, "acc": 1}, "svm": {"acc": 0, "f1": 0.25}}
 FRAME = pd.DataFrame(RECORDS)

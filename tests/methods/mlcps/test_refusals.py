@@ -215,7 +215,8 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
 @pytest.mark.parametrize(
     "options",
     [
-        {"metric_weight": {"f1": -1}}, {"metric_weight": {"f1": float("nan")}}, {"metric_weight": {"f1": 1e9}},
+        {"metric_weight": {"f1": -1}}, {"metric_weight": {"f1": float("nan")}},
+        {"metric_weight": {"f1": 1e9}},
         {"metric_weight": {"f1": "2"}}, {"zero_weight": "keep"}, {"direction": {"f1": "up"}},
         {"rescale": {"f1": (1, 0)}}, {"rescale": {"f1": (1, 1)}}, {"rescale": {"f1": 2}},
         {"rescale": {"f1": (0, float("inf"))}}, {"level": 95}, {"draws": 5,

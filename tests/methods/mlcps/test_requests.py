@@ -32,7 +32,8 @@ def codes(result: Result) -> list[str]:
 @pytest.mark.parametrize(
     "options",
     [
-        {"metric_weight": {"f1": 0}}, {"metric_weight": {"f1": 2}}, {"metric": ["f1", "recall", "auc"]},
+        {"metric_weight": {"f1": 0}}, {"metric_weight": {"f1": 2}},
+        {"metric": ["f1", "recall", "auc"]},
         {"direction": {"f1": "min"}}, {"rescale": {"f1": (0, 2)}}, {"weight_sensitivity": True},
         {"metric_weight": {"f1": 0}, "zero_weight": "ray"}, {"desirability": {"f1": "maximize"}},
         {"desirability": {"f1": {"goal": "maximize", "gamma": 2}}}, {"compare": FRAME},
