@@ -102,7 +102,8 @@ def in_python(text: str, options: Sequence[Option]) -> str:
     for shell, python in _OUTPUT:
         text = re.sub(shell, python, text)
     known = {option.flag: option for option in options}
-    return _FLAG.sub(lambda found: _word(found, known, PYTHON), f" {text}")[1:]
+    told = _FLAG.sub(lambda found: _word(found, known, PYTHON), f" {text}")
+    return _together(told, PYTHON)[1:]
 
 
 def _together(text: str, dialect: Dialect) -> str:
