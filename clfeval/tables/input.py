@@ -165,7 +165,7 @@ class Input:
     ] = ()  # fmt: skip
     cluster: Annotated[
         str | None,
-        Opt("Rows of one patient, document, ... are one cluster.",
+        Opt("Rows of one value (of a patient, a document) count as one.",
             COLUMNS, stated=True, signed="cluster", completes="column"),
     ] = None  # fmt: skip
     run: str | None = None
