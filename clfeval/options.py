@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from keyword import iskeyword
 from operator import index
 from types import NoneType, UnionType
@@ -66,7 +66,7 @@ class Opt:
     shell: bool = True  # else Python and batches alone have it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Option:
     """An option: a field of a group, its type, its default and its `Opt`."""
 
@@ -75,13 +75,13 @@ class Option:
     default: Any
     opt: Opt
 
-    @property
+    @cached_property
     def flag(self) -> str:
         """What it is called in a shell, and in every message until it is retold."""
         flags = self.opt.flags or (f"--{self.field.replace('_', '-')}",)
         return flags[-1].partition("/")[0]
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What it is called in Python: as in a shell, unless that is a Python keyword."""
         word = self.flag[2:].replace("-", "_")
@@ -92,19 +92,19 @@ class Option:
         """What it is called in a batch."""
         return self.flag[2:]
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Any, ...]:
         """The alternatives of its type, None left out."""
         return alternatives(self.type)
 
-    @property
+    @cached_property
     def choices(self) -> tuple[str, ...]:
         """The words it knows; none where it takes any."""
         return tuple(
             w for kind in self.kinds if get_origin(kind) is Literal for w in get_args(kind)
         )
 
-    @property
+    @cached_property
     def holds(self) -> Literal["one", "pair", "several", "mapping"]:
         """How many values it holds."""
         origin, *arguments = get_origin(self.kinds[0]), *get_args(self.kinds[0])
@@ -112,7 +112,7 @@ class Option:
             return "several" if arguments[-1] is Ellipsis else "pair"
         return "mapping" if origin is Mapping else "one"
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """True where its values are numbers."""
         return bool({int, float} & {*self.kinds, *get_args(self.kinds[0])[-2:]})
@@ -197,9 +197,9 @@ def taken(group: type[G], given: Mapping[str, Any]) -> G:
 
 def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
     values = {}
-    for name, option in named(tuple(options)):
-        if name in given:
-            values[option.field] = value_of(option, given[name])
+    for option in options:
+        if option.name in given:
+            values[option.field] = value_of(option, given[option.name])
     made = group(**values)
     check = getattr(made, "check", None)
     if check is not None:
@@ -211,12 +211,6 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
             if not getattr(made, other.field):
                 raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
     return made
-
-
-@cache
-def named(options: tuple[Option, ...]) -> list[tuple[str, Option]]:
-    """Return options with their names, made once: a batch asks for them thousands of times."""
-    return [(option.name, option) for option in options]
 
 
 def value_of(option: Option, given: Any) -> Any:

@@ -65,7 +65,9 @@ def check_ahead(run: Run, wrong: Wrong) -> None:
 
 def check_read(run: Run, reading: Sequence[Row]) -> None:
     """Refuse limits on models and measures that a table, as it is read, has not; UsageError."""
-    page, gates = page_of(run.command), taken(Gates, run.options)
+    if not (gates := taken(Gates, run.options)).limits:
+        return
+    page = page_of(run.command)
     found = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
     known = [one[1] for one in found if one]
     models: dict[str, Row] = {

@@ -310,7 +310,7 @@ def test_bash_completes_columns_of_a_table_before_or_after(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "names.csv", "--truth", "tr") == ["truth"]
     assert bash.reply_to_line("clfeval mars names.csv --truth=tr") == ["truth"]
     assert bash.reply_to_line("clfeval mars --truth tr", " names.csv") == ["truth"]
-    assert bash.reply_to_line("clfeval mars --truth tr", "x --seed 3 names.csv") == ["truth"]
+    assert bash.reply_to_line("clfeval mars --truth tr", "x --level 0.9 names.csv") == ["truth"]
     assert bash.reply_to_line("clfeval mars --truth ") == []
 
 
