@@ -70,7 +70,12 @@ def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None
     hard = measure_names(["hard"])
     assert {"accuracy", "sensitivity", "f1"} <= {*hard}
     assert not {*hard} & {"error_rate", "fnr", "jaccard", "mcc", "dor"}  # said already, or beyond
-    given = {"ppv_at": "prevalence=.1", "npv_at": "prevalence=.1", "expected_cost": "fp=1,fn=1"}
+    given = {
+        "ppv_at": "prevalence=.1",
+        "npv_at": "prevalence=.1",
+        "expected_cost": "fp=1,fn=1",
+        "cost": "fp=1,fn=1",
+    }
     for name in KNOWN.names:
         text = f"{name}:{given[name]}" if name in given else name
         assert all(measure_named(one) for one in measure_names([text]))
@@ -101,9 +106,9 @@ def test_what_has_no_upper_end_is_refused_and_the_remedy_works() -> None:
         predicted(frame, *names)
     assert "--rescale expected_cost:fn=10,fp=1=0:" in str(caught.value)
     text = frame.write_csv().encode()
-    asked = [word for name in names for word in ("--measure", name)]
+    asked = [word for name in names for word in ("--metric", name)]
     asked += ["--rescale", "expected_cost:fn=10,fp=1=0:5", "-f", "json"]
-    done = piped(text, "mlcps", "-", "--from", "predictions", "--kind", "score", *asked)
+    done = piped(text, "mlcps", "-", "--from", "predictions", *asked)
     assert done.code == 0, done.err
     result = clfeval.Result.from_json(done.out)
     (cost,) = (row for row in result.tables["metrics"]

@@ -229,7 +229,16 @@ def test_a_metric_that_falls_as_another_rises_does_not_say_the_same() -> None:
 def test_the_command_says_the_same_in_csv_and_json(tmp_path: Path) -> None:
     table = frame(drawn("abcde", 110, 6, 7))
     table.write_csv(tmp_path / "m.csv")
-    command = [sys.executable, "-m", "clfeval", "mlcps", "m.csv", "--weight", "x1=2.5", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "clfeval",
+        "mlcps",
+        "m.csv",
+        "--metric-weight",
+        "x1=2.5",
+        "--quiet",
+    ]
     command += ["-f", "json", "--save", "all.csv"]
     said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
     rows = clfeval.mlcps(table, metric_weight={"x1": 2.5}).tables["models"]

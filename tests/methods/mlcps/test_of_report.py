@@ -52,8 +52,8 @@ def test_what_has_no_range_is_left_out_by_name_and_the_rest_is_scored(report: Ta
     assert GONE.isdisjoint(ranked.parameters["metrics"])
     for name in GONE:
         assert f"'{name}'" in said(ranked, "left-out")
-    assert "--rescale NAME=LOW:HIGH" in said(ranked, "left-out")
-    assert "--desirability FILE.yaml" in said(ranked, "left-out")
+    assert "rescale={'NAME': (LOW, HIGH)}" in said(ranked, "left-out")
+    assert "desirability='FILE.yaml'" in said(ranked, "left-out")
     rays = {(row["model"], row["metric"]): row["d"] for row in ranked.tables["profile"]}
     assert rays["poor", "mcc"] == pytest.approx(
         ((1 * 1 - 5 * 3) / math.sqrt(6 * 4 * 6 * 4) + 1) / 2

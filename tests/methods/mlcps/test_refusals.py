@@ -200,7 +200,7 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("weight", {"f_1": 2}), ("direction", {"f_1": "min"}), ("rescale", {"f_1": (0, 2)}),
+        ("metric_weight", {"f_1": 2}), ("direction", {"f_1": "min"}), ("rescale", {"f_1": (0, 2)}),
         ("desirability", {"f_1": {"goal": "maximize", "low": 0, "high": 1}}),
     ],
 )  # fmt: skip
@@ -208,7 +208,7 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.mlcps)(path, **{option: value})  # type: ignore[arg-type]
-    assert caught.value.problems[0].what == f"--{option} names no metric: 'f_1'"
+    assert caught.value.problems[0].what == f"--{option.replace('_', '-')} names no metric: 'f_1'"
     assert caught.value.hint == "did you mean 'f1'?"
 
 
@@ -222,7 +222,7 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
         {"rescale": {"f1": (0, float("inf"))}}, {"level": 95}, {"draws": 5,
         "weight_sensitivity": True}, {"seed": -1}, {"seed": 0.5}, {"resamples": 1000},
         {"truth": "x"}, {"threshold": 0.4}, {"weight": "n"}, {"layout": "counts"},
-        {"source": "scores"}, {"interval": "exact"},
+        {"source": "scores"}, {"interval": "influence"},
     ],
     ids=str,
 )  # fmt: skip
