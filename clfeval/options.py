@@ -337,10 +337,10 @@ def changed(group: Any, command: Command | None = None) -> list[Option]:
 
 def signed(group: Any) -> dict[str, Any]:
     """Return what changes numbers and is not as by default, under its key in the signature."""
+    values = ((o.opt.signed, getattr(group, o.field)) for o in changed(group) if o.opt.signed)
     return {
-        option.opt.signed: getattr(group, option.field)
-        for option in changed(group)
-        if option.opt.signed
+        key: ",".join(f"{k}={v}" for k, v in one.items()) if isinstance(one, Mapping) else one
+        for key, one in values
     }
 
 

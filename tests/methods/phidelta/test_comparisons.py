@@ -157,7 +157,7 @@ def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_t
         "more is not worse by 0.07; less is not significantly different."
     )
     assert result.parameters["margin"] == {"delta": 0.07}
-    assert "|margin:{'delta': 0.07}|" in result.signature
+    assert "|margin:delta=0.07|" in result.signature
     (alone,) = (row for (metric, _), row in compare(frame.select("truth", "ref", "more"), "ref")
                 .items() if metric == "delta")  # fmt: skip
     assert alone["p"] == alone["p_adjusted"] == pytest.approx(found["more"]["p"])
