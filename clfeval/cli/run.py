@@ -25,7 +25,7 @@ from clfeval.cli.output import (
 from clfeval.errors import ExitCode
 from clfeval.history.options import History
 from clfeval.limits import Gates
-from clfeval.pages import SUITE
+from clfeval.pages import DRY_RUN, SUITE
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def run(
         from clfeval.history.file import check_target
 
         check_target(history.append, tables)
-    screen, wanted = screen_for(), wanted_of(output, command)
+    planned = dry and not batch and _of_plan(output.show)
+    screen, wanted = screen_for(), wanted_of(output, DRY_RUN if planned else command)
     read = [*tables, *(one for one in (gates.baseline, history.append) if one)]
     with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
         watched = nullcontext() if batch else waiting(tables)
@@ -85,7 +86,7 @@ def run(
                 result = judged(result, held_against(gates, but=history.label), beside(result))
         if dry:  # the rest of the line is about the result
             output = replace(output, show=())
-            wanted = replace(wanted, names=(), table=None)
+            wanted = replace(wanted, names=(), table=wanted.table if planned else None)
         known_table(result, wanted.table)  # before any file is put in place
         if output.show:
             from clfeval.views.render import check_shown
@@ -112,6 +113,15 @@ def run(
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
+
+
+def _of_plan(names: Sequence[str]) -> bool:
+    """Tell whether tables are asked for, and only such as a dry run itself has."""
+    if not names:
+        return False
+    from clfeval.pages import page_of
+
+    return {*names} <= {table.name for table in page_of(DRY_RUN).tables}
 
 
 def opened(output: Output) -> OnOpen:

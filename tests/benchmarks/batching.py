@@ -50,12 +50,12 @@ def batches() -> bool:
     _tables()
     whole, part = _suite("tables/*.csv", "all.yaml"), _suite("tables/t00*.csv", "few.yaml")
     folder = str(FOLDER / "batch" / "tables")
-    alone, batch = f"clfeval.report, {RUNS:,} times", f"--config, {RUNS:,} runs, saved"
-    few = f"--config, {FEW} runs, saved"
+    alone, batch = f"clfeval.report, {RUNS:,} times", f"clfeval batch, {RUNS:,} runs, saved"
+    few = f"clfeval batch, {FEW} runs, saved"
     done = interleave({
         alone: (python(ALONE, folder, str(RUNS)), ROUNDS),
-        batch: (clfeval("report", "--config", whole, "-q"), ROUNDS),
-        few: (clfeval("report", "--config", part, "-q"), ROUNDS),
+        batch: (clfeval("batch", whole, "-q"), ROUNDS),
+        few: (clfeval("batch", part, "-q"), ROUNDS),
     })  # fmt: skip
     more = (done[batch].peak - done[few].peak) / MIB
     flat = Check(f"{more:+.0f} MiB on {few}", f"<= +{GROWTH} MiB", more <= GROWTH)

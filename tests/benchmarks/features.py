@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks import feature_peers as peers
 from tests.benchmarks.feature_tables import NUMBERS, PER_DOC, TERMS, WIDE
-from tests.benchmarks.measure import MIB, Command, Runs, clfeval, interleave, python
+from tests.benchmarks.measure import MIB, Command, Runs, called, clfeval, interleave, python
 from tests.benchmarks.report import Check, Line, extra, peak, print_table, ratio
 from tests.benchmarks.tables import size, table
 
@@ -47,7 +48,7 @@ def sparse_features(docs: int) -> bool:
     done = interleave(
         {
             NUMPY: (python(peers.NUMPY_SPARSE, *paths), ROUNDS),
-            CLFEVAL: (_features(paths[0], "--truth-table", paths[1], "--id", "doc"), ROUNDS),
+            CLFEVAL: (_called(paths[0], truth_table=paths[1], id="doc"), ROUNDS),
             STARTED: (_start(), ROUNDS),
             CHI2: (python(peers.CHI2_SPARSE, *paths), 3),
         }
@@ -81,11 +82,10 @@ def numeric_features(rows: int) -> bool:
         title = f"I  {rows:,} rows, {NUMBERS} numeric features, --cut {cut} ({size(path)} on disk)"
         _print(title, done, [ratio(done[CLFEVAL], done[NUMPY])])
     columns = [f"x{25 * j}" for j in range(SAMPLE_COLUMNS)]
-    chosen = [part for name in columns for part in ("--feature", name)]
     done = interleave(
         {
             KS: (python(peers.KS_2SAMP, str(path), *columns), 3),
-            SAMPLE: (_features(str(path), "--cut", "best", *chosen), 3),
+            SAMPLE: (_called(str(path), cut="best", feature=columns), 3),
         }
     )
     distances = peers.distances_of(done[KS].output)
@@ -110,6 +110,11 @@ def _beside(path: Path, script: str, *options: str) -> dict[str, Runs]:
 
 def _features(path: str, *options: str) -> list[str]:
     return clfeval("phidelta", path, "--features", "-f", "csv", *options)
+
+
+def _called(path: str, **options: Any) -> list[str]:
+    """Return the same from Python, for options that no shell has."""
+    return called("phidelta", path, table="features", features=True, **options)
 
 
 def _start() -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.benchmarks.measure import clfeval, interleave, python, run
+from tests.benchmarks.measure import called, clfeval, interleave, python, run
 from tests.benchmarks.report import Check, Line, below, print_table
 from tests.benchmarks.tables import FOLDER
 
 SLICES, MODELS, MANY, SUBSETS = 1000, 6, 300, 60
 ROWS, LABELLED = 100_000, 2000
-CUTS = 1_000_000  # rows of --sweep top, and ten times as many
+CUTS = 1_000_000  # rows of a sweep of ranks, and ten times as many
 LIMIT, AT_ONCE, GROWTH = 10.0, 1.0, 12.0
 
 # labels that are right more often than not, in slices where asked for
@@ -56,19 +56,17 @@ def growth() -> bool:
             clfeval("tune-jpt", scored, *by), 1,
         ),
         f"tune-jpt, {MANY} models": (clfeval("tune-jpt", many, "-f", "csv", "-q"), 1),
-        f"tune-jpt --crossover mcc, {MANY} models": (
-            clfeval("tune-jpt", many, "--crossover", "mcc", "-f", "csv", "-q"), 1,
+        f"tune-jpt --measure mcc, {MANY} models": (
+            clfeval("tune-jpt", many, "--measure", "mcc", "-f", "csv", "-q"), 1,
         ),
         f"mars --best 3, {SUBSETS} models": (
-            clfeval("mars", subsets, "--best", "3", "-f", "csv", "--table", "best", "-q"), 1,
+            clfeval("mars", subsets, "--best", "3", "-f", "csv", "--show", "best", "-q"), 1,
         ),
         f"mars, {SUBSETS} models": (
-            clfeval("mars", subsets, "-f", "csv", "--table", "models", "-q"), 1,
+            clfeval("mars", subsets, "-f", "csv", "--show", "models", "-q"), 1,
         ),
-        f"mars --sweep top, {CUTS:,} rows": (clfeval("mars", small, "--sweep", "top", "-q"), 1),
-        f"mars --sweep top, {10 * CUTS:,} rows": (
-            clfeval("mars", large, "--sweep", "top", "-q"), 1,
-        ),
+        f"mars sweep='top', {CUTS:,} rows": (called("mars", small, sweep="top"), 1),
+        f"mars sweep='top', {10 * CUTS:,} rows": (called("mars", large, sweep="top"), 1),
     })  # fmt: skip
     *first, best, without, some, more = runs.values()
     grown = more.seconds / some.seconds

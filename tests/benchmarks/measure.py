@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2  # for clfeval and every peer alike
@@ -66,6 +67,20 @@ def module(name: str, *arguments: str) -> list[str]:
 def clfeval(*arguments: str) -> list[str]:
     """Return the command that runs the console script with this interpreter."""
     return [sys.executable, str(Path(sys.executable).with_name("clfeval")), *arguments]
+
+
+def called(function: str, path: str, *, table: str | None = None, **options: Any) -> list[str]:
+    """Return the command that prints what a public function finds, for options no shell has.
+
+    table: print this one alone, as CSV; else all as JSON.
+    """
+    lines = "result.json_lines()" if table is None else f"csv_lines(result, {table!r})"
+    return python(
+        "import sys, clfeval\n"
+        "from clfeval.views.csv import csv_lines\n"
+        f"result = clfeval.{function}({path!r}, **{options!r})\n"
+        f"sys.stdout.writelines({lines})\n"
+    )
 
 
 def run(command: Command) -> Run:

@@ -73,8 +73,8 @@ def rank_models() -> bool:
     done = interleave(
         {
             PEER: (python(SCRIPT, str(paths[FEW])), ROUNDS),
-            CLFEVAL: (clfeval("mlcps", str(paths[FEW]), "--no-plot", "-q"), ROUNDS),
-            WIDE: (clfeval("mlcps", str(paths[MANY]), "--no-plot", "-q"), ROUNDS),
+            CLFEVAL: (clfeval("mlcps", str(paths[FEW]), "-q"), ROUNDS),
+            WIDE: (clfeval("mlcps", str(paths[MANY]), "-q"), ROUNDS),
         }
     )
     _compare(done[CLFEVAL].output, done[PEER].output)

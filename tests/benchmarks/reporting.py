@@ -119,8 +119,6 @@ def full_report(rows: int) -> bool:
         "best",
         "--margin",
         "roc_auc=.01",
-        "--list-changes",
-        "5",
     )
     names = {n: f"clfeval report, {n:,} rows" for n in (*more, rows)}
     quiet = ("-f", "json", "-q")

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import peers
-from tests.benchmarks.measure import clfeval, interleave, python
+from tests.benchmarks.measure import called, interleave, python
 from tests.benchmarks.report import Line, print_table, ratio
 from tests.benchmarks.tables import SCORE_MODELS, size, table
 
 POINTS = 200
 ROUNDS = 3
-CLFEVAL, NUMPY = "clfeval mars --sweep", "numpy, cut by cut"
+CLFEVAL, NUMPY = "clfeval mars, sweep", "numpy, cut by cut"
 
 
 def sweep_scores(rows: int) -> bool:
     """E: information without a target; both must give the same counts at the same cuts."""
     path = table("scores", rows)
-    options = ("--sweep", "threshold", "--points", str(POINTS), "-f", "json")
     done = interleave(
         {
             NUMPY: (python(peers.SWEEP, str(path), str(POINTS)), ROUNDS),
-            CLFEVAL: (clfeval("mars", str(path), *options), ROUNDS),
+            CLFEVAL: (called("mars", str(path), sweep="threshold", points=POINTS), ROUNDS),
         }
     )
     if json.loads(done[NUMPY].output) != peers.sweep_of_clfeval(done[CLFEVAL].output):

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tests.benchmarks.feature_tables import CURVES
-from tests.benchmarks.measure import clfeval, interleave, python
+from tests.benchmarks.measure import called, interleave, python
 from tests.benchmarks.report import Line, peak, print_table, ratio
 from tests.benchmarks.tables import size, table
 
@@ -58,12 +58,11 @@ print(json.dumps(rows))
 def best_thresholds(rows: int) -> bool:
     """K: a fifth of the time of scikit-learn and numpy at most, cross-fitted values included."""
     path = table("normal", rows)
-    asked = [part for name in MEASURES for part in ("--measure", name)]
-    sweep = ["--sweep", "1:1000..1000:1", "--points", str(ODDS)]
+    asked = {"measure": list(MEASURES), "sweep": "1:1000..1000:1", "points": ODDS}
     done = interleave(
         {
             SKLEARN: (python(SCRIPT, str(path), str(ODDS)), 1),
-            CLFEVAL: (clfeval("tune-jpt", str(path), *sweep, *asked, "-f", "json"), ROUNDS),
+            CLFEVAL: (called("tune_jpt", str(path), **asked), ROUNDS),
         }
     )
     _compare(json.loads(done[CLFEVAL].output), json.loads(done[SKLEARN].output))
@@ -80,8 +79,9 @@ def best_thresholds(rows: int) -> bool:
 
 def _compare(mine: Any, peer: list[list[Any]]) -> None:
     """Refuse unless both find the same best values."""
-    found = [row for row in mine["tables"]["thresholds"] if row["population"] == "sweep"]
     order = {name: i for i, name in enumerate(MEASURES)}
+    rows = mine["tables"]["thresholds"]
+    found = [row for row in rows if row["population"] == "sweep" and row["measure"] in order]
     found.sort(key=lambda row: (row["model"], row["ratio"], order[row["measure"]]))
     for row, (name, value, _) in zip(found, peer, strict=True):
         if row["model"] != name or not math.isclose(row["value"]["value"], value, rel_tol=1e-9):

@@ -129,7 +129,7 @@ def test_a_column_of_such_a_name_points_to_it() -> None:
     notes = mars(write("t.csv", again), model="a").warnings
     assert [note.message for note in notes if note.code == "may-share"] == [
         "'patient' repeats: if rows of one patient tend to be alike, intervals of independent rows "
-        "are too narrow; --cluster 'patient'"
+        "are too narrow; cluster='patient'"
     ]
     notes = mars(write("t.csv", again), model="a", cluster="patient").warnings
     assert sorted(note.code for note in notes) == ["few-clusters", "one-model"]

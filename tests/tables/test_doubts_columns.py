@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+import clfeval
 from tests.process.program import clfeval as program
 from tests.tables.asking import asked, found
 from tests.tables.door import write
@@ -79,11 +80,8 @@ def test_what_is_left_out_is_not_asked_for_in_other_commands() -> None:
         "--ignore leaves out 'f1', and --metric names it [bad-option]\n",
     )
     write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n")
-    done = program("phidelta", "t.csv", "--features", "--ignore", "a", "--feature", "a")
-    assert (done.code, done.err) == (
-        2,
-        "--ignore leaves out 'a', and --feature names it [bad-option]\n",
-    )
+    with pytest.raises(clfeval.UsageError, match=r"^ignore leaves out 'a', and feature names it"):
+        clfeval.phidelta("t.csv", features=True, ignore="a", feature="a")
 
 
 def test_a_model_that_is_named_is_not_proposed_to_be_left_out() -> None:

@@ -19,8 +19,8 @@ def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
     assert asked(content, "--positive", "default") == [
         "t.csv: column 'truth': labels that differ only by capitals or outer spaces: "
         "' default' (1), 'default' (1) [label-twins]",
-        "hint: --fold-labels takes them for one; --classes ' default' --classes 'default' keeps them "
-        "apart",
+        "hint: --fold-labels takes them for one; --classes ' default' --classes 'default' keeps "
+        "them apart",
         "try: clfeval mars t.csv --positive default -q --fold-labels",
     ]
     assert found(positive="default", fold_labels=True) == {"rf": (2, 1, 0, 1)}

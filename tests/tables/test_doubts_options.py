@@ -44,7 +44,7 @@ def test_classes_with_commas_between_them_are_told_how_to_be_given() -> None:
 def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
     write("t.csv", "truth,rf,g b\n1,1,1\n0,1,0\n")
     done = program("mars", "t.csv", "--model", "rf,g b")
-    assert done.err.splitlines()[-1] == "hint: one each time: --model rf --model 'g b'"
+    assert done.err.splitlines()[-1] == "hint: one each time: --model 'rf' --model 'g b'"
 
 
 @pytest.mark.parametrize(("words", "hint"), [

@@ -63,14 +63,14 @@ def test_a_dry_run_says_what_was_asked_for() -> None:
     write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n0,.6,.3\n")
     write("m.csv", "model,f1,recall,accuracy\na,.7,.8,.9\nb,.6,.7,.9\n")
     plans = {
-        ("mars", "t.csv", "--best", "2", "--sweep", "top", "--target", "negative"):
-            {"--best": "2", "--sweep": "top", "--target": "negative"},
+        ("mars", "t.csv", "--best", "2", "--top", "1"):
+            {"--best": "2", "--top": "1"},
         ("phidelta", "t.csv", "--reference", "a", "--prevalence", ".1", "--curve"):
-            {"--reference": "a", "--prevalence": "0.1", "--curve": "yes"},
-        ("mlcps", "m.csv", "--rescale", "f1=0:1", "--weight", "recall=2", "--compare", "m.csv"):
-            {"--rescale": "f1=0:1", "--weight": "recall=2", "--compare": "m.csv"},
-        ("tune-jpt", "--counts", "69,15,31,85", "--sweep", "1:100..1:1"):
-            {"rows": "200", "--counts": "model=69, 15, 31, 85", "--sweep": "1:100..1:1"},
+            {"--reference": "a", "--prevalence": ".1", "--curve": "yes"},
+        ("mlcps", "m.csv", "--rescale", "f1=0:1", "--metric-weight", "f1=2", "--compare", "m.csv"):
+            {"--rescale": "f1=0:1", "--metric-weight": "f1=2", "--compare": "m.csv"},
+        ("tune-jpt", "--counts", "69,15,31,85", "--prevalence", "1:100..1:1"):
+            {"rows": "200", "--counts": "model=69, 15, 31, 85", "--prevalence": "1:100..1:1"},
     }  # fmt: skip
     for words, wanted in plans.items():
         done = program(*words, "--dry-run", "-f", "json")
@@ -105,13 +105,13 @@ def test_a_dry_run_with_questions_is_not_passed() -> None:
 
 def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
     write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n0,1,1\n")
-    words = ("mars", "t.csv", "--show", "pairs", "--table", "models", "--save", "o.json",
+    words = ("mars", "t.csv", "--show", "pairs", "--save", "o.json",
              "--fail-under", "recall=0.99", "--dry-run")  # fmt: skip
     done = program(*words)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Dry run of mars: nothing was computed\n")
     assert not Path("o.json").exists()
-    plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--table", "plan")
+    plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--show", "plan")
     assert plan.out.startswith("what,value\nrows,3\n")
 
 

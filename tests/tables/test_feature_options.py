@@ -78,7 +78,7 @@ def test_a_cut_that_rows_without_an_entry_would_meet(cut: float) -> None:
 LIMITS: dict[str, tuple[str, list[Any]]] = {
     "phi_max": ("--phi-max", [0, -0.1, 1.5, float("nan")]),
     "delta_min": ("--delta-min", [0, -0.1, 1.5, float("nan")]),
-    "top": ("--top", [0, -3, 1.5]),
+    "select": ("--select", [0, -3, 1.5]),
 }
 
 
@@ -86,12 +86,12 @@ LIMITS: dict[str, tuple[str, list[Any]]] = {
 def test_limits_out_of_range(name: str) -> None:
     option, values = LIMITS[name]
     for value in values:
-        message = usage_message(FRAME, select="all", **{name: value})
+        message = usage_message(FRAME, **{"select": "all", name: value})
         assert message.startswith(option)
         assert message.endswith("[bad-option]")
 
 
-@pytest.mark.parametrize(("name", "value"), [("phi_max", 0.5), ("delta_min", 0.5), ("top", 3)])
+@pytest.mark.parametrize(("name", "value"), [("phi_max", 0.5), ("delta_min", 0.5)])
 def test_limits_without_a_selection(name: str, value: Any) -> None:
     option = LIMITS[name][0]
     assert usage_message(FRAME, **{name: value}) == (
@@ -185,6 +185,6 @@ def test_the_layout_may_be_said() -> None:
 
 def test_parameters_tell_what_was_asked() -> None:
     told = features(FRAME, cut="best", select=1, level=0.9).parameters
-    assert {name: told[name] for name in ("mode", "cut", "top", "level", "positive")} == {
-        "mode": "features", "cut": "best", "top": 1, "level": 0.9, "positive": "1",
+    assert {name: told[name] for name in ("mode", "cut", "select", "level", "positive")} == {
+        "mode": "features", "cut": "best", "select": 1, "level": 0.9, "positive": "1",
     }  # fmt: skip

@@ -343,7 +343,7 @@ def test_a_diagram_for_each_prevalence_but_not_for_more_than_three() -> None:
     text = phidelta_plots(models(MARS, (0.1, 0.2, 0.3, 0.4, 0.6)), width=80)
     assert text.count("φ-δ diagram at prevalence") == 3
     assert "φ-δ diagram at prevalence 0.1, positives : negatives = 1:9\n" in text
-    assert "2 more targets not drawn" in text
+    assert "2 more prevalences not drawn" in text
     assert "corners at φ_b, δ_b: oracle 0, 1; always positive 1.8, -0.8;" in text
 
 

@@ -135,9 +135,9 @@ def test_a_slice_is_told_apart_and_has_no_change_of_the_whole_table(tmp_path: Pa
 
 def test_a_finding_of_gitlab_is_the_same_while_the_gate_is() -> None:
     """By model, measure, slice and limit as written; not by what a share amounts to."""
-    one = Gate("max-drop", "recall", "rf", 0.02, 0.3, False, said="5%")
+    one = Gate("max-drop", "recall", "rf", 0.02, 0.3, False, limit_text="5%")
     others = [
-        replace(one, slice="site=a"), replace(one, said="6%"), replace(one, run="night"),
+        replace(one, slice="site=a"), replace(one, limit_text="6%"), replace(one, run="night"),
         replace(one, model="svm"), replace(one, among=2),
     ]  # fmt: skip
     gates = [one, replace(one, limit=0.04, value=0.4), *others]

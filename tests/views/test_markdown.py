@@ -194,7 +194,7 @@ def test_a_comment_holds_the_page_and_says_where_the_rest_is(models: int) -> Non
     assert len(page.tables[0]) - 1 == min(models, ROWS)
     if models > ROWS:
         assert f"{models - ROWS:,} more row" in page.text
-        assert "all of them: --format csv" in page.text
+        assert "all of them: result.frame()" in page.text
     for word in ("gates met", "recall is"):
         assert (word in page.text) == (models > 50 or word == "recall is")
 

@@ -81,8 +81,7 @@ def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None
 
     assert titles("predictions") == titles("splits") == ["Ranking"]
     assert titles("weighted") == [
-        "How often each is first if weights are drawn at random (1",
-        "Weights at which another model passes svm", "Ranking",
+        "How often each is first if weights are drawn at random (1", "Ranking",
     ]  # fmt: skip
     assert titles("goals") == ["How desirable each value is", "Ranking"]
     assert titles("compared") == [

@@ -30,10 +30,6 @@ def test_splits_weights_and_desirability() -> None:
     assert part.rows[0] == ("svm", "1.358", "0.008", "5")
     part = titled(RESULTS["weighted"], "How often")
     assert "(1,000 draws)" in part.title
-    assert column(part, "passes the\nfirst at") == ["is first", "×1.25", "never", "never", "never"]
-    part = titled(RESULTS["weighted"], "Weights at which another model passes svm")
-    assert part.rows[0] == ("accuracy", "1", "below 0.375: rf", "never", "0.8")
-    assert part.rows[1] == ("f1", "2", "never", "above 2.62: rf", "2.5")
     part = titled(RESULTS["goals"], "How desirable")
     # knn: (.6 - .5) / .5, (.79 - .6) / .4, (.31 - .3) / .6, (.66 - .66) / .34
     assert part.rows[-1] == ("knn", "0.000", "0.200", "0.475", "0.017", "✗ 0.000")
@@ -45,12 +41,6 @@ def test_names_with_commas_in_a_list_cannot_mislead() -> None:
     models = {"a, b": (0.9, 0.9, 0.9), "c": (0.8, 0.8, 0.8), "d": (0.7, 0.7, 0.7)}
     part = titled(ranked(models, ("x", "y", "z")), "Dominated models")
     assert part.rows == (("c", "'a, b'"), ("d", "'a, b' and c"))
-
-
-def test_weights_that_decide_nothing_are_one_line() -> None:
-    alone = ranked({"rf": (0.8, 0.6, 0.7, 0.5)}, sensitivity=True)
-    part = titled(alone, "Weights at which another model passes rf")
-    assert part.rows == (("none: in this order, no weights above 0 put another model first",),)
 
 
 def test_another_table_is_compared_model_by_model() -> None:
@@ -121,7 +111,7 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
 
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
-    for title, table in (("Ranking", ""), ("How often", " --table weights")):
+    for title, table in (("Ranking", ""), ("How often", " --show weights")):
         part = titled(RESULTS["thirty"], title)
         assert len(part.rows) == 20
         assert part.note.startswith(f"10 more rows; all of them: --format csv{table}")

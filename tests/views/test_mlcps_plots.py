@@ -62,9 +62,9 @@ def test_the_profile_has_a_bar_and_a_number_for_every_metric_and_model() -> None
 def test_the_profile_shows_the_best_and_counts_the_rest() -> None:
     lines = drawn(RESULTS["thirty"], PROFILE)
     assert sum("brier ↓ flipped" in line for line in lines) == 4  # 8 models by twos
-    assert lines[-1] == "22 more models: --format csv --table profile"
+    assert lines[-1] == "22 more models: --format csv --show profile"
     many = drawn(ranked({"a": [0.5] * 50, "b": [0.6] * 50}, [f"m{i}" for i in range(50)]), PROFILE)
-    assert many[-1] == "10 more metrics: --format csv --table profile"
+    assert many[-1] == "10 more metrics: --format csv --show profile"
     assert any(line.startswith("m39 ") for line in many)
 
 

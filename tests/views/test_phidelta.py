@@ -160,7 +160,8 @@ def test_whatever_may_be_shown_has_a_name_to_ask_for_it(options: dict[str, Any])
     shown = fold(result, ("all",)).opened
     for one in shown:
         assert (one.name or one.table) in names
-        assert one.title in as_text(result, names=(one.name or one.table,))
+        text = as_text(result, names=(one.name or one.table,))
+        assert section(one, result).title in text
     held = {one.table for one in shown} | {"corners", "curve"}  # these are drawn
     assert held >= set(result.tables)
 

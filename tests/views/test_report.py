@@ -28,15 +28,15 @@ def table(result: Result, title: str) -> list[str]:
 
 def test_each_model_at_its_own_threshold_says_which() -> None:
     alone = clfeval.report(frame("a", "b"), ignore="site", threshold=0.3)
-    assert table(alone, "Errors")[0] == "Errors at threshold 0.3 (at another: --threshold T)"
+    assert table(alone, "Errors")[0] == "Errors at threshold 0.3 (at another: threshold=T)"
     own = clfeval.report(frame("a", "b"), ignore="site", threshold={"b": 0.25})
     title, heads, _, first, second, *_ = table(own, "Errors")
     assert title == "Errors, each model at a threshold of its own"
     assert heads.split()[:2] == ["model", "threshold"]
     assert (first.split()[:2], second.split()[:2]) == (["a", "0.5"], ["b", "0.25"])
     # net benefits at several thresholds are no contest
-    said = " ".join(table(own, "Ranking"))
-    assert "net benefit ↑: each at its own threshold; at one alike: --show decision" in said
+    said = " ".join(" ".join(table(own, "Ranking")).split())
+    assert "net benefit ↑: each at its own threshold; at one alike: result.show('decision')" in said
 
 
 def test_slices_name_no_best_model_that_nobody_tested() -> None:

@@ -83,19 +83,17 @@ def test_long_tables_of_metrics_say_what_they_leave_out() -> None:
     values = {"rf": [0.9] * 63, "svm": [0.8] * 62 + [0.95], "lda": [0.7] * 63}
     goals = dict.fromkeys(metrics, (0.5, 1.0))
     parts = [
-        *sections(ranked(values, metrics, sensitivity=True)),
         *sections(ranked(values, metrics, goals=goals)),
         *sections(ranked(values, metrics, compare=values)),
     ]
     # of 63 metrics 60 are shown; MLcps, order-free and mean agree or not besides them
     for title, name, left in (
-        ("Weights at which another model passes", "dethroning", 3),
         ("What is wanted", "desirability", 3),
         ("Agreement with", "agreement", 6),
     ):
         part = next(part for part in parts if part.title.startswith(title))
         assert len(part.rows) == 60
-        said = f"{left} more rows; all of them: --format csv --table {name}"
+        said = f"{left} more rows; all of them: --format csv --show {name}"
         assert part.note.split("; together")[0] == said
 
 
@@ -104,4 +102,4 @@ def test_long_tables_of_the_diamond_say_what_they_leave_out() -> None:
     for title in ("Position in the diamond", "Rates", "Joint 95 % region"):
         part = next(part for part in sections(result) if part.title.startswith(title))
         assert len(part.rows) == 60
-        assert part.note.startswith("4 more rows; all of them: --format csv")
+        assert part.note.startswith("4 more rows; all of them: result.frame()")

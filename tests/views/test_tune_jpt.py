@@ -201,7 +201,7 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     part = named(RESULTS["forty"], "Per 1,000 rows")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
-    assert part.note.startswith(f"{40 * 4 - listed} more rows; all of them: --format csv --table")
+    assert part.note.startswith(f"{40 * 4 - listed} more rows; all of them: --format csv --show")
 
 
 def test_only_measures_at_hand_are_shown() -> None:

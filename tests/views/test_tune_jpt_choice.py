@@ -173,7 +173,7 @@ def test_thresholds_by_odds_are_evenly_spaced_and_a_column_each() -> None:
     assert odds == ["1:1000", "1:100", "1:10", "1:1", "10:1", "100:1", "1000:1"]
     assert [line[0] for line in part.rows] == [name for name in MODELS for _ in range(7)]
     assert [line[2] for line in part.rows[:4]] == ["never positive", "0.91", "0.76", "0.5"]
-    assert "--format csv --table cutoffs" in part.note
+    assert "--format csv --show cutoffs" in part.note
 
 
 def test_ranges_say_where_and_leave_out_what_does_not_move() -> None:

@@ -25,6 +25,7 @@ NAMES = (
     "a model whose name has sixty characters, and not one too many", "m+1", "HistGB (tuned)",
     "Logistic Regression", "[red]",
 )  # fmt: skip
+COST = "cost:fp=1,fn=10"
 
 
 @cache
@@ -62,7 +63,7 @@ def test_twelve_models_are_one_screen_too(width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_answer_stands_in_the_first_lines(width: int) -> None:
-    for result in (six(), six(prevalence=0.01), six("labels", cost=(1, 10)), twelve()):
+    for result in (six(), six(prevalence=0.01), six("labels", measure=COST), twelve()):
         first = result.answer[0].text.split()[0:3]
         place = next(i for i, line in enumerate(lines(result, width)) if line.split()[:3] == first)
         assert place < 8
@@ -82,15 +83,15 @@ def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than(
     part = section(main, result, wide=False)
     assert part.signs[0] == "*"
     assert part.rows[0][0] == result.answer[0].models[0]
-    undecided = next(one.models for one in result.answer if one.code == "not-significantly-different")
+    (tied,) = [one for one in result.answer if one.code == "not-significantly-different"]
     marked = [row[0] for row, sign in zip(part.rows, part.signs, strict=True) if sign == "≈"]
-    assert sorted(marked) == sorted(undecided)
+    assert sorted(marked) == sorted(tied.models)
     values = [float(row[2]) for row in part.rows]
     assert values == sorted(values, reverse=True)
 
 
 def test_of_a_cost_the_least_is_first() -> None:
-    result = six(prevalence=0.1, cost=(1, 10))
+    result = six(prevalence=0.1, measure=COST)
     (main,) = [one for one in fold(result).opened if one.rank == "main"]
     values = [float(row[2]) for row in section(main, result, wide=False).rows]
     assert values == sorted(values)
@@ -104,7 +105,7 @@ def test_each_target_has_its_own_best() -> None:
     the standard error of .075 is .011.
     """
     counts = {"specific": (800, 50, 200, 950), "sensitive": (950, 200, 50, 800)}
-    result = clfeval.tune_jpt(counts=counts, odds=("1:3", "3:1"), sweep=None)
+    result = clfeval.tune_jpt(counts=counts, prevalence=("1:3", "3:1"), sweep=None)
     (main,) = [one for one in fold(result).opened if one.rank == "main"]
     part = section(main, result, wide=False)
     assert [row[0] for row in part.rows] == ["specific", "sensitive", "sensitive", "specific"]
@@ -138,7 +139,7 @@ def test_costs_sort_labels_at_a_prevalence_by_net_benefit() -> None:
     """
     counts = {"b": (80, 0, 20, 100), "a": (100, 40, 0, 60)}
     result = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None)
-    by_cost = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None, cost=(1, 10))
+    by_cost = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None, measure=COST)
     for one, names in ((result, ["b", "a"]), (by_cost, ["a", "b"])):
         rows = [row for row in one.tables["at_prevalence"] if row["population"] == "target"]
         assert [row["model"] for row in rows] == names
@@ -158,7 +159,7 @@ def test_alarms_per_case_are_one_by_ppv() -> None:
     ("options", "title"),
     [
         ({"population": 5000.0, "prevalence": 0.01}, "To expect in 5,000 rows"),
-        ({"prevalence_range": (0.001, 0.02)}, "Over the odds (prevalences)"),
+        ({"prevalence": "0.001..0.02"}, "Over the odds (prevalences)"),
         ({"prevalence_beta": (2, 98)}, "Prevalence drawn from"),
     ],
 )
@@ -211,7 +212,7 @@ def test_letters_do_not_stand_on_each_other() -> None:
 def test_thresholds_of_a_few_models_are_drawn() -> None:
     drawn = plots(six(), ("cuts",), width=80)
     assert "o svm" in drawn
-    assert "3 more models: --show cutoffs" in drawn
+    assert "3 more models: result.show('cutoffs')" in drawn
 
 
 def test_notes_stay_in_the_document() -> None:
