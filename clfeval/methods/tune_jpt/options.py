@@ -141,7 +141,7 @@ class TuneOptions(Sure, Populations):
         tuple[str, ...],
         Opt(
             "Also this measure: ppv, f_beta:beta=2, cost:fp=1,fn=10.", MEASURED, metavar="MEASURE",
-            accept=_measures, signed="measures", completes="measure",
+            accept=_measures, stated=True, signed="measures", completes="measure",
         ),
     ] = ()  # fmt: skip
     reference: Annotated[str | None, compared_with()] = None

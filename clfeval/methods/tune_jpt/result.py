@@ -141,8 +141,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "draws": None if options.prevalence_beta is None else DRAWS,
     }  # fmt: skip
     order = (
-        "positive negative level interval totals interval_methods measures invariant beta targets "
-        "sweep compared_by reference margin paired cost risk_threshold rows_per population "
+        "positive negative level interval totals interval_methods measure measures invariant beta "
+        "targets sweep compared_by reference margin paired cost risk_threshold rows_per population "
         "prevalence_range prevalence_beta draws resamples seed missing by"
     )
     return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)

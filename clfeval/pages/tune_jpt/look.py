@@ -18,7 +18,6 @@ PLACE = "positives:\nnegatives\n(prevalence)"
 AT_ODDS = "positives:\nnegatives"
 LATER = ("tor", "f_odds")  # after EPA and its two terms
 LISTED = 20  # rows of what is asked for
-MANY = 12  # measures: more than anybody names
 MAIN = ("ppv", "npv", "sensitivity", "specificity")
 SWEPT = 7  # odds of a sweep shown to a person
 OPEN = "…"  # an interval's end beyond the swept odds
@@ -59,9 +58,9 @@ class Look:
 
     @property
     def asked(self) -> list[str]:
-        """The measures at hand where somebody chose some, else cost and benefit."""
-        staked = [name for name in self.known if "stakes" in CATALOG[name].takes]
-        return staked if {*MAIN} <= {*self.known} and len(self.known) > MANY else self.known
+        """The measures that somebody asked for, and cost and benefit."""
+        asked = self.result.parameters.get("measure") or ()
+        return [n for n in self.known if n in asked or "stakes" in CATALOG[n].takes]
 
     @property
     def judged(self) -> bool:
