@@ -64,9 +64,15 @@ def test_wishes_from_a_file() -> None:
 
 
 BROKEN: dict[str, tuple[str, str, str]] = {
-    "a weight twice": ("--metric-weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given"),
-    "a weight that is text": ("--metric-weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight"),
-    "a weight below 0": ("--metric-weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is"),
+    "a weight twice": (
+        "--metric-weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given",
+    ),
+    "a weight that is text": (
+        "--metric-weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight",
+    ),
+    "a weight below 0": (
+        "--metric-weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is",
+    ),
     "a list of weights": ("--metric-weight", "- recall\n", "w.yaml:1:1: weights are a mapping"),
     "no YAML": ("--metric-weight", "recall: [2\n", "w.yaml:1:9: not YAML"),
     "nothing": ("--metric-weight", "", "w.yaml: the file is empty"),

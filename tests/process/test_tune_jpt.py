@@ -166,7 +166,8 @@ def test_streams_that_cannot_be_written() -> None:
 
 SAVED = ["r.json", "r.csv", "r.md", "r.html", "r.xml"]
 EVERYTHING = [
-    *CANCER, "--model", "tree", "--model", "svm", "--prevalence", "1:100", "--population", "5000", "--measure", "cost:fp=1,fn=10",
+    *CANCER, "--model", "tree", "--model", "svm", "--prevalence", "1:100", "--population", "5000",
+    "--measure", "cost:fp=1,fn=10",
     "--prevalence", "0.001..0.02", "--interval", "wilson", "--measure", "ppv", "--measure", "mcc",
     "--measure", "expected_cost",
 ]  # fmt: skip
