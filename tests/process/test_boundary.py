@@ -75,7 +75,7 @@ USAGE = {
     "a threshold that is none": (["mars", "t.csv", "--threshold", "a=b"], "'a=b'"),
     "a count that is none": (["mars", "t.csv", "--subsets", "0"], "--subsets"),
     "an effort that is none": (["mars", "t.csv", "--max-effort", "nan"], "--max-effort"),
-    "digits beyond reason": (["mars", "t.csv", "--digits", "99"], "--digits"),
+    "a level beyond reason": (["mars", "t.csv", "--level", "99"], "--level"),
     "an unknown table of the result": (["mars", "t.csv", "-f", "csv", "--show", "x"], "'x'"),
 }
 

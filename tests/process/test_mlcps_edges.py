@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_weights_vary_whatever_the_number_of_metrics(metrics: int) -> None:
 
 
 def test_two_weights_are_left_beside_a_ray() -> None:
-    words = {"zero_weight": "ray", "metric_weight": {"recall": 0}}
+    words: dict[str, Any] = {"zero_weight": "ray", "metric_weight": {"recall": 0}}
     rows = mlcps("m.csv", **words).tables["models"]
     assert len(rows) == 3
     assert mlcps("m.csv", **words, weight_sensitivity=True).tables["models"] == rows

@@ -150,7 +150,7 @@ def test_a_baseline_of_the_same_settings() -> None:
 @NEEDS_BASH
 @pytest.mark.parametrize("form", thinned(["csv", "json", "markdown", "table"], ["csv"]))
 def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:
-    command = f"clfeval tune-jpt --counts {CCP} --points 2000 --interval none -q -f {form}"
+    command = f"clfeval tune-jpt --counts {CCP} --interval none -q -f {form}"
     done = shell(f"{command} | head -1; exit ${{PIPESTATUS[0]}}")
     assert done.code in (0, 141)
     assert (len(done.out.splitlines()), done.err) == (1, "")
