@@ -75,7 +75,6 @@ USAGE = {
     "a threshold that is none": (["mars", "t.csv", "--threshold", "a=b"], "'a=b'"),
     "a count that is none": (["mars", "t.csv", "--subsets", "0"], "--subsets"),
     "an effort that is none": (["mars", "t.csv", "--max-effort", "nan"], "--max-effort"),
-    "a level beyond reason": (["mars", "t.csv", "--level", "99"], "--level"),
     "an unknown table of the result": (["mars", "t.csv", "-f", "csv", "--show", "x"], "'x'"),
 }
 
