@@ -33,7 +33,7 @@ class State:
 def set_handlers() -> None:
     """End at once on signals; what the caller has put out of action (nohup) stays so."""
     if hasattr(_signal, "SIGPIPE"):
-        _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)  # `| head` ends us quietly, with 141
+        _signal.signal(_signal.SIGPIPE, leave)  # `| head` ends us quietly, with 141
     for number in _numbers():
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, leave)

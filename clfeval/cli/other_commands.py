@@ -30,13 +30,14 @@ def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[No
         every = (*COMMANDS, *NO_TABLE)
         owners = [(one, o) for one in every if flag.startswith("--") and (o := find(one, flag))]
         shells = [one for one, option in owners if option.opt.shell]
-        if not owners and flag not in MEANT:
-            raise
+        own = dict(owners).get(command)
+        if (not owners and flag not in MEANT) or (own and own.opt.shell):
+            raise  # the second: it has the option, and something else is wrong
         if not owners:
             what = f"{command} has no {flag}"
             raise UsageError.of(what, "command-line", hint=f"use {MEANT[flag]}") from None
-        if command in dict(owners) or not shells:
-            option = dict(owners).get(command, owners[0][1])
+        if own or not shells:
+            option = own or owners[0][1]
             what = f"{flag} is an option of Python and of batches, not of a shell"
             hint = f"in Python {option.name}=..., in a YAML file {option.key}: ... (clfeval batch)"
             raise UsageError.of(what, "command-line", hint=hint) from None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clfeval import report
 from tests.process.program import clfeval, piped
 
 READ = ("--id", "id", "-q")
@@ -51,6 +52,15 @@ def sentence(found: dict[str, Any], code: str = "baseline") -> str:
     return str(text)
 
 
+def significant(command: str, baseline: str, **options: Any) -> tuple[int, dict[str, Any]]:
+    """Hold now.csv to drops that must be significant; return the exit code and the document."""
+    run = {"command": command, "input": "now.csv", "id": "id", "baseline": baseline, **options}
+    batch = {"version": 1, "runs": {"r": {**run, "significant": True, "save": "r.json"}}}
+    Path("s.yaml").write_text(json.dumps(batch), encoding="utf-8")
+    code = clfeval("batch", "s.yaml", "-q").code
+    return code, json.loads(Path("r.json").read_text(encoding="utf-8"))
+
+
 def test_a_table_is_joined_row_by_row_and_what_is_newly_wrong_is_listed() -> None:
     table("then.csv", {"m": answers(*range(10))})
     table("now.csv", {"m": answers(*range(3, 20))})
@@ -83,12 +93,10 @@ def test_the_same_change_is_seen_row_by_row_and_not_of_a_saved_result() -> None:
     table("then.csv", {"m": answers(*range(10))})
     table("now.csv", {"m": answers(*range(17))})  # 7 rows newly wrong, none newly right
     assert clfeval("report", "then.csv", *READ, "--save", "then.json").code == 0
-    told = ("--max-drop", "m:accuracy=0.01", "--significant")
-    by_row = clfeval("report", "now.csv", *READ, "--baseline", "then.csv", *told)
-    assert by_row.code == 1
-    saved = clfeval("report", "now.csv", *READ, "--baseline", "then.json", *told, "-f", "json")
-    found = document(saved)
-    assert saved.code == 0
+    told = {"max-drop": {"m:accuracy": 0.01}}
+    assert significant("report", "then.csv", **told)[0] == 1
+    code, found = significant("report", "then.json", **told)
+    assert code == 0
     assert (found["gates"][0]["reason"], found["gates"][0]["passed"]) == ("not_significant", True)
     assert change(found, "m", "accuracy")["paired"] is False
     assert sentence(found).startswith("Compared with then.json, no measure of m is significantly")
@@ -269,7 +277,7 @@ def test_a_result_of_other_settings_is_refused_with_the_one_that_differs(
 
 def test_another_seed_and_another_version_are_compared_and_a_newer_schema_is_not() -> None:
     table("then.csv", {"m": answers(1, 2)})
-    clfeval("report", "then.csv", *READ, "--seed", "5", "--save", "then.json")
+    report("then.csv", id="id", seed=5).save("then.json")
     done = clfeval("report", "then.csv", *READ, "-f", "json", "--baseline", "then.json",
                    "--max-drop", "accuracy=0")  # fmt: skip
     assert done.code == 0
@@ -327,16 +335,15 @@ def test_within_a_slice_the_same_rows_are_compared_too() -> None:
     site = {"site": ["x", "y"] * 50}
     table("then.csv", {"m": answers(*range(0, 20, 2)), **site})
     table("now.csv", {"m": answers(*range(0, 36, 2)), **site})
-    words = ("--by", "site", "--max-drop", "accuracy[site=*]=0.1", "--significant")
+    told = {"by": "site", "max-drop": {"accuracy[site=*]": 0.1}}
     assert clfeval("report", "then.csv", *READ, "--by", "site", "--save", "then.json").code == 0
     for command in ("report", "mars"):
-        by_row = clfeval(command, "now.csv", *READ, *words, "--baseline", "then.csv", "-f", "json")
-        assert by_row.code == 1, by_row.err
-        assert [(one["slice"], one["passed"]) for one in document(by_row)["gates"]] == [
-            ("site=x", False), ("site=y", True),
-        ]  # fmt: skip
-    saved = clfeval("report", "now.csv", *READ, *words, "--baseline", "then.json", "-f", "json")
-    assert (saved.code, document(saved)["gates"][0]["reason"]) == (0, "not_significant")
+        code, by_row = significant(command, "then.csv", **told)
+        assert (code, [(one["slice"], one["passed"]) for one in by_row["gates"]]) == (
+            1, [("site=x", False), ("site=y", True)],
+        )  # fmt: skip
+    code, saved = significant("report", "then.json", **told)
+    assert (code, saved["gates"][0]["reason"]) == (0, "not_significant")
     limits = [f"accuracy[site=x].change.low={value}" for value in (-0.30, -0.26)]
     codes = [
         clfeval("report", "now.csv", *READ, "--by", "site", "--baseline", "then.csv",

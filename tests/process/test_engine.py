@@ -106,7 +106,7 @@ RAGGED = "id,truth,a\n" + "".join(f"{i},{i % 2},{i}\n" for i in range(6000)) + "
 
 @pytest.mark.parametrize("words", [
     ["phidelta", "--features", "--missing", "drop"], ["phidelta", "--features", "--cut", "best"],
-    ["mars", "--target", "negative", "--kind", "label"], ["mars", "--list", "found"],
+    ["mars", "--kind", "label"], ["mars", "--list", "found"],
     ["phidelta", "--curve"],
 ])  # fmt: skip
 def test_ragged_rows_beyond_the_first_are_named_by_every_pass(words: list[str]) -> None:

@@ -75,7 +75,7 @@ USAGE = {
     "an unknown choice": ["mars", "t.csv", "-f", "json", "--missing", "keep"],
     "no number": ["mars", "t.csv", "-f", "json", "--level", "high"],
     "an option of the program": ["-f", "json"],
-    "a number beyond": ["mars", "t.csv", "-f", "json", "--digits", "99"],
+    "a number that is none": ["mars", "t.csv", "-f", "json", "--level", "high"],
     "no value": ["mars", "t.csv", "-fjson", "--level"],
 }
 

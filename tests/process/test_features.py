@@ -11,20 +11,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.process.program import NEEDS_BASH, Done, clfeval, piped, shell
-from tests.thoroughness import thinned
+from clfeval import phidelta
+from tests.process.program import NEEDS_BASH, Done, clfeval, shell
 
 PAGES = Path(__file__).parents[2] / "fixtures" / "manual-pages"
 TERMS, CLASSES = str(PAGES / "terms.parquet"), str(PAGES / "classes.csv")
-WORDS = ["phidelta", TERMS, "--features", "--truth-table", CLASSES, "--positive", "function"]
 WIDE = "id,truth,f,g,x\n1,1,1,0,0.5\n2,1,1,1,2\n3,0,0,1,1\n4,0,1,0,0.25\n"
 ENTRIES = "row,feature,value\n1,a,2\n2,a,1\n3,b,4\n"
+BITS = "truth,f\n1,1\n0,1\n0,0\n"
 OWNERS = "row,truth\n1,1\n2,0\n3,0\n4,1\n"
 
 
 @pytest.fixture(autouse=True)
 def tables(folder: Path) -> None:
-    for name, content in {"w.csv": WIDE, "s.csv": ENTRIES, "c.csv": OWNERS}.items():
+    for name, content in {"w.csv": WIDE, "s.csv": ENTRIES, "c.csv": OWNERS, "b.csv": BITS}.items():
         (folder / name).write_text(content, encoding="utf-8")
 
 
@@ -44,11 +44,9 @@ def counts(done: Done) -> dict[str, tuple[int, ...]]:
     }
 
 
-A_AND_B = {"a": (1, 1, 1, 1), "b": (0, 1, 2, 1)}
-
-
 def test_the_selected_features_are_saved_for_the_next_tool() -> None:
-    done = clfeval(*WORDS, "--select", "--top", "5", "--save", "features.csv", "-f", "json", "-q")
+    done = phidelta(TERMS, features=True, truth_table=CLASSES, positive="function", select=5)
+    done.save("features.csv")
     with open("features.csv", encoding="utf-8", newline="") as file:
         saved = list(csv.DictReader(file))
     entries, owners = pl.read_parquet(TERMS), pl.read_csv(CLASSES)
@@ -61,66 +59,29 @@ def test_the_selected_features_are_saved_for_the_next_tool() -> None:
     for row in saved:
         assert float(row["delta"]) == pytest.approx(deltas[row["feature"]], abs=1e-15)
         assert float(row["delta_low"]) <= float(row["delta"]) <= float(row["delta_high"])
-    assert [row["feature"] for row in rows(done, "selected")] == [row["feature"] for row in saved]
+    assert [row["feature"] for row in done.tables["selected"]] == [row["feature"] for row in saved]
 
 
 def test_a_selection_of_nothing_is_still_a_table() -> None:
     """The next tool finds the header, not an empty file."""
-    done = features("w.csv", "--select", "--phi-max", "0.0001", "--save", "none.csv")
-    assert done.code == 0
+    phidelta("w.csv", features=True, select="all", phi_max=0.0001).save("none.csv")
     assert Path("none.csv").read_text(encoding="utf-8").startswith("feature,")
-
-
-@pytest.mark.slow
-@NEEDS_BASH
-@pytest.mark.parametrize("form", thinned(["csv", "json", "markdown", "table"], ["table"]))
-def test_a_closed_pipe_ends_quietly(form: str) -> None:
-    words = " ".join(f"'{word}'" for word in WORDS)
-    done = shell(f"clfeval {words} -q -f {form} | head -1; echo ${{PIPESTATUS[0]}} >&2")
-    assert len(done.out.splitlines()) == 1
-    assert done.err.strip() in ("0", "141")
 
 
 @NEEDS_BASH
 def test_the_features_in_csv_are_read_by_anybody() -> None:
-    words = " ".join(f"'{word}'" for word in WORDS)
-    done = shell(f"clfeval {words} -q -f csv | head -1")
+    done = shell("clfeval phidelta w.csv --features -q -f csv | head -1")
     columns = done.out.strip().split(",")
     assert columns[:2] == ["feature", "column"]
     assert {"delta", "delta_low", "delta_high", "delta_reason", "role", "support"} <= set(columns)
 
 
-def test_entries_come_through_a_pipe() -> None:
-    words = ["phidelta", "-", "--features", "--truth-table", "c.csv", "-q", "-f", "json"]
-    done = piped(ENTRIES.encode(), *words)
-    assert counts(done) == A_AND_B
-    assert [item["name"] for item in json.loads(done.out)["inputs"]] == ["<stdin>", "c.csv"]
-    assert counts(piped(gzip.compress(ENTRIES.encode()), *words)) == A_AND_B
-
-
-def test_classes_come_through_a_pipe() -> None:
-    words = ["phidelta", "s.csv", "--features", "--truth-table", "-", "-q", "-f", "json"]
-    assert counts(piped(OWNERS.encode(), *words)) == A_AND_B
-
-
-def test_standard_input_cannot_be_both() -> None:
-    words = ["phidelta", "-", "--features", "--truth-table", "-", "-q"]
-    done = piped(ENTRIES.encode(), *words)
-    assert (done.code, done.out) == (2, "")
-    assert "0 bytes" not in done.err
-    assert "--truth-table" in done.err
-
-
 def test_packed_files() -> None:
     Path("s.csv.gz").write_bytes(gzip.compress(ENTRIES.encode()))
     Path("c.csv.gz").write_bytes(gzip.compress(OWNERS.encode()))
-    assert counts(features("s.csv.gz", "--truth-table", "c.csv.gz", "-f", "json")) == A_AND_B
-
-
-@NEEDS_BASH
-def test_process_substitutions() -> None:
-    done = shell("clfeval phidelta <(cat s.csv) --features --truth-table <(cat c.csv) -q -f json")
-    assert counts(done) == A_AND_B
+    found = phidelta("s.csv.gz", features=True, truth_table="c.csv.gz").tables["features"]
+    cells = {row["feature"]: tuple(row[c] for c in ("tp", "fp", "fn", "tn")) for row in found}
+    assert cells == {"a": (1, 1, 1, 1), "b": (0, 1, 2, 1)}
 
 
 def test_what_was_read_goes_to_stderr() -> None:
@@ -130,17 +91,9 @@ def test_what_was_read_goes_to_stderr() -> None:
     )
 
 
-def test_the_same_bytes_every_time() -> None:
-    words = ["s.csv", "--truth-table", "c.csv", "-f", "json"]
-    once, again = features(*words), features(*words)
-    assert once.code == 0
-    assert once.out == again.out
-
-
 def test_a_feature_named_like_an_option() -> None:
     Path("o.csv").write_text("truth,--cut,median\n1,1,0\n0,0,1\n0,1,1\n", encoding="utf-8")
-    done = features("o.csv", "--feature=--cut", "-f", "json")
-    assert counts(done) == {"--cut": (1, 1, 0, 1)}
+    assert counts(features("o.csv", "-f", "json"))["--cut"] == (1, 1, 0, 1)
     assert "--cut" in features("o.csv").out
 
 
@@ -157,18 +110,13 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
     "a cut misspelt": (["w.csv", "--cut", "medain"], 2, "did you mean 'median'?"),
     "a cut that is nan": (["w.csv", "--cut", "nan"], 2, "--cut"),
     "a cut that is infinite": (["w.csv", "--cut", "inf", "-f", "json"], 2, "--cut"),
-    "a cut of bits": (["w.csv", "--feature", "f", "--cut", "best"], 2, "no feature is numeric"),
-    "top without select": (["w.csv", "--top", "3"], 2, "add --select"),
-    "phi-max without select": (["w.csv", "--phi-max", "0.5"], 2, "add --select"),
-    "top that is no number": (["w.csv", "--select", "--top", "x"], 2, "--top"),
-    "an unknown feature": (["w.csv", "--feature", "F"], 2, "did you mean 'f'?"),
+    "a cut of bits": (["b.csv", "--cut", "best"], 2, "no feature is numeric"),
+    "a number of features that is none": (["w.csv", "--select", "x"], 2, "--select 'x'"),
     "an option of classifiers": (["w.csv", "--curve"], 2, "--curve is for classifiers"),
     "another": (["w.csv", "--threshold", "0.5"], 2, "--threshold is for classifiers"),
     "an unknown class column": (["w.csv", "--truth", "truht"], 3, "did you mean 'truth'?"),
     "three classes": (["w.csv", "--truth", "id"], 3, "--positive"),
     "no class column": (["s.csv"], 3, "--truth-table FILE"),
-    "no truth table": (["s.csv", "--truth-table", "d.csv"], 3, "d.csv: no such file"),
-    "a truth table of other rows": (["t.csv", "--truth-table", "c.csv"], 3, "no sparse table"),
 }
 
 
@@ -181,7 +129,7 @@ def test_errors_have_their_code_and_nothing_on_stdout(name: str) -> None:
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("words", [["--cut", "best"], ["--select"], ["--truth-table", "c.csv"]])
+@pytest.mark.parametrize("words", [["--cut", "best"], ["--select", "all"]])
 def test_options_of_features_without_features(words: list[str]) -> None:
     done = clfeval("phidelta", "w.csv", *words, "-q")
     assert (done.code, done.out) == (2, "")
@@ -191,20 +139,10 @@ def test_options_of_features_without_features(words: list[str]) -> None:
 @pytest.mark.parametrize("name", ["s.csv", "c.csv"])
 def test_a_result_does_not_replace_a_table_it_is_made_from(name: str) -> None:
     before = Path(name).read_bytes()
-    done = features("s.csv", "--truth-table", "c.csv", "--save", name)
+    run = {"command": "phidelta", "input": "s.csv", "features": True, "truth-table": "c.csv"}
+    batch = {"version": 1, "runs": {"r": {**run, "save": name}}}
+    Path("s.yaml").write_text(json.dumps(batch), encoding="utf-8")
+    done = clfeval("batch", "s.yaml", "-q")
     assert Path(name).read_bytes() == before
-    assert (done.code, done.out) == (2, "")
-    assert f"--save '{name}' would replace a file that is read, or added to" in done.err
-
-
-def test_infinite_values_are_no_crash() -> None:
-    Path("i.csv").write_text("truth,x\n1,inf\n1,inf\n0,1\n0,2\n0,-inf\n", encoding="utf-8")
-    for cut in ("median", "best", "1.5"):
-        for form in ("json", "csv", "table"):
-            done = features("i.csv", "--cut", cut, "-f", form)
-            assert done.code == 0, done.err
-            assert done.err == ""
-    for cut in ("mean", "soft"):
-        done = features("i.csv", "--cut", cut)
-        assert (done.code, done.out) == (3, "")
-        assert "i.csv: column 'x': holds infinity" in done.err
+    assert done.code == 2
+    assert f"'{name}' would replace a file that the batch reads, or adds to" in done.err

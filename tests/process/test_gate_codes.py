@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.process.program import NEEDS_BASH, NEEDS_FULL, clfeval, clfeval_in_lines, shell
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, shell
 
 
 def test_a_missed_gate_exits_1_and_says_why() -> None:
@@ -157,16 +158,21 @@ def test_an_infinite_value_is_above_every_limit_and_below_none() -> None:
     assert "lr_pos is infinite, fail-over 1e+300" in over.err
 
 
+def judged(command: str, **gates: Any) -> Done:
+    """Run one command of a batch on t.csv: it has gates that a shell lacks."""
+    run = {"command": command, "input": "t.csv", "save": "r.json", **gates}
+    Path("s.yaml").write_text(json.dumps({"version": 1, "runs": {"r": run}}), encoding="utf-8")
+    return clfeval("batch", "s.yaml", "-q")
+
+
 def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
-    words = ("mars", "t.csv", "-q", "-f", "json", "--warn-under", "recall=0.9")
-    done = clfeval_in_lines(*words)
-    assert (done.code, json.loads(done.out)["passed"]) == (0, True)
-    assert done.err.splitlines() == [
-        "warning: a: recall is 0.5, warn-under 0.9", "warning: b: recall is 0.5, warn-under 0.9",
-    ]  # fmt: skip
-    strict = clfeval_in_lines(*words, "--strict")
-    assert (strict.code, json.loads(strict.out)["passed"]) == (1, False)
-    assert strict.err.startswith("gate missed: a: recall is 0.5, warn-under 0.9")
+    done = judged("mars", **{"warn-under": {"recall": 0.9}})
+    assert (done.code, json.loads(Path("r.json").read_text())["passed"]) == (0, True)
+    told = "a: recall is 0.5, warn-under 0.9", "b: recall is 0.5, warn-under 0.9"
+    assert done.out.splitlines()[-3:-1] == [f"warning: r: {one}" for one in told]
+    strict = judged("mars", strict=True, **{"warn-under": {"recall": 0.9}})
+    assert (strict.code, json.loads(Path("r.json").read_text())["passed"]) == (1, False)
+    assert f"r: gate missed: {'; '.join(told)}" in strict.err
 
 
 def test_a_report_has_the_measures_that_limits_name() -> None:
@@ -184,14 +190,24 @@ SITES = "truth,a,site\n" + "1,1,x\n0,0,x\n1,0,y\n0,1,y\n" * 2
 
 @pytest.mark.parametrize(("words", "code"), [
     (("--fail-under", "recall[site=x]=1"), 0), (("--fail-under", "recall[site=*]=1"), 1),
-    (("--fail-under", "recall[site=z]=0"), 2), (("--warn-under", "recall[*]=1"), 0),
-    (("--min-rows", "8"), 0), (("--min-rows", "9"), 1), (("--min-positives", "5"), 1),
-    (("--min-rows", "8", "--fail-under", "recall[site=x]=0"), 1),  # the slice has 4
-    (("--min-rows", "0"), 2), (("--still-best", "a"), 2), (("--significant",), 2),
-    (("--max-drop", "recall=0.1"), 2), (("--fail-under", "any:recall=0.5"), 0),
+    (("--fail-under", "recall[site=z]=0"), 2), (("--max-drop", "recall=0.1"), 2),
+    (("--fail-under", "any:recall=0.5"), 0),
 ])  # fmt: skip
 def test_every_kind_of_gate_has_its_exit_code(words: tuple[str, ...], code: int) -> None:
     Path("t.csv").write_text(SITES, encoding="utf-8")
     done = clfeval("report", "t.csv", "--by", "site", "-q", *words)
+    assert done.code == code, done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(("gates", "code"), [
+    ({"warn-under": {"recall[*]": 1}}, 0), ({"min-rows": 8}, 0), ({"min-rows": 9}, 1),
+    ({"min-positives": 5}, 1), ({"min-rows": 0}, 2), ({"still-best": "a"}, 2),
+    ({"min-rows": 8, "fail-under": {"recall[site=x]": 0}}, 1),  # the slice has 4
+    ({"significant": True}, 2),
+])  # fmt: skip
+def test_every_kind_of_gate_of_a_batch_has_its_exit_code(gates: dict[str, Any], code: int) -> None:
+    Path("t.csv").write_text(SITES, encoding="utf-8")
+    done = judged("report", by="site", **gates)
     assert done.code == code, done.err
     assert "Traceback" not in done.err

@@ -29,20 +29,18 @@ def wait_for(true: Callable[[], object]) -> None:
     time.sleep(0.5)
 
 
-def nameless(process: subprocess.Popen[bytes], where: str) -> list[os.stat_result]:
-    """Return the files without a name that the program holds open: copies, and drafts of files."""
+def copies(process: subprocess.Popen[bytes]) -> list[str]:
+    """Return the copies of what it reads that the program holds open."""
     found = []
     with suppress(FileNotFoundError):  # one it has just closed
         for entry in os.scandir(f"/proc/{process.pid}/fd"):
-            link = os.readlink(entry.path)
-            if link.endswith(" (deleted)") and where in link:
-                found.append(os.stat(entry.path))
-    return found
+            found.append(os.readlink(entry.path))
+    return [link for link in found if link.startswith("/memfd:clfeval")]
 
 
-def copies(process: subprocess.Popen[bytes]) -> list[os.stat_result]:
-    """Return the copies it holds open."""
-    return nameless(process, "/memfd:clfeval")
+def drafts(folder: Path) -> list[int]:
+    """Return how many bytes are in each draft of a file."""
+    return [path.stat().st_size for path in folder.glob(".clfeval-*")]
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
@@ -106,7 +104,7 @@ def test_while_nobody_opens_the_other_end_of_a_fifo(folder: Path) -> None:
     os.mkfifo(folder / "fifo.csv")
     before = {path.name for path in folder.iterdir()}
     process = start(folder, "fifo.csv", "-q", "--save", "r.json")
-    wait_for(lambda: nameless(process, str(folder)))
+    wait_for(lambda: drafts(folder))
     time.sleep(1.5)  # until it waits for the fifo
     check(folder, before, interrupted(process))
 
@@ -115,5 +113,5 @@ def test_while_it_computes_and_writes(folder: Path) -> None:
     (folder / "big.csv").write_text(many_models(18, 1000), encoding="utf-8")
     before = {path.name for path in folder.iterdir()}
     process = start(folder, "big.csv", "-q", "-f", "json", "--subsets", "all", "--save", "r.json")
-    wait_for(lambda: any(one.st_size > 1 << 16 for one in nameless(process, str(folder))))
+    wait_for(lambda: any(size > 1 << 16 for size in drafts(folder)))
     check(folder, before, interrupted(process))

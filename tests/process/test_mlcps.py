@@ -107,14 +107,18 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
         "hint: did you mean 'recall'?",
     ),
     "no weight": (["m.csv", "--metric-weight", "recall"], 2, "'recall' is not METRIC=NUMBER"),
-    "a negative weight": (["m.csv", "--metric-weight", "recall=-1"], 2, "--weight recall=-1"),
+    "a negative weight": (
+        ["m.csv", "--metric-weight", "recall=-1"],
+        2,
+        "--metric-weight recall=-1",
+    ),
     "no direction": (["m.csv", "--direction", "recall=up"], 2, "METRIC=max or METRIC=min"),
     "no range": (["m.csv", "--rescale", "recall=1"], 2, "'recall=1' is not METRIC=LOW:HIGH"),
     "an unknown metric": (["m.csv", "--metric", "recal"], 2, "[unknown-metric]"),
     "an unknown model": (["m.csv", "--model", "knn"], 2, "[unknown-model]"),
     "no such wishes": (["m.csv", "--desirability", "gone.yaml"], 2, "gone.yaml: no such file"),
     "weights of others": (["m.csv", "--metric-weight", "bad.yaml"], 2, "did you mean 'precision'?"),
-    "for predictions": (["m.csv", "--resamples", "200"], 2, "--from predictions"),
+    "for predictions": (["m.csv", "--truth", "model"], 2, "--from predictions"),
     "no measure": (["t.csv", "--from", "predictions", "--metric", "f2"], 2, "[unknown-measure]"),
     "an unknown option": (["m.csv", "--weigth", "recall=2"], 2, "--metric-weight"),
     "an unknown table": (["m.csv", "--show", "weights"], 2, "no table 'weights'"),
@@ -186,9 +190,9 @@ def test_streams_that_cannot_be_used() -> None:
 SAVED = ["r.json", "r.csv", "r.md", "r.html", "r.xml"]
 SAVES = [word for name in SAVED for word in ("--save", name)]
 PREDICTED = [
-    str(SCORES), "--from", "predictions", "--positive", "malignant", "--resamples", "200",
+    str(SCORES), "--from", "predictions", "--positive", "malignant",
     "--metric", "f1", "--metric", "mcc", "--metric", "roc_auc", "--metric", "brier",
-    "--weight-sensitivity", "--draws", "500", "--desirability", "wishes.yaml", "--show", "plots",
+    "--weight-sensitivity", "--desirability", "wishes.yaml", "--show", "plots",
     "--compare", str(SCORES.with_suffix(".parquet")), "--fail-under", "mlcps=0.1",
 ]  # fmt: skip
 SEARCHED = [
@@ -199,7 +203,7 @@ SEARCHED = [
     "mlcps=0.1",
 ]
 KINDS = {
-    "predictions": (PREDICTED, {"weights", "dethroning", "desirability", "agreement", "compared"}),
+    "predictions": (PREDICTED, {"weights", "desirability", "agreement", "compared"}),
     "a search": (SEARCHED, {"splits"}),
 }
 ALWAYS = {"models", "ranks", "metrics", "profile", "redundant", "dominance"}

@@ -265,9 +265,9 @@ def test_a_list_with_commas_is_told_one_by_one(option: str) -> None:
     names = ("accuracy", "recall", "f1") if option == "--metric" else ("rf", "svm", "lr")
     done = rank(GOOD, option, ",".join(names))
     assert done.code == 2
-    spelt = " ".join(f"{option} {name}" for name in names)
+    spelt = " ".join(f"{option} '{name}'" for name in names)
     assert done.err.splitlines()[-1] == f"hint: one each time: {spelt}"
-    assert rank(GOOD, *spelt.split()).code == 0
+    assert rank(GOOD, *shlex.split(spelt)).code == 0
 
 
 @pytest.mark.parametrize("title", ["Results of 2026", '"Results, by me"', "Results,,,"])
@@ -329,7 +329,7 @@ def test_a_column_to_ignore_that_is_not_there_is_suggested() -> None:
     assert done.code == 2
     assert "no column matches 'fone'" in done.err
     assert rank(GOOD, "--ignore", "accuracy,f1").err.splitlines()[-1] == (
-        "hint: one each time: --ignore accuracy --ignore f1"
+        "hint: one each time: --ignore 'accuracy' --ignore 'f1'"
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from clfeval import mlcps
 from tests.process.program import Done
 from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import TABLE, document
@@ -30,15 +32,17 @@ def test_weights_vary_whatever_the_number_of_metrics(metrics: int) -> None:
     lines = [",".join([f"m{i}", *row]) for i, row in enumerate(rows)]
     head = ",".join(["model", *(f"x{j}" for j in range(metrics))])
     Path("t.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
-    done = rank("t.csv", "--weight-sensitivity", "--draws", "100")
-    assert len(document(done)["tables"]["dethroning"]) == metrics
+    done = rank("t.csv", "--weight-sensitivity")
+    rows = document(done)["tables"]["weights"]
+    assert sum(row["share"]["value"] for row in rows) == pytest.approx(1)
     assert done.err == ""
 
 
 def test_two_weights_are_left_beside_a_ray() -> None:
-    words = ["m.csv", "--zero-weight", "ray", "--metric-weight", "recall=0"]
-    assert rank(*words).code == 0
-    assert rank(*words, "--weight-sensitivity").code in (0, 2)
+    words: dict[str, Any] = {"zero_weight": "ray", "metric_weight": {"recall": 0}}
+    rows = mlcps("m.csv", **words).tables["models"]
+    assert len(rows) == 3
+    assert mlcps("m.csv", **words, weight_sensitivity=True).tables["models"] == rows
 
 
 def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
@@ -134,7 +138,7 @@ def wished(weight: int) -> list[str]:
 
 
 def test_what_changes_numbers_is_signed() -> None:
-    both = ["--weight-sensitivity", "--draws", "100", "--level"]
+    both = ["--weight-sensitivity", "--level"]
     levels = [signed(document(rank("m.csv", *both, level))) for level in ("0.9", "0.95")]
     wishes = [signed(document(rank("m.csv", *wished(weight)))) for weight in (1, 5)]
     assert levels[0] != levels[1]

@@ -64,9 +64,15 @@ def test_wishes_from_a_file() -> None:
 
 
 BROKEN: dict[str, tuple[str, str, str]] = {
-    "a weight twice": ("--metric-weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given"),
-    "a weight that is text": ("--metric-weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight"),
-    "a weight below 0": ("--metric-weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is"),
+    "a weight twice": (
+        "--metric-weight", "recall: 2\nrecall: 3\n", "w.yaml:2:1: key 'recall' is given",
+    ),
+    "a weight that is text": (
+        "--metric-weight", "recall: 2\nprecision: two\n", "w.yaml:2:1: the weight",
+    ),
+    "a weight below 0": (
+        "--metric-weight", "recall: -1\n", "w.yaml:1:1: the weight of 'recall' -1 is",
+    ),
     "a list of weights": ("--metric-weight", "- recall\n", "w.yaml:1:1: weights are a mapping"),
     "no YAML": ("--metric-weight", "recall: [2\n", "w.yaml:1:9: not YAML"),
     "nothing": ("--metric-weight", "", "w.yaml: the file is empty"),
@@ -159,7 +165,7 @@ def test_several_files_of_predictions_are_one_table() -> None:
     head, *rows = LABELS.splitlines()
     for name, part in {"p1.csv": rows[:2], "p2.csv": rows[2:], "p.csv": rows}.items():
         Path(name).write_text("\n".join([head, *part, ""]), encoding="utf-8")
-    words = ["--from", "predictions", "--positive", "no", "--resamples", "100"]
+    words = ["--from", "predictions", "--positive", "no"]
     whole, *parts = (
         document(rank(*t, *words)) for t in (["p.csv"], ["p1.csv", "p2.csv"], ["p?.csv"])
     )
@@ -175,7 +181,7 @@ def test_rows_and_format_of_predictions_change_only_the_hash_of_the_data() -> No
     Path("p.csv").write_bytes(encoded(frame, "csv"))
     Path("r.csv").write_bytes(encoded(frame.reverse(), "csv"))
     Path("p.parquet").write_bytes(encoded(frame, "parquet"))
-    words = ["--from", "predictions", "--positive", "no", "--resamples", "200"]
+    words = ["--from", "predictions", "--positive", "no"]
     found = [document(rank(name, *words)) for name in ("p.csv", "r.csv", "p.parquet")]
     assert len({signed(one)["data"] for one in found}) == 3
     for one in found[1:]:

@@ -28,7 +28,10 @@ later = clfeval.mars(frame.with_columns(a=pl.Series([1, 1, 1, 0])))
 checked = later.check(fail_under={"recall": 0.5}, baseline="old.json", max_drop={"recall": 0.1})
 [str(gate) for gate in checked.gates], checked.passed
 """,
-    "checked.frame('comparisons').filter(metric='recall')['model', 'old', 'new', 'verdict'].rows()",
+    """
+rows = checked.frame("comparisons").filter(measure="recall")
+rows["model", "old", "new", "verdict"].rows()
+""",
     """
 try:
     result.check(fail_under={"recal": 0.5})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval import UsageError, report
+from clfeval import UsageError, mars
 from tests.process.program import WIDE, clfeval
 
 BATCH = "# weekly\n\nx-own: 1\nruns:\n  a: {command: report, input: t.csv}\nversion: 1\n"
@@ -28,19 +28,18 @@ def _files() -> None:
 @pytest.mark.parametrize(
     ("command", "file", "what", "hint"),
     [
-        ("report", "suite.yaml", "a batch of runs", "report --config suite.yaml"),
-        ("mlcps", "suite.yaml", "a batch of runs", "report --config suite.yaml"),
-        ("tune-jpt", "report.jsonl", "a history of clfeval", "report --history report.jsonl"),
-        ("report", "mars.jsonl", "a history of clfeval", "mars --history mars.jsonl"),
+        ("report", "suite.yaml", "a batch of runs", "batch suite.yaml"),
+        ("mlcps", "suite.yaml", "a batch of runs", "batch suite.yaml"),
+        ("tune-jpt", "report.jsonl", "a history of clfeval", "history report.jsonl"),
+        ("report", "mars.jsonl", "a history of clfeval", "history mars.jsonl"),
         (
             "mlcps",
             "odd report.jsonl.csv",
             "a history of clfeval",
-            "report --history 'odd report.jsonl.csv'",
+            "history 'odd report.jsonl.csv'",
         ),
-        ("mars", "plain-jsonl", "a history of clfeval", "report --history plain-jsonl"),
+        ("mars", "plain-jsonl", "a history of clfeval", "history plain-jsonl"),
         ("mars", "report.json", "a saved result of clfeval", "report report.json"),
-        ("report", "mars.json", "a saved result of clfeval", "report mars.json"),
         ("phidelta", "plain-json", "a saved result of clfeval", "report plain-json"),
     ],
 )
@@ -59,30 +58,19 @@ def test_a_table_with_a_key_of_batches_as_header_is_one_and_python_hears_the_sam
     assert "no-suite.csv: no truth column" not in clfeval("mars", "no-suite.csv").err
     assert "batch of runs" not in clfeval("mars", "no-suite.csv").err
     with pytest.raises(UsageError, match=r"hint: clfeval report report\.json"):
-        report("report.json")
+        mars("report.json")
 
 
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        ("mars --config s.yaml", "mars has no --config: report has it", "report --config s.yaml"),
-        ("--config s.yaml", "clfeval has no --config: report has it", "report --config s.yaml"),
         (
-            "mars --reference",
-            "mars has no --reference: phidelta and report have it",
-            "report --reference",
+            "mars --best-threshold f1",
+            "mars has no --best-threshold: report has it",
+            "report --best-threshold f1",
         ),
         ("report t.csv --best=3", "report has no --best: mars has it", "mars t.csv --best=3"),
-        (
-            "batch s.yaml",
-            "clfeval has no command 'batch': report has --config",
-            "report --config s.yaml",
-        ),
-        (
-            "history h.jsonl",
-            "clfeval has no command 'history': report has --history",
-            "report --history h.jsonl",
-        ),
+        ("suite s.yaml", "clfeval has no command 'suite'", "batch s.yaml"),
         ("t.csv --id id", "'t.csv' is a file, no command", "report t.csv --id id"),
     ],
 )
@@ -95,3 +83,14 @@ def test_words_of_another_command_name_it(words: str, what: str, hint: str) -> N
 def test_words_of_no_command_are_refused_as_before(words: str) -> None:
     done = clfeval(*words.split())
     assert (done.code, "No such" in done.err) == (2, True)
+
+
+def test_an_option_of_python_is_named_as_such_and_one_without_its_value_is_not() -> None:
+    done = clfeval("report", "t.csv", "--run-files", "x")
+    assert (done.code, done.err) == (
+        2,
+        "--run-files is an option of Python and of batches, not of a shell [command-line]\n"
+        "hint: in Python run_files=..., in a YAML file run-files: ... (clfeval batch)\n",
+    )
+    bare = clfeval("mars", "t.csv", "--reference")
+    assert (bare.code, "'--reference' requires an argument" in bare.err) == (2, True)

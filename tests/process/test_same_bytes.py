@@ -15,7 +15,7 @@ SCORES = "id,truth,site,a,b,c\n" + "".join(
     for i in range(60)
 )
 OPTIONS = [
-    "--by", "site", "--subsets", "2", "--best", "2", "--max-effort", "30", "--sweep", "threshold",
+    "--by", "site", "--subsets", "2", "--best", "2", "--max-effort", "30",
     "--list", "found", "--list", "missed", "--show", "plots", "--fail-under", "recall=0.1",
 ]  # fmt: skip
 SAVED = ["r.json", "r.md", "r.html", "r.csv", "r.xml"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clfeval import mars
 from tests.process import program
 
 FOLDER = Path(__file__).parent.parent.parent / "fixtures" / "mars-paper"
 TABLES = ("wide.csv", "wide.parquet", "long.csv", "long.parquet", "long-readme.csv")
-OPTIONS = ("", "--occlusion any --subsets all --best 4", "--target negative --subsets 2")
+OPTIONS = ("", "--subsets all --best 4")
 
 
 def document(table: str, options: str, *, piped: bool) -> str:
@@ -31,3 +33,11 @@ def test_every_twin_gives_the_same_bytes(options: str) -> None:
     for table in TABLES:
         for piped in (False, True):
             assert document(table, options, piped=piped) == first, (table, piped)
+
+
+@pytest.mark.parametrize(
+    "options", [{"occlusion": "any", "best": 4}, {"target": "negative", "subsets": 2}]
+)
+def test_so_do_options_that_python_alone_has(options: dict[str, Any]) -> None:
+    results = [mars(FOLDER / table, **options) for table in TABLES]
+    assert all(result.tables == results[0].tables for result in results)

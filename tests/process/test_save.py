@@ -6,12 +6,11 @@ import json
 import os
 import stat
 from pathlib import Path
-from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
 
-from clfeval.unnamed import Draft, _nameless
+from clfeval.unnamed import Draft
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
 from tests.thoroughness import thinned
 
@@ -68,11 +67,11 @@ REFUSED = {
     ),
     "no suffix": (
         "result", "--save 'result': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json\n",
+        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json; plots stand in .html\n",
     ),
     "another suffix": (
         "r.txt", "--save 'r.txt': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json\n",
+        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json; plots stand in .html\n",
     ),
     "JUnit without gates": (
         "r.xml", "--save 'r.xml': a JUnit file lists gates, and there are none [no-gates]\n"
@@ -145,51 +144,41 @@ KILLED = """
 import os, signal
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
-import clfeval.unnamed as unnamed
 {how}
 from clfeval.__main__ import main
 main()
 """
-NAMED = "unnamed._nameless = lambda folder: None\n"  # what other file systems can
-COUNTING = "import clfeval.counts.count as c; c.group = kill"
 HOWS = {
-    "amid computing": (COUNTING, 0),
-    "between the links": ("os.replace = kill", 1),
-    "amid computing, where files need names": (NAMED + COUNTING, 1),
-    "before the renaming, where files need names": (NAMED + "os.replace = kill", 1),
-}  # fmt: skip
+    "amid computing": "import clfeval.counts.count as c; c.group = kill",
+    "before the renaming": "os.replace = kill",
+}
 
 
-@pytest.mark.parametrize("how", thinned(HOWS, [*HOWS][1::2]))
-def test_what_a_kill_leaves_is_removed_by_the_next_run_to_the_file(how: str) -> None:
-    code, left = HOWS[how]
+@pytest.mark.parametrize("how", thinned(HOWS, [*HOWS][1:]))
+def test_a_kill_leaves_the_old_result_whole_and_the_next_run_replaces_it(how: str) -> None:
     Path("r.json").write_text("old", encoding="utf-8")
-    for _ in range(2):  # one kill after the other does not add up
-        done = python(KILLED.format(how=code), "mars", "t.csv", "-q", "--save", "r.json")
-        assert done.code == -9
-        assert Path("r.json").read_text(encoding="utf-8") == "old"
-        assert len(hidden()) == left
-    assert clfeval("mars", "t.csv", "-q", "--save", "other.json").code == 0
-    assert len(hidden()) == left  # not its own
+    done = python(KILLED.format(how=HOWS[how]), "mars", "t.csv", "-q", "--save", "r.json")
+    assert done.code == -9
+    assert Path("r.json").read_text(encoding="utf-8") == "old"
+    left = hidden()
+    assert len(left) == 1
     assert clfeval("mars", "t.csv", "-q", "--save", "r.json").code == 0
-    assert names() == {"t.csv", "r.json", "other.json"}
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is True
+    assert names() == {"t.csv", "r.json", *left}  # beside what nobody could remove
 
 
 def test_two_programs_write_one_file_without_disturbing_each_other() -> None:
-    for nameless in (_nameless, lambda _: None):
-        with mock.patch("clfeval.unnamed._nameless", nameless):
-            one, other = Draft(Path("r.txt")), Draft(Path("r.txt"))
-            one.stream.write("one")
-            other.stream.write("other")
-            third = Draft(Path("r.txt"))  # removes nothing of the living
-            other.put(0o600)
-            one.put(0o640)
-            assert Path("r.txt").read_text(encoding="utf-8") == "one"
-            for draft in (one, other, third):
-                draft.close()
-            assert names() == {"t.csv", "r.txt"}
-            assert stat.S_IMODE(Path("r.txt").stat().st_mode) == 0o640
+    one, other = Draft(Path("r.txt")), Draft(Path("r.txt"))
+    one.stream.write("one")
+    other.stream.write("other")
+    third = Draft(Path("r.txt"))  # removes nothing of the living
+    other.put(0o600)
+    one.put(0o640)
+    assert Path("r.txt").read_text(encoding="utf-8") == "one"
+    for draft in (one, other, third):
+        draft.close()
+    assert names() == {"t.csv", "r.txt"}
+    assert stat.S_IMODE(Path("r.txt").stat().st_mode) == 0o640
 
 
 def test_a_name_as_long_as_the_folder_takes() -> None:
@@ -203,17 +192,13 @@ def test_a_name_as_long_as_the_folder_takes() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("nameless", [_nameless, lambda _: None], ids=["nameless", "named"])
-def test_a_folder_where_nothing_may_be_replaced(
-    nameless: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_where_nothing_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an append-only one: files can be made, and neither renamed nor removed."""
 
     def refused(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     Path("r.json").write_text("old", encoding="utf-8")
-    monkeypatch.setattr("clfeval.unnamed._nameless", nameless)
     for name in ("replace", "unlink"):
         monkeypatch.setattr(os, name, refused)
     done = clfeval("mars", "t.csv", "-q", "--save", "r.json")

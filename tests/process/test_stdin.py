@@ -55,11 +55,6 @@ def test_stdin_gives_what_the_file_gives_in_every_format() -> None:
     assert all(result == results[0] for result in results)  # the statistics are the same
 
 
-def test_the_format_of_stdin_can_be_said() -> None:
-    done = piped(encoded(FRAME, "tsv"), "mars", "-", "-q", "--input-format", "tsv")
-    assert (done.code, done.err) == (0, "")
-
-
 def test_errors_name_stdin() -> None:
     done = piped(b"truth,a\n1,1\n0\n", "mars", "-", "-q")
     assert (done.code, done.out) == (3, "")

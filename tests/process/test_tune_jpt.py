@@ -32,7 +32,6 @@ SCORES = Path(__file__).parents[2] / "fixtures" / "breast-cancer" / "scores.csv"
 CANCER = [str(SCORES), "--positive", "malignant"]
 CCP, RF = "67,5,33,95", "69,15,31,85"
 BOTH = ["--counts", f"ccp={CCP}", "--counts", f"rf={RF}"]
-PLAIN = ["--sweep", "none"]
 
 
 def tune(*words: str) -> Done:
@@ -46,7 +45,7 @@ def document(done: Done) -> dict[str, Any]:
 
 
 def test_four_numbers_are_enough() -> None:
-    done = tune("--counts", CCP, "--prevalence", "1:100", *PLAIN)
+    done = tune("--counts", CCP, "--prevalence", "1:100")
     assert (done.code, done.err) == (0, "")
     assert "1:100" in done.out
     assert "0.0099" in done.out, "the prevalence stands beside the odds"
@@ -56,7 +55,7 @@ def test_four_numbers_are_enough() -> None:
 
 ERRORS: dict[str, tuple[list[str], int, str]] = {
     "nothing to tune": ([], 2, "nothing to tune"),
-    "odds without a colon": (["--counts", CCP, "--prevalence", "100"], 2, "--odds 1:100"),
+    "a prevalence above 1": (["--counts", CCP, "--prevalence", "100"], 2, "--prevalence 0.01"),
     "prevalence 0": (["--counts", CCP, "--prevalence", "0"], 2, "no positives"),
     "fractions": (["--counts", "67.5,5,33,95"], 2, "not a whole number"),
     "one class": (["--counts", "0,5,0,95"], 3, "no positive row"),
@@ -94,7 +93,7 @@ def test_a_terminal_gets_plots_and_a_pipe_does_not() -> None:
 
 
 def test_gates_at_one_target_have_the_models_names() -> None:
-    done = tune(*BOTH, "--prevalence", "1:100", *PLAIN, "-q", "--fail-under", "ppv=0.1")
+    done = tune(*BOTH, "--prevalence", "1:100", "-q", "--fail-under", "ppv=0.1")
     # rf: 0.69 / (0.69 + 0.15 x 100)
     assert done.code == 1
     (line,) = done.err.splitlines()
@@ -103,7 +102,7 @@ def test_gates_at_one_target_have_the_models_names() -> None:
 
 
 def test_gates_at_two_targets_have_their_odds_too() -> None:
-    words = [*BOTH, "--prevalence", "1:100", "--prevalence", "1:10", *PLAIN, "-q", "-f", "json"]
+    words = [*BOTH, "--prevalence", "1:100", "--prevalence", "1:10", "-q", "-f", "json"]
     done = tune(*words, "--fail-under", "ppv=0.1", "--fail-over", "rf:fp=140")
     assert done.code == 1
     said = [line.split(" is ")[0] for line in done.err.splitlines()]
@@ -125,14 +124,14 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
 def test_infinite_and_undefined_values_at_gates(
     counts: str, gate: list[str], code: int, said: str
 ) -> None:
-    done = tune("--counts", counts, "--prevalence", "1:100", *PLAIN, "-q", *gate)
+    done = tune("--counts", counts, "--prevalence", "1:100", "-q", *gate)
     assert done.code == code
     assert said in done.err
     assert len(done.err.splitlines()) == code
 
 
 def test_a_baseline_of_the_same_settings() -> None:
-    words = ["--prevalence", "1:100", *PLAIN, "-q"]
+    words = ["--prevalence", "1:100", "-q"]
     assert tune("--counts", CCP, *words, "--save", "old.json").code == 0
     drop = ["--baseline", "old.json", "--max-drop"]
     worse = tune("--counts", RF, *words, *drop, "ppv=0.05")
@@ -142,7 +141,7 @@ def test_a_baseline_of_the_same_settings() -> None:
     )
     assert tune("--counts", RF, *words, *drop, "ppv=0.075").code == 0
     assert tune("--counts", CCP, *words, *drop, "ppv=0").code == 0
-    other = tune("--counts", CCP, "--prevalence", "1:10", *PLAIN, "-q", *drop, "ppv=0")
+    other = tune("--counts", CCP, "--prevalence", "1:10", "-q", *drop, "ppv=0")
     assert (other.code, other.out) == (2, "")
     assert "odds 1:100 there, 1:10 here" in other.err
 
@@ -151,7 +150,7 @@ def test_a_baseline_of_the_same_settings() -> None:
 @NEEDS_BASH
 @pytest.mark.parametrize("form", thinned(["csv", "json", "markdown", "table"], ["csv"]))
 def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:
-    command = f"clfeval tune-jpt --counts {CCP} --points 2000 --interval none -q -f {form}"
+    command = f"clfeval tune-jpt --counts {CCP} --interval none -q -f {form}"
     done = shell(f"{command} | head -1; exit ${{PIPESTATUS[0]}}")
     assert done.code in (0, 141)
     assert (len(done.out.splitlines()), done.err) == (1, "")
@@ -167,13 +166,14 @@ def test_streams_that_cannot_be_written() -> None:
 
 SAVED = ["r.json", "r.csv", "r.md", "r.html", "r.xml"]
 EVERYTHING = [
-    *CANCER, "--prevalence", "1:100", "--population", "5000", "--measure", "cost:fp=1,fn=10", "--points", "5",
-    "--prevalence", "0.001..0.02", "--prevalence-beta", "2,98", "--interval", "bootstrap",
-    "--resamples", "200", "--measure", "ppv", "--measure", "mcc", "--measure", "expected_cost",
+    *CANCER, "--model", "tree", "--model", "svm", "--prevalence", "1:100", "--population", "5000",
+    "--measure", "cost:fp=1,fn=10",
+    "--prevalence", "0.001..0.02", "--interval", "wilson", "--measure", "ppv", "--measure", "mcc",
+    "--measure", "expected_cost",
 ]  # fmt: skip
 TABLES = {
     "models", "expected", "crossovers", "winners", "at_prevalence", "thresholds", "cutoffs",
-    "ranges", "simulated", "sweep",
+    "ranges", "sweep",
 }  # fmt: skip
 
 
@@ -226,9 +226,7 @@ def test_every_table_comes_as_csv() -> None:
 
 
 def test_cutoffs_are_ready_to_use() -> None:
-    done = tune(
-        *CANCER, "-q", "-f", "csv", "--show", "cutoffs", "--measure", "tar", "--points", "3"
-    )
+    done = tune(*CANCER, "-q", "-f", "csv", "--show", "cutoffs", "--measure", "tar")
     assert done.code == 0
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert list(rows[0]) == ["model", "measure", "odds", "threshold", "rule"]
@@ -249,12 +247,12 @@ def test_a_table_comes_through_a_pipe() -> None:
 
 
 def test_notes_go_to_stderr_and_can_be_silenced() -> None:
-    loud = tune(*CANCER, *PLAIN, "-f", "csv", "--measure", "ppv")
+    loud = tune(*CANCER, "-f", "csv", "--measure", "ppv")
     assert loud.code == 0
     lines = loud.err.splitlines()
     assert "scores.csv: wide; truth 'truth'" in lines[0]
     assert all(line.startswith("note: ") for line in lines[1:])
     assert [line for line in lines if line.endswith("[advice]")]
     assert [line for line in lines if line.endswith("[chosen-threshold]")]
-    quiet = tune(*CANCER, *PLAIN, "-f", "csv", "--measure", "ppv", "-q")
+    quiet = tune(*CANCER, "-f", "csv", "--measure", "ppv", "-q")
     assert (quiet.out, quiet.err) == (loud.out, "")
