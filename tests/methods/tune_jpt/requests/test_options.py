@@ -93,7 +93,7 @@ NUMBERS: Cases = {
     f"{option} {text}": ([f"--{option}", text], [f"--{option} {text}", "[bad-option]"])
     for option, text in (
         ("population", "0"), ("population", "-5"), ("population", "inf"), ("population", "nan"),
-        ("level", "0"), ("level", "1"), ("level", "95"), ("level", "nan"), ("seed", "-1"),
+        ("level", "0"), ("level", "1"), ("level", "95"), ("level", "nan"),
     )
 }  # fmt: skip
 NUMBERS |= {
@@ -165,7 +165,6 @@ OPTIONS: dict[str, list[tuple[str, Any]]] = {
     "--margin": [("margin", {"tar": -1}), ("margin", 0.1), ("margin", {"mcc": 0.1})],
     "--interval": [("interval", "wald"), ("interval", None)],
     "--level": [("level", 0), ("level", 95)],
-    "--seed": [("seed", -1)],
     "--resamples": [("resamples", 10)],
     "--population": [("population", 0), ("population", -1), ("population", math.nan)],
 }  # fmt: skip
