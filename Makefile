@@ -32,7 +32,7 @@ types: $(VENV)/.dev ## check types
 dvc: $(VENV)/dvc/bin/dvc ## install dvc, of its own, for the tests that hand it our files
 
 stub: $(VENV)/.dev ## write the types of the public functions anew
-	$(BIN)/python -m clfeval.api.stub
+	$(BIN)/python -m tests.stub
 
 completions: $(VENV)/.dev ## write the shell completions anew
 	$(BIN)/python -m clfeval.cli.completions completions

@@ -20,7 +20,6 @@ import pytest
 
 import clfeval
 from clfeval.api.entry import signature_of
-from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS
 from clfeval.cli.command import AFTER, built, compute
 from clfeval.cli.output import Output
@@ -38,6 +37,7 @@ from clfeval.options import (
     taken,
 )
 from clfeval.suite.shapes import schema_of
+from tests.stub import STUB, stub_of
 
 ROOT = Path(__file__).parent.parent
 FUNCTIONS = {command.name.replace("-", "_"): command for command in map(command_of, COMMANDS)}

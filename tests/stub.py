@@ -1,4 +1,4 @@
-"""The stub of the package, from the declared options: `python -m clfeval.api.stub` writes it.
+"""The stub of the package, from the declared options: `python -m tests.stub` writes it.
 
 By it editors and type checkers know every keyword of the public functions.
 """
@@ -11,11 +11,12 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import clfeval
 from clfeval import FUNCTIONS
 from clfeval.api.entry import signature_of
 from clfeval.options import Command
 
-STUB = Path(__file__).parent.parent / "__init__.pyi"
+STUB = Path(clfeval.__file__).with_suffix(".pyi")
 WIDTH = 100  # of a line
 HEAD = '''"""Made by `make stub` from the declared options: change those, not this file."""
 
