@@ -114,7 +114,6 @@ ERRORS: Mapping[str, str] = {
     "unequal-ids": "Models of a long table do not cover the same rows.",
     "unknown-column": "The table has no column of this name.",
     "unknown-direction": "Nobody knows whether more or less of a metric is better.",
-    "unknown-feature": "There is no feature of this name.",
     "unknown-label": "A label stands in the table that is no declared or true class.",
     "unknown-measure": "There is no measure of this name.",
     "unknown-metric": "There is no metric of this name.",

@@ -48,6 +48,10 @@ class LazyRows(Sequence[LazyRow]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the list of rows it stands for."""
+        return list, ([*self],)
+
 
 def later(
     length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None

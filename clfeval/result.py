@@ -195,7 +195,7 @@ class Result:
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
             }
-            return known(cls, {"version": document["version"], **document, **parts})
+            return known(cls, {"version": document["version"], **document, **parts, "python": True})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
@@ -374,7 +374,7 @@ def known(record: type[T], item: Mapping[str, Any]) -> T:
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
         raise TypeError(f"'models' is {given!r:.40}, no texts")
     return tuple(given)
 

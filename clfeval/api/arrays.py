@@ -12,6 +12,7 @@ from clfeval.errors import UsageError, bad_option, listing
 from clfeval.tables.cells import as_text
 
 TRUTH, MODEL = "truth", "model"  # what nameless columns are called
+OFF = 0.05  # from 1: no sum of probabilities
 # options that take an array in place of a column's name, and what its column is called
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
 
@@ -42,14 +43,27 @@ def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple
     if arrays and not columns:
         columns = _columns(table, arrays)
     for role, one in arrays.items():
-        several = one if isinstance(one, Mapping) else {getattr(one, "name", None): one}
+        several = _by_name(one)
         named = {}
         for name, column in several.items():
+            if "IntervalIndex" in repr(getattr(getattr(column, "dtype", 0), "categories", "")):
+                column = column.astype(str)  # as pandas.cut makes them
             name = str(name or ROLES[role])
             named[name if name not in columns else f"{name} ({role})"] = column
-        columns |= named
+        # 'age:4' makes four groups of an array
+        columns |= {n.partition(":")[0] if role == "by" else n: one for n, one in named.items()}
         options[role] = list(named) if role == "by" else next(iter(named))
     return (_frame(columns), options) if columns else (table, given)
+
+
+def _by_name(given: Any) -> Mapping[str | None, Any]:
+    """Return arrays by name: those of a mapping, a frame, or one alone."""
+    if hasattr(type(given), "columns"):
+        return {str(name): given[name] for name in given.columns}
+    if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
+        hint = "several are given by name: {'site': sites, 'age:4': ages}"
+        raise bad_option("a list of arrays has no names", hint)
+    return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
 
 
 def _is_array(value: Any) -> bool:
@@ -70,7 +84,7 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     if isinstance(value, Mapping):
         return bool(value) and all(map(_is_array, value.values()))
     if not _is_array(value):
-        return False
+        return hasattr(type(value), "columns")
     names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
     columns: Any = getattr(there, "column_names", None) or getattr(there, "columns", ())
     known = {*there} if isinstance(there, Mapping) else {*columns}
@@ -102,10 +116,10 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     if not _is_array(truth):
         what = "predictions go with the true classes of their rows, one array of them"
         raise UsageError.of(what, "bad-option", hint="report(y_true, y_prob), or report(table)")
+    known = {as_text(one) for one in set(np.asarray(truth).tolist())}
     if hasattr(type(given), "columns"):
         names = list(map(str, given.columns))
-        single = {*names} == {as_text(one) for one in set(np.asarray(truth).tolist())}
-        if single:  # a frame of class probabilities
+        if {*names} == known:  # a frame of class probabilities
             return {
                 f"{MODEL}:{name}": given[one]
                 for name, one in zip(names, given.columns, strict=True)
@@ -121,9 +135,22 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         elif shape[1:] == (1,):
             found[str(name)] = np.reshape(column, -1)
         else:
-            labels = _labels(str(name), truth, shape[1], classes)
+            _check_probabilities(str(name), column, len(truth))
+            named = hasattr(type(column), "columns") and {*map(str, column.columns)} & known
+            labels = column.columns if named else _labels(str(name), truth, shape[1], classes)
             found |= {f"{name}:{one}": np.asarray(column)[:, i] for i, one in enumerate(labels)}
     return found
+
+
+def _check_probabilities(name: str, given: Any, rows: int) -> None:
+    """Refuse several models that are given as one, without names."""
+    shape, sums = np.shape(given), np.zeros(1)
+    if shape[0] == rows:
+        sums = np.asarray(given, dtype=float).sum(axis=1) if shape[1] == 2 else np.ones(1)
+    if (np.abs(sums - 1) > OFF).mean() > 0.5:  # most, not some that are to be renormalized
+        what = f"'{name}' has the shape {shape}, no class probabilities of {rows:,} rows"
+        hint = "several models are given by name: {'a': p1, 'b': p2}; rows of one add up to 1"
+        raise UsageError.of(what, "bad-option", hint=hint)
 
 
 def _labels(name: str, truth: Any, many: int, classes: Any) -> Sequence[str | None]:
@@ -131,7 +158,8 @@ def _labels(name: str, truth: Any, many: int, classes: Any) -> Sequence[str | No
     known = sorted(set(np.asarray(truth).tolist())) if classes is None else list(classes)
     if len(known) != many:
         what = f"'{name}' has {many} columns of probabilities, and there are {len(known)} classes"
-        hint = f"name the classes in the order of the columns: classes={known[:8]!r}"
+        classes = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
+        hint = f"name the classes in the order of the columns: classes=[{classes}]"
         raise UsageError.of(f"{what}: {listing(map(str, known))}", "bad-option", hint=hint)
     return [as_text(one) for one in known]
 

@@ -18,6 +18,7 @@ from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
 from clfeval.dialect import MEANT, PYTHON, in_python, retell
 from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options import Command, Option
+from clfeval.pages import DRY_RUN
 from clfeval.result import Result
 from clfeval.tables.input import with_input
 
@@ -32,7 +33,14 @@ The result has sentences in `answer`, tables in `frame("NAME")`, `show("NAME")` 
 # keywords of other libraries, and what a result does
 ELSEWHERE = {
     "sample_weight": "weight=...", "pos_label": "positive=...",
-    "groups": "cluster=... (intervals) or by=... (slices)", "y_true": "report(y_true, y_prob)",
+    "groups": "cluster=... (intervals) or by=... (slices)", "group": "by=...", "slices": "by=...",
+    "subgroup": "by=...", "sensitive_features": "by=...", "cutoff": "threshold=...",
+    "n_boot": "resamples=...", "n_bootstrap": "resamples=...", "bootstrap": "interval='bootstrap'",
+    "confidence": "level=0.95", "confidence_level": "level=0.95", "alpha": "level=0.95",
+    "ci": "level=0.95 or interval=...", "random_state": "seed=...", "ref": "reference=...",
+    "metric": "measure=...", "metrics": "measure=...", "costs": "measure='cost:fp=1,fn=5'",
+    "n_bins": "by='COLUMN:4' (slices)", "output": "result.save('page.html')",
+    "y_true": "report(y_true, y_prob)",
     "y_score": "report(y_true, y_score)", "y_prob": "report(y_true, y_prob)",
     "y_pred": "report(y_true, y_pred)",
     "fail_under": "result.check(fail_under=...)", "baseline": "result.check(baseline=...)",
@@ -53,7 +61,7 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     def made(steps: Steps) -> Callable[..., Result]:
         @wraps(steps)
         def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
-            if tables and hasattr(tables[0], "predict"):
+            if any(hasattr(one, "predict") for one in tables):
                 what = "a model is no table of predictions"
                 hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
                 raise UsageError.of(what, "no-input", hint=hint)
@@ -61,6 +69,7 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
                 bound = shape.bind(*tables, on_open=on_open, **given)
             except TypeError as error:
                 more = _meant(next((name for name in given if name not in shape.parameters), ""))
+                more = more or f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
                 raise TypeError(f"{called.__name__}() {error}{more}") from None
             try:
                 seen = (lambda _: None) if on_open is None else on_open
@@ -75,6 +84,9 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
                 return _in_python(answered(command, steps, table, said, seen, write), options)
             except ClfevalError as error:
                 retell(error, options, PYTHON)
+                if error.hint and not isinstance(given.get("by"), (str, NoneType)):
+                    error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
+                    error.args = ("\n".join(error.lines()),)
                 raise
 
         def _meant(word: str) -> str:
@@ -86,8 +98,8 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
             return f"; {close}" if close else ""
 
         words = (
-            re.sub(r"([;,]) repeat", r"\1 or several", f"    {one.name}: {one.opt.help}")
-            for one in options
+            re.sub(r"([;,]) repeat", r"\1 or several", in_python(text, options))
+            for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
         )
         usage = USAGE.replace("NAME(", f"{called.__name__}(")
         called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
@@ -107,6 +119,10 @@ def _in_python(result: Result, options: Sequence[Option]) -> Result:
         warnings=tuple(replace(one, message=in_python(one.message, options))
                        for one in result.warnings),
         methods={name: _in_python(one, options) for name, one in result.methods.items()},
+        tables=result.tables if result.command != DRY_RUN else {
+            name: [{key: in_python(cell, options) if isinstance(cell, str) else cell
+                    for key, cell in row.items()} for row in rows]
+            for name, rows in result.tables.items()},
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from clfeval import COMMANDS
 from clfeval.commands import command_of
-from clfeval.dialect import PYTHON, retell
+from clfeval.dialect import PYTHON, in_python, retell
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
 from clfeval.options import options_of, taken
@@ -45,8 +45,9 @@ def shown(result: Result, names: Sequence[str], *, width: int | None, digits: in
     _check_digits(digits)
     if width is not None and width < 1:
         raise bad_option(f"width {width} is less than 1")
-    check_names(result.command, names)
-    check_shown(result, names)
+    with _in_python(result.command):
+        check_names(result.command, names)
+        check_shown(result, names)
     plots = ""
     if names:
         from clfeval.views.plots import asked
@@ -115,7 +116,8 @@ class GateReport(Result):
     def __str__(self) -> str:
         """Say which gates failed, or how many were met."""
         about = [one.text for one in self.answer if one.code.startswith("baseline")]
-        failed = [f"gate missed: {gate}" for gate in self.gates if not gate.passed]
+        gates, options = [gate for gate in self.gates if not gate.passed], options_of(Gates)
+        failed = [f"gate missed: {in_python(str(gate), options)}" for gate in gates]
         return "\n".join(failed + about) or f"{many(len(self.gates), 'gate')} met"
 
     __repr__ = __str__

@@ -25,7 +25,8 @@ def saved_result(given: Any) -> Result | None:
     if len(files) > 1:
         hint = line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option("report takes one saved result; a baseline compares two", hint)
-    return replace(read_result(fspath(saved[0]), "saved with --save"), gates=(), again=True)
+    result = read_result(fspath(saved[0]), "saved with --save")
+    return replace(result, gates=(), again=True, python=False)
 
 
 def saved_files(given: Any) -> list[str]:

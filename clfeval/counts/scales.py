@@ -83,7 +83,7 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     apart = max(highs) > SPREAD * min(highs) or (len(found) >= MANY and not percent)
     if wide and len(found) > 2 and apart:
-        hint = f"measurements? clfeval phidelta --features takes columns as features; {hint}"
+        hint = f"measurements? phidelta with --features takes columns as features; {hint}"
         fixes["features"] = True
         fixes.pop("threshold", None)
     return hint, fixes

@@ -43,7 +43,8 @@ def shown_classes(result: Result) -> Iterator[Shown]:
     yield from shown_measures(result, named_rows(result), name="asked")
     models = result.whole("models")
     scored = "roc_auc" in models[0]
-    lead = result.answer[0].measure or BALANCED
+    of_all = (one.measure for one in result.answer if one.code != "slices")
+    lead = next((one for one in of_all if one in LED), BALANCED)
     rows = ranked(models, lead)
     columns = OF_PROBABILITIES if scored else OF_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
