@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def tables(result: clfeval.Result) -> dict[str, Any]:
 
 def framed(**options: Any) -> clfeval.Result:
     """Return the report of the frame, without columns that no option names."""
-    used = [options[name] for name in ("by", "cluster", "weight") if name in options]
+    used = [options[n].split(":")[0] for n in ("by", "cluster", "weight") if n in options]
     return clfeval.report(FRAME.select("truth", "lr", "rf", *used), truth="truth", **options)
 
 
@@ -67,6 +68,21 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
         lambda: clfeval.report(KIND, SHARES, classes=list(CLASSES)),
         lambda: clfeval.report(KIND, pd.DataFrame(SHARES, columns=CLASSES), classes=list(CLASSES)),
     ),
+    "class probabilities of a model by name": (
+        lambda: clfeval.report(KIND, {"model": pd.DataFrame(SHARES[:, ::-1], None, CLASSES[::-1])}),
+        lambda: clfeval.report(KIND, pd.DataFrame(SHARES, columns=CLASSES)),
+    ),
+    "groups of a frame": (
+        lambda: clfeval.report(Y, BOTH, by=pd.DataFrame({"group": SITE})),
+        lambda: framed(by="group"),
+    ),
+    "groups as pandas cuts them": (
+        lambda: clfeval.report(Y, BOTH, by=pd.cut(PATIENT, 2, labels=None)),
+        lambda: clfeval.report(Y, BOTH, by=pd.cut(PATIENT, 2).astype(str)),
+    ),
+    "numbers in groups": (
+        lambda: clfeval.report(Y, BOTH, by={"cluster:3": PATIENT}), lambda: framed(by="cluster:3"),
+    ),
     "metrics of predictions": (
         lambda: clfeval.mlcps(Y, BOTH, resamples=100),
         lambda: clfeval.mlcps({"truth": Y, **BOTH}, source="predictions", resamples=100),
@@ -91,6 +107,21 @@ report = clfeval.report
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "other lengths": (
         lambda: report(Y, LR[:-1]), UsageError, "truth 90, model 89",
+    ),
+    "models in a list": (
+        lambda: report(Y, [LR, RF]), UsageError, "by name: {'a': p1, 'b': p2}",
+    ),
+    "models side by side": (
+        lambda: report(Y, np.column_stack([LR, RF])), UsageError, "by name: {'a': p1, 'b': p2}",
+    ),
+    "groups in a list": (
+        lambda: report(Y, LR, by=[SITE, SITE]), UsageError, "by name: {'site': sites",
+    ),
+    "groups that are numbers": (
+        lambda: report(Y, LR, by=LR + 0.001), UsageError, "by={'group:4': values}",
+    ),
+    "other libraries' resamples": (
+        lambda: report(Y, LR, n_boot=100), TypeError, "use resamples=...",
     ),
     "too few classes": (
         lambda: report(KIND, SHARES[:, :2]), UsageError, "classes=['ann', 'bob', 'cy']",
@@ -154,3 +185,15 @@ def test_texts_of_results_name_keywords() -> None:
         assert "--" not in str(result).replace("---", "")
         assert not [one.message for one in result.warnings if "--" in one.message]
         assert " --" not in result._repr_html_()
+
+
+def test_results_come_back_as_they_were_and_print_anywhere() -> None:
+    several = clfeval.report(KIND, SHARES, by=SITE)
+    assert "the largest AUC first" in str(several)
+    for result in (several, clfeval.report(Y, BOTH, by=SITE, methods="all")):
+        for back in (
+            pickle.loads(pickle.dumps(result)), clfeval.Result.from_dict(result.to_dict()),
+            clfeval.Result.from_json(result.to_json()),
+        ):  # fmt: skip
+            assert back.to_json() == result.to_json()
+            assert str(back) == str(result)

@@ -135,18 +135,18 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         elif shape[1:] == (1,):
             found[str(name)] = np.reshape(column, -1)
         else:
-            _check_probabilities(str(name), column, len(truth))
+            _check_probabilities(str(name), column, len(truth), len(known))
             named = hasattr(type(column), "columns") and {*map(str, column.columns)} & known
             labels = column.columns if named else _labels(str(name), truth, shape[1], classes)
             found |= {f"{name}:{one}": np.asarray(column)[:, i] for i, one in enumerate(labels)}
     return found
 
 
-def _check_probabilities(name: str, given: Any, rows: int) -> None:
+def _check_probabilities(name: str, given: Any, rows: int, classes: int) -> None:
     """Refuse several models that are given as one, without names."""
     shape, sums = np.shape(given), np.zeros(1)
     if shape[0] == rows:
-        sums = np.asarray(given, dtype=float).sum(axis=1) if shape[1] == 2 else np.ones(1)
+        sums = np.asarray(given, dtype=float).sum(axis=1) if shape[1] == classes == 2 else np.ones(1)
     if (np.abs(sums - 1) > OFF).mean() > 0.5:  # most, not some that are to be renormalized
         what = f"'{name}' has the shape {shape}, no class probabilities of {rows:,} rows"
         hint = "several models are given by name: {'a': p1, 'b': p2}; rows of one add up to 1"

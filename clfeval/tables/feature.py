@@ -159,7 +159,7 @@ def _recognised(
     if truth is None and classes is None:
         what = f"no class column; columns: {listing(columns)}"
         hint = "name it with --truth COLUMN"
-        hint += ", or the file that has it with --truth-table FILE" if feature else ""
+        hint += ", or its file with --truth-table FILE (Python, batches)" if feature else ""
         guess = None if feature else likely_truth(peek(first, roles.null_value))
         hint = f"{given('--truth', guess[0])}: {guess[1]}" if guess else hint
         fixes = {"truth": guess[0]} if guess else {}

@@ -141,7 +141,7 @@ def test_entries_of_one_row_that_disagree_on_its_class() -> None:
 def test_a_sparse_table_without_classes_anywhere() -> None:
     assert data_message(TABLE) == (
         "t.csv: no class column; columns: 'row', 'feature', 'value' [no-truth]\n"
-        "hint: name it with --truth COLUMN, or the file that has it with --truth-table FILE"
+        "hint: name it with --truth COLUMN, or its file with --truth-table FILE (Python, batches)"
     )
 
 

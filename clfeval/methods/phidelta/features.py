@@ -384,7 +384,7 @@ def _warnings(
         text = f"true in every row, or in none: {listing(names, 5)}"
         said.append(Warn("constant-features", text))
     if counted.entries:
-        text = "rows are those with an entry; --truth-table counts rows without any too"
+        text = "rows are those with an entry; --truth-table (Python, batches) counts others too"
         said.append(Warn("rows-from-entries", text))
     unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
