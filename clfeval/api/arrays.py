@@ -144,10 +144,10 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
 
 def _check_probabilities(name: str, given: Any, rows: int, classes: int) -> None:
     """Refuse several models that are given as one, without names."""
-    shape, sums = np.shape(given), np.zeros(1)
-    if shape[0] == rows:
-        sums = np.asarray(given, dtype=float).sum(axis=1) if shape[1] == classes == 2 else np.ones(1)
-    if (np.abs(sums - 1) > OFF).mean() > 0.5:  # most, not some that are to be renormalized
+    shape = np.shape(given)
+    two = shape == (rows, 2) and classes == 2
+    off = np.abs(np.asarray(given, dtype=float).sum(axis=1) - 1) > OFF if two else shape[0] != rows
+    if np.mean(off) > 0.5:  # most, not some that are to be renormalized
         what = f"'{name}' has the shape {shape}, no class probabilities of {rows:,} rows"
         hint = "several models are given by name: {'a': p1, 'b': p2}; rows of one add up to 1"
         raise UsageError.of(what, "bad-option", hint=hint)
