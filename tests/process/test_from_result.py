@@ -24,7 +24,7 @@ def saved() -> None:
 
 OFFERS = (
     " (at another: --threshold T)",
-    "other commands on these rows: --with mars, phidelta, tune-jpt, mlcps or all\n",
+    "other commands on these rows: --with all, or mars, phidelta, tune-jpt, mlcps\n",
 )
 
 
