@@ -96,9 +96,8 @@ class Brief(TyperCommand):
         for flag, words in rows:
             first, *more = wrap(words, HELP - wide - 2)
             lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
-        guide = {"batch": "batches"}.get(said.name, said.name)
         left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-        lines += ["", f"{left}; guide: clfeval --guide {guide}"]
+        lines += ["", f"{left}; guide: clfeval --guide {said.name}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 

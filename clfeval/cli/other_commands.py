@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from clfeval import COMMANDS
 from clfeval.dialect import MEANT
 from clfeval.errors import UsageError, has_it
-from clfeval.options import Option
+from clfeval.limits import Gates
+from clfeval.options import Option, options_of
 from clfeval.shell import line
 
 Find = Callable[[str, str], Option | None]  # the option of a command by its flag
@@ -37,9 +38,11 @@ def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[No
             what = f"{command} has no {flag}"
             raise UsageError.of(what, "command-line", hint=f"use {MEANT[flag]}") from None
         if own or not shells:
-            option = own or owners[0][1]
+            owner, option = (command, own) if own else owners[0]
+            where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
+            where = where.replace("-", "_")
             what = f"{flag} is an option of Python and of batches, not of a shell"
-            hint = f"in Python {option.name}=..., in a YAML file {option.key}: ... (clfeval batch)"
+            hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
             raise UsageError.of(what, "command-line", hint=hint) from None
         raise _refused(f"{command} has no {flag}: {has_it(shells)}", [shells[0], *words]) from None
 

@@ -129,7 +129,7 @@ class Input:
     classes: Annotated[
         tuple[str, ...],
         Opt(
-            "All classes, the lowest first where they are ordered; repeat.",
+            "All classes; ordinal measures go by their order, the lowest first; repeat.",
             COLUMNS, accept=_labels, takes=Sequence[object],
         ),
     ] = ()  # fmt: skip

@@ -76,7 +76,7 @@ def test_the_program_says_which_command_is_for_what() -> None:
 def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
         assert asked("--guide", command).startswith(f"# {command}: ")
-    assert {*COMMANDS, "batches", "tables", "gates", "history", "ci", "numbers"} == {*guides()}
+    assert {*COMMANDS, "batch", "tables", "gates", "history", "ci", "numbers"} == {*guides()}
     done = clfeval("--guide", "table")
     assert (done.code, done.err) == (
         2, "no guide 'table' [bad-option]\nhint: did you mean 'tables'?\n",

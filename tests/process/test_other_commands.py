@@ -90,7 +90,7 @@ def test_an_option_of_python_is_named_as_such_and_one_without_its_value_is_not()
     assert (done.code, done.err) == (
         2,
         "--run-files is an option of Python and of batches, not of a shell [command-line]\n"
-        "hint: in Python run_files=..., in a YAML file run-files: ... (clfeval batch)\n",
+        "hint: in Python clfeval.report(run_files=...), in a batch run-files: ...\n",
     )
     bare = clfeval("mars", "t.csv", "--reference")
     assert (bare.code, "'--reference' requires an argument" in bare.err) == (2, True)

@@ -10,7 +10,7 @@ from clfeval.counts.count import Sample
 from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.report.options import ReportOptions
 
-_SHARES = {"shares of rows": "Clopper-Pearson, or as --interval says"}
+_SHARES = {"shares of rows": "Clopper-Pearson"}
 _BEST = {"who may be the best": "multiple comparisons with the best (Hsu)"}
 INTERVAL_METHODS = {
     **_SHARES,

@@ -58,8 +58,9 @@ class Look:
 
     @property
     def asked(self) -> list[str]:
-        """The measures that somebody asked for, and cost and benefit."""
+        """The measures that somebody asked for beside TAR, and cost and benefit."""
         asked = self.result.parameters.get("measure") or ()
+        asked = ("tar", *asked) if asked else ()
         return [n for n in self.known if n in asked or "stakes" in CATALOG[n].takes]
 
     @property

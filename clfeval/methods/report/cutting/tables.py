@@ -57,7 +57,7 @@ def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold])
         prevalence=options.prevalence, sweep=None, level=options.level,
         totals=options.totals, interval="none" if options.confidence is None else "exact",
     )  # fmt: skip
-    return prevalence_rows(sample, tune, [("target", one) for one in tune.populations], used)
+    return prevalence_rows(sample, tune, [("target", one) for one in options.populations], used)
 
 
 def check_scored(
