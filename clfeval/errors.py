@@ -231,7 +231,8 @@ def bad_option(what: str, hint: str | None = None) -> UsageError:
 
 def no_table(given: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is no table; `flag` where an option should name one."""
-    hint = "a path, a list of paths, a frame (polars, pandas, Arrow), or arrays: (y_true, y_prob)"
+    hint = "a path, a list of paths, or a polars, pandas or Arrow frame"
+    hint += "" if flag else "; or arrays: (y_true, y_prob)"
     what = f"{flag} {given!r:.60}" if flag else type(given).__name__
     return UsageError.of(f"{what} is no table", "no-input", hint=hint)
 

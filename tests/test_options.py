@@ -195,7 +195,7 @@ def test_every_option_is_a_keyword_of_the_public_function(command: str) -> None:
 
 
 def test_a_table_is_required_where_a_command_requires_one() -> None:
-    with pytest.raises(TypeError, match=r"^mars\(\) missing a required argument: 'table'$"):
+    with pytest.raises(TypeError, match=r"^mars\(\) missing .*: 'table'; mars\(y_true, y_prob\)"):
         clfeval.mars()  # type: ignore[call-arg]
     assert clfeval.tune_jpt(counts=(1, 2, 3, 4)).command == "tune-jpt"
 

@@ -68,8 +68,9 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
             try:
                 bound = shape.bind(*tables, on_open=on_open, **given)
             except TypeError as error:
-                more = _meant(next((name for name in given if name not in shape.parameters), ""))
-                more = more or f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
+                unknown = next((name for name in given if name not in shape.parameters), None)
+                usage = f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
+                more = usage if unknown is None else _meant(unknown)
                 raise TypeError(f"{called.__name__}() {error}{more}") from None
             try:
                 seen = (lambda _: None) if on_open is None else on_open

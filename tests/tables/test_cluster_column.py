@@ -68,7 +68,7 @@ def test_rows_of_one_observation_are_of_one_cluster() -> None:
 def test_a_dry_run_names_its_role() -> None:
     result = mars(write("w.csv", WIDE), cluster="patient", dry_run=True)
     roles = {row["column"]: (row["taken"], row["why"]) for row in result.tables["reading"]}
-    assert roles["patient"] == ("cluster", "--cluster")
+    assert roles["patient"] == ("cluster", "cluster")
     assert roles["id"][0] == "id"
     plan = {row["what"]: row["value"] for row in result.tables["plan"]}
     assert plan["clusters"] == "3"
