@@ -44,6 +44,11 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
     "lists": (lambda: clfeval.report(Y.tolist(), {"lr": LR.tolist(), "rf": RF.tolist()}), framed),
     "a dict of columns": (lambda: clfeval.report({"truth": Y, **BOTH}), framed),
     "frames of predictions": (lambda: clfeval.report(pl.Series(Y), pl.DataFrame(BOTH)), framed),
+    "predictions in Arrow": (lambda: clfeval.report(Y, pl.DataFrame(BOTH).to_arrow()), framed),
+    "groups in an Arrow table": (
+        lambda: clfeval.report(Y, BOTH, by=FRAME.select("group").to_arrow()),
+        lambda: framed(by="group"),
+    ),
     "series with other indexes": (
         lambda: clfeval.report(pd.Series(Y, index=range(N, 2 * N)), pd.DataFrame(BOTH)), framed,
     ),
@@ -94,6 +99,15 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
 def test_arrays_give_what_a_frame_of_them_gives(name: str) -> None:
     one, other = (make() for make in SAME[name])
     assert tables(one) == tables(other)
+
+
+def test_whole_scores_may_be_infinite() -> None:
+    """The area is the share of pairs of both classes in order, half a share where they tie."""
+    score = np.where(Y == 1, np.arange(N) % 5, np.arange(N) % 4).astype(float)
+    score[[*np.flatnonzero(Y)[:5], *np.flatnonzero(Y == 0)[:2]]] = np.inf
+    pairs = [(a > b) + (a == b) / 2 for a in score[Y == 1] for b in score[Y == 0]]
+    area = clfeval.report(Y, score, threshold=2).frame("models")["roc_auc"][0]
+    assert area == pytest.approx(sum(pairs) / len(pairs))
 
 
 def test_columns_of_probabilities_go_by_the_order_of_classes() -> None:

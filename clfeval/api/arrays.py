@@ -13,6 +13,7 @@ from clfeval.tables.cells import as_text
 
 TRUTH, MODEL = "truth", "model"  # what nameless columns are called
 OFF = 0.05  # from 1: no sum of probabilities
+MOST = 2.0**53  # beyond, and where infinite, a whole number is not kept as an integer
 # options that take an array in place of a column's name, and what its column is called
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
 
@@ -58,25 +59,30 @@ def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple
 
 def _by_name(given: Any) -> Mapping[str | None, Any]:
     """Return arrays by name: those of a mapping, a frame, or one alone."""
-    if hasattr(type(given), "columns"):
-        return {str(name): given[name] for name in given.columns}
+    if _is_frame(given):
+        return {str(name): given[name] for name in _names(given)}
     if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
         hint = "several are given by name: {'site': sites, 'age:4': ages}"
         raise bad_option("a list of arrays has no names", hint)
     return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
 
 
+def _is_frame(value: Any) -> bool:
+    return hasattr(type(value), "columns")
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(getattr(frame, "column_names", frame.columns))  # the first of Arrow
+
+
 def _is_array(value: Any) -> bool:
     """Tell arrays, series and lists from names, files and frames."""
-    single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or hasattr(
-        type(value), "columns"
-    )
+    single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_frame(value)
     return not single and hasattr(type(value), "__len__")
 
 
 def _rows(table: Any) -> int | None:
-    kind = type(table)
-    return len(table) if hasattr(kind, "columns") and hasattr(kind, "__len__") else None
+    return len(table) if _is_frame(table) and hasattr(type(table), "__len__") else None
 
 
 def _of_rows(value: Any, size: int | None, there: Any) -> bool:
@@ -84,17 +90,18 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     if isinstance(value, Mapping):
         return bool(value) and all(map(_is_array, value.values()))
     if not _is_array(value):
-        return hasattr(type(value), "columns")
+        return _is_frame(value)
     names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    columns: Any = getattr(there, "column_names", None) or getattr(there, "columns", ())
-    known = {*there} if isinstance(there, Mapping) else {*columns}
-    return not names or (len(value) == size and not {*value} <= known)
+    known = there if isinstance(there, Mapping) else [] if _rows(there) is None else _names(there)
+    return not names or (len(value) == size and not {*value} <= {*known})
 
 
 def _whole(values: Any) -> Any:
     """Return classes 0.0 and 1.0 as 0 and 1, as they are called elsewhere."""
     numbers = np.asarray(values)
-    whole = numbers.dtype.kind == "f" and bool((numbers == np.floor(numbers)).all())
+    whole = numbers.dtype.kind == "f" and bool(
+        ((numbers == np.floor(numbers)) & (np.abs(numbers) < MOST)).all()
+    )
     return numbers.astype(np.int64) if whole else values
 
 
@@ -103,12 +110,7 @@ def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     if _rows(table) is None:
         what = f"--{next(iter(arrays))} is an array, and the table is none in memory"
         raise bad_option(what, "name a column of the table, or give a frame")
-    if hasattr(table, "column_names"):  # of Arrow
-        import polars as pl
-
-        table = pl.from_arrow(table)
-    frame: Any = table
-    return {str(name): frame[name] for name in frame.columns}
+    return {str(name): table[name] for name in _names(table)}
 
 
 def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
@@ -116,15 +118,8 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     if not _is_array(truth):
         what = "predictions go with the true classes of their rows, one array of them"
         raise UsageError.of(what, "bad-option", hint="report(y_true, y_prob), or report(table)")
-    known = {as_text(one) for one in set(np.asarray(truth).tolist())}
-    if hasattr(type(given), "columns"):
-        names = list(map(str, given.columns))
-        if {*names} == known:  # a frame of class probabilities
-            return {
-                f"{MODEL}:{name}": given[one]
-                for name, one in zip(names, given.columns, strict=True)
-            }
-        given = {str(name): given[name] for name in given.columns}
+    if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
+        given = {str(name): given[name] for name in _names(given)}  # a column a model
     if not isinstance(given, Mapping):
         given = {str(getattr(given, "name", None) or MODEL): given}
     found: dict[str, Any] = {}
@@ -135,33 +130,35 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         elif shape[1:] == (1,):
             found[str(name)] = np.reshape(column, -1)
         else:
-            _check_probabilities(str(name), column, len(truth), len(known))
-            named = hasattr(type(column), "columns") and {*map(str, column.columns)} & known
-            labels = column.columns if named else _labels(str(name), truth, shape[1], classes)
+            labels = _labels(str(name), truth, column, classes)
             found |= {f"{name}:{one}": np.asarray(column)[:, i] for i, one in enumerate(labels)}
     return found
 
 
-def _check_probabilities(name: str, given: Any, rows: int, classes: int) -> None:
-    """Refuse several models that are given as one, without names."""
-    shape = np.shape(given)
-    two = shape == (rows, 2) and classes == 2
-    off = np.abs(np.asarray(given, dtype=float).sum(axis=1) - 1) > OFF if two else shape[0] != rows
-    if np.mean(off) > 0.5:  # most, not some that are to be renormalized
-        what = f"'{name}' has the shape {shape}, no class probabilities of {rows:,} rows"
+def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
+    """Return the classes of columns of probabilities, in their order; UsageError for none."""
+    shape, there = np.shape(given), _classes(truth)
+    two = shape == (len(truth), 2) and len(there) == 2
+    sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
+    # most, and not some that are to be renormalized
+    if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > OFF) > 0.5:
+        what = f"'{name}' has the shape {shape}, no class probabilities of {len(truth):,} rows"
         hint = "several models are given by name: {'a': p1, 'b': p2}; rows of one add up to 1"
         raise UsageError.of(what, "bad-option", hint=hint)
-
-
-def _labels(name: str, truth: Any, many: int, classes: Any) -> Sequence[str | None]:
-    """Return the classes of columns of probabilities, in their order."""
-    known = sorted(set(np.asarray(truth).tolist())) if classes is None else list(classes)
-    if len(known) != many:
-        what = f"'{name}' has {many} columns of probabilities, and there are {len(known)} classes"
+    if _is_frame(given) and {*map(str, _names(given))} & {*map(as_text, there)}:
+        return _names(given)
+    known = sorted(there) if classes is None else list(classes)
+    if len(known) != shape[1]:
+        what = f"'{name}' has {shape[1]} columns of probabilities"
+        what += f", and there are {len(known)} classes: {listing(map(str, known))}"
         classes = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
         hint = f"name the classes in the order of the columns: classes=[{classes}]"
-        raise UsageError.of(f"{what}: {listing(map(str, known))}", "bad-option", hint=hint)
+        raise UsageError.of(what, "bad-option", hint=hint)
     return [as_text(one) for one in known]
+
+
+def _classes(truth: Any) -> set[Any]:
+    return set(np.asarray(truth).tolist())
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
