@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from itertools import accumulate
+from math import comb, sqrt
 
 import numpy as np
 import polars as pl
@@ -35,8 +36,10 @@ def limits(how: str, k: int = K, n: int = N) -> tuple[float, float]:
         m = n + Z**2
         q = (k + Z**2 / 2) / m
         return q - Z * sqrt(q * (1 - q) / m), q + Z * sqrt(q * (1 - q) / m)
-    low, high = stats.binom.ppf([0.025, 0.975], n, p) / n
-    return float(low), float(high)
+    of_each = [comb(n, hits) * p**hits * (1 - p) ** (n - hits) for hits in range(n + 1)]
+    below = list(accumulate(of_each))  # the first number of hits to reach a share of all samples
+    low, high = (next(j for j, one in enumerate(below) if one >= q) for q in (0.025, 0.975))
+    return low / n, high / n
 
 
 HOW = ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap")

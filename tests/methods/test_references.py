@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.methods.mlcps.options import MlcpsOptions
+from clfeval.methods.mlcps.ranking import _differences
+from clfeval.result import Estimate
 
 BC = "fixtures/breast-cancer/labels.csv"
 SCORES = "fixtures/breast-cancer/scores.csv"
@@ -78,6 +82,27 @@ def test_scores_of_mlcps_are_compared_over_the_same_resamples() -> None:
         ends = row["difference_adjusted_low"], row["difference_adjusted_high"]
         assert (row["verdict"] == "undecided") == (ends[0] <= 0 <= ends[1])
     assert found["naive_bayes"]["verdict"] == "worse"
+
+
+def test_differences_of_scores_by_hand() -> None:
+    """Of 199 resamples in a row of steps of .01, 20 lie at or below 0 and 180 at or above it."""
+    steps = 0.01 * (np.arange(199) - 19)
+    drawn = np.stack([steps, -steps, np.zeros(199)], axis=1)
+    given: Any = SimpleNamespace(models=("up", "down", "base"))
+    options = MlcpsOptions(reference="base", margin={"mlcps": 0.2})
+    up, down = _differences(given, "mlcps", np.array([0.7, 0.5, 0.6]), drawn, options)
+    assert up["p"] == down["p"] == pytest.approx(2 * (20 + 1) / (199 + 1))
+    assert up["p_adjusted"] == pytest.approx(2 * 2 * 21 / 200)  # of two models
+    # place h = 198 * .025 = 4.95 from either end; of two models 198 * .0125 = 2.475
+    low, high = 0.01 * (4.95 - 19), 0.01 * (198 - 4.95 - 19)
+    assert up["difference"] == Estimate(pytest.approx(0.1), pytest.approx(low), pytest.approx(high))
+    assert down["difference"] == Estimate(
+        pytest.approx(-0.1), pytest.approx(-high), pytest.approx(-low)
+    )
+    wide = up["difference_adjusted"]
+    assert (wide.low, wide.high) == (
+        pytest.approx(0.01 * (2.475 - 19)), pytest.approx(0.01 * (198 - 2.475 - 19)),
+    )  # fmt: skip
 
 
 def test_models_that_are_equal_are_not_significantly_different() -> None:
