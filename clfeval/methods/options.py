@@ -105,7 +105,7 @@ def check_reference(
         raise bad_option("--reference compares by intervals: leave --interval none out")
     if unknown := margin.keys() - {*known}:
         what = f"--margin {min(unknown)}: models are compared by {', '.join(known)}"
-        raise bad_option(what, "clfeval report --reference MODEL compares by any measure")
+        raise bad_option(what, "report with --reference MODEL compares by any measure")
 
 
 def check_measures(names: Sequence[str]) -> None:
