@@ -32,7 +32,7 @@ CALLED = {
     "only": "--feature", "range": "--prevalence", "prior": "--prevalence-beta",
     "per": "--population", "by-measure": "--measure", "metrics": "--metric",
     "weights": "--metric-weight", "zero": "--zero-weight", "less": "--direction",
-    "scale": "--rescale",    "wish": "--desirability",
+    "scale": "--rescale", "wish": "--desirability",
 }  # fmt: skip
 
 
