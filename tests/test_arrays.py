@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,13 +194,17 @@ def test_a_check_says_what_failed_and_is_true_where_nothing_did() -> None:
     assert "2 gates met" in met._repr_html_()
 
 
-def test_texts_of_results_name_keywords() -> None:
+def test_texts_of_results_name_keywords(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     every = clfeval.report(Y, BOTH, methods="all", best_threshold="f1", prevalence=0.1)
     tuned = clfeval.tune_jpt(Y, {f"m{i}": LR for i in range(4)})
     for result in (every, tuned, clfeval.mars(Y, BOTH), clfeval.phidelta(Y, BOTH)):
         assert "--" not in str(result).replace("---", "")
         assert not [one.message for one in result.warnings if "--" in one.message]
         assert " --" not in result._repr_html_()
+        result.save("page.md", "page.html")
+        pages = Path("page.md").read_text() + Path("page.html").read_text()
+        assert re.findall(r"[^-]--[a-z][\w-]*", pages.replace("var(--", "")) == []
 
 
 def test_results_come_back_as_they_were_and_print_anywhere() -> None:
