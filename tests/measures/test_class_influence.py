@@ -79,44 +79,6 @@ def test_numerical_differentiation(n: Counts) -> None:
         assert defined.any(), name
 
 
-def test_the_jackknife() -> None:
-    """Its standard error is that of the influence function, but for terms of the order 1/M."""
-    n = tables()[1] * 4
-    m = n.sum()
-    for name, of, influence in smooth(3):
-        left_out = []
-        for cell in range(n.size):
-            one = np.zeros(n.size, np.int64)
-            one[cell] = 1
-            left_out.append(of(n - one.reshape(n.shape)))
-        without = np.stack(left_out, axis=-1)
-        centred = without - (without @ n.ravel() / m)[..., None]
-        jackknife = np.sqrt((m - 1) / m * (centred**2 @ n.ravel()))
-        mine = np.sqrt(influence(n) ** 2 @ n.ravel()) / m
-        np.testing.assert_allclose(mine, jackknife, rtol=0.02, err_msg=name)
-
-
-def test_an_error_by_hand() -> None:
-    """Accuracy: sqrt(p (1 - p) / M); recall of a class: sqrt(s (1 - s) / t)."""
-    n = np.array([[6, 2, 0], [1, 7, 2], [0, 3, 9]])
-
-    def error(f: Floats) -> float:
-        return math.sqrt(float((f**2) @ n.ravel())) / 30
-
-    accuracy, recall = CATALOG["accuracy"].classes, CATALOG["recall"]
-    assert accuracy is not None
-    assert accuracy.influence is not None
-    assert error(accuracy.influence(n)) == pytest.approx(math.sqrt(22 / 30 * 8 / 30 / 30))
-    # recalls are of different rows: their variances add up
-    summed = 6 / 8 * 2 / 8 / 8 + 7 / 10 * 3 / 10 / 10 + 9 / 12 * 3 / 12 / 12
-    assert error(average_influence(recall, n, "macro")) == pytest.approx(math.sqrt(summed) / 3)
-    # weighted and micro recall are the accuracy
-    for by in ("weighted", "micro"):
-        np.testing.assert_allclose(
-            average_influence(recall, n, by), accuracy.influence(n), atol=1e-13
-        )
-
-
 def kappa_error(name: str, n: Counts) -> float:
     form = CATALOG[name].classes
     assert form is not None
@@ -150,5 +112,5 @@ def test_what_is_not_smooth_or_undefined_has_none() -> None:
     assert rate.influence is None
     assert not np.isnan(average_influence(CATALOG["precision"], alike, "macro")).any()
     assert np.isnan(average_influence(CATALOG["precision"], np.zeros((3, 3)), "macro")).all()
-    with pytest.raises(ValueError, match="kappa is not averaged"):
+    with pytest.raises(ValueError, match="kappa"):
         average_influence(CATALOG["kappa"], perfect, "macro")

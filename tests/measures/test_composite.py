@@ -11,7 +11,6 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, jaccard_score
 
 from clfeval.measures import confusion
 from clfeval.measures.catalog import CATALOG, find_measure
@@ -113,26 +112,6 @@ def test_range_and_best_are_those_of_the_catalogue(name: str) -> None:
     assert np.nanmax(values) == measure.high
     perfect = FUNCTIONS[name](Confusion(7, 0, 0, 3))
     assert perfect == (measure.high if measure.best == "max" else measure.low)
-
-
-def test_published_table() -> None:
-    """AML4TD Table 15.1: TP 2613, FP 564, FN 750, TN 2180."""
-    t = Confusion(2613, 564, 750, 2180)
-    assert confusion.kappa(t) == pytest.approx(0.5679028, abs=5e-8)
-    assert confusion.error_rate(t) == pytest.approx(1 - 0.7848371, abs=5e-8)
-    assert confusion.balanced_accuracy(t) == pytest.approx((0.7769848 + 0.7944606) / 2, abs=1e-7)
-    assert CATALOG["markedness"].function(t) == pytest.approx(0.8224740 + 0.7440273 - 1, abs=1e-7)
-
-
-def test_scikit_learn() -> None:
-    rng = np.random.default_rng(2)
-    truth, vote, w = rng.random(80) < 0.4, rng.random(80) < 0.5, rng.integers(1, 5, 80)
-    cells = [w[a & b].sum() for a, b in ((truth, vote), (~truth, vote), (truth, ~vote))]
-    t = Confusion(*cells, w[~truth & ~vote].sum())
-    assert confusion.kappa(t) == pytest.approx(cohen_kappa_score(truth, vote, sample_weight=w))
-    assert confusion.jaccard(t) == pytest.approx(jaccard_score(truth, vote, sample_weight=w))
-    balanced = balanced_accuracy_score(truth, vote, sample_weight=w)
-    assert confusion.balanced_accuracy(t) == pytest.approx(balanced)
 
 
 def nats(cells: tuple[Decimal, ...]) -> Decimal:

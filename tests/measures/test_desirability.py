@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.measures.desirability import box, custom, maximize, minimize, overall, target
+from tests.texts import check_text
 
 NAN, INF = math.nan, math.inf
 
@@ -27,15 +28,6 @@ def test_more_is_better() -> None:
     same(maximize(x, 0.5, 0.9, gamma=2), [0, 0, 0, 1 / 16, 4 / 16, 9 / 16, 1, 1, 1, NAN])
     roots = [1 / 2, math.sqrt(1 / 2), math.sqrt(3) / 2]
     same(maximize(x, 0.5, 0.9, gamma=0.5), [0, 0, 0, *roots, 1, 1, 1, NAN])
-
-
-def test_less_is_better() -> None:
-    """From 200 (worth 0) down to 40 (worth 1)."""
-    x = [-INF, 0, 40, 80, 120, 160, 200, 300, INF, NAN]
-    same(minimize(x, 40, 200), [1, 1, 1, 120 / 160, 80 / 160, 40 / 160, 0, 0, 0, NAN])
-    same(minimize(x, 40, 200, gamma=2), [1, 1, 1, 9 / 16, 4 / 16, 1 / 16, 0, 0, 0, NAN])
-    roots = [math.sqrt(3) / 2, math.sqrt(1 / 2), 1 / 2]
-    same(minimize(x, 40, 200, gamma=0.5), [1, 1, 1, *roots, 0, 0, 0, NAN])
 
 
 def test_one_value_is_best_with_an_exponent_on_each_side() -> None:
@@ -69,17 +61,6 @@ def test_a_custom_shape_is_straight_between_points_and_flat_outside() -> None:
     same(custom(x, points), [1, 1, 1, 0.9, 0.8, 0.4, 0, 0, 0, NAN])
     hill = [(0.0, 0.2), (1.0, 1.0), (3.0, 0.5)]
     same(custom([-1, 0, 0.5, 1, 2, 3, 4], hill), [0.2, 0.2, 0.6, 1, 0.75, 0.5, 0.5])
-
-
-def test_gamma_above_1_makes_a_high_desirability_harder() -> None:
-    """The chapter says the reverse."""
-    ramp = [
-        float(form(x, 0, 1, gamma=gamma))
-        for form, x in ((maximize, 0.8), (minimize, 0.2))
-        for gamma in (0.5, 1, 2, 5)
-    ]
-    same(np.array(ramp), 2 * [0.8**0.5, 0.8, 0.8**2, 0.8**5], rel=1e-14)
-    assert ramp[0] > ramp[1] > ramp[2] > ramp[3]
 
 
 ends = st.floats(-1e6, 1e6)
@@ -116,41 +97,42 @@ def test_the_shape_of_the_values_is_kept(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "why"),
+    ("ask", "about"),
     [
-        (lambda: maximize(1, 1, 1), "low 1 is not less than high 1"),
-        (lambda: minimize(1, 0.9, 0.8), "low 0.9 is not less than high 0.8"),
-        (lambda: maximize(1, NAN, 1), "not less"),
-        (lambda: maximize(1, -INF, 1), "too far"),
-        (lambda: maximize(1, 0, 1, gamma=0), "gamma 0 is not a number above 0"),
-        (lambda: minimize(1, 0, 1, gamma=-1), "gamma -1"),
-        (lambda: minimize(1, 0, 1, gamma=NAN), "gamma nan"),
-        (lambda: target(1, 0, 0, 1), "low 0 is not less than target 0"),
-        (lambda: target(1, 0, 2, 1), "target 2 is not less than high 1"),
-        (lambda: target(1, 0, 0.5, 1, gamma_high=0), "gamma 0"),
-        (lambda: box(1), "needs an end"),
-        (lambda: box(1, 2, 1), "low 2 is not less than high 1"),
-        (lambda: box(1, above=1, below=1), "above 1 is not less than below 1"),
-        (lambda: box(1, 0, above=0), "one end on each side"),
-        (lambda: box(1, high=0, below=0), "one end on each side"),
-        (lambda: box(1, low=INF), "finite"),
-        (lambda: custom(1, [(0, 1)]), "two points"),
-        (lambda: custom(1, [(0, 1, 2), (1, 1, 2)]), "two points"),
-        (lambda: custom(1, [(0, 1), (0, 0)]), "x 0 is not less than the next x 0"),
-        (lambda: custom(1, [(1, 1), (0, 0)]), "x 1 is not less than"),
-        (lambda: custom(1, [(0, 1), (1, 1.5)]), "d 1.5 of the point at 1 is not in 0..1"),
-        (lambda: custom(1, [(0, NAN), (1, 1)]), "d nan"),
-        (lambda: overall([0.5, 0.5], [1, -1]), "weight"),
-        (lambda: overall([0.5, 0.5], [0, 0]), "weight"),
-        (lambda: overall([0.5, 0.5], [1, INF]), "weight"),
-        (lambda: overall([0.5, 0.5], [1]), "weight"),
-        (lambda: overall([0.5, 1.5], [1, 1]), r"0\.\.1"),
+        (lambda: maximize(1, 1, 1), "low"),
+        (lambda: minimize(1, 0.9, 0.8), "low"),
+        (lambda: maximize(1, NAN, 1), "low"),
+        (lambda: maximize(1, -INF, 1), "low"),
+        (lambda: maximize(1, 0, 1, gamma=0), "gamma"),
+        (lambda: minimize(1, 0, 1, gamma=-1), "gamma"),
+        (lambda: minimize(1, 0, 1, gamma=NAN), "gamma"),
+        (lambda: target(1, 0, 0, 1), "target"),
+        (lambda: target(1, 0, 2, 1), "target"),
+        (lambda: target(1, 0, 0.5, 1, gamma_high=0), "gamma"),
+        (lambda: box(1), "low"),
+        (lambda: box(1, 2, 1), "low"),
+        (lambda: box(1, above=1, below=1), "above"),
+        (lambda: box(1, 0, above=0), "above"),
+        (lambda: box(1, high=0, below=0), "above"),
+        (lambda: box(1, low=INF), "box"),
+        (lambda: custom(1, [(0, 1)]), "d"),
+        (lambda: custom(1, [(0, 1, 2), (1, 1, 2)]), "d"),
+        (lambda: custom(1, [(0, 1), (0, 0)]), "x"),
+        (lambda: custom(1, [(1, 1), (0, 0)]), "x"),
+        (lambda: custom(1, [(0, 1), (1, 1.5)]), "d"),
+        (lambda: custom(1, [(0, NAN), (1, 1)]), "d"),
+        (lambda: overall([0.5, 0.5], [1, -1]), "d"),
+        (lambda: overall([0.5, 0.5], [0, 0]), "d"),
+        (lambda: overall([0.5, 0.5], [1, INF]), "d"),
+        (lambda: overall([0.5, 0.5], [1]), "d"),
+        (lambda: overall([0.5, 1.5], [1, 1]), "d"),
     ],
 )
-def test_what_has_no_meaning_is_refused(ask: object, why: str) -> None:
+def test_what_has_no_meaning_is_refused(ask: object, about: str) -> None:
     assert callable(ask)
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(ValueError, match=rf"\b{about}\b") as caught:
         ask()
+    check_text(str(caught.value))
 
 
 def test_the_overall_value_is_a_weighted_geometric_mean() -> None:

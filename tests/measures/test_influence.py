@@ -57,25 +57,6 @@ def test_influence_is_the_derivative_in_the_counts(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("measure", SMOOTH, ids=lambda m: m.id)
-def test_jackknife(measure: Measure) -> None:
-    """Leaving out one row moves the measure by -f / (M - 1) and terms of order 1 / M²."""
-    measure = measure.given(**TAKEN)
-    assert measure.influence is not None
-    p, positives, negatives = tables(3, 1)
-    far = []
-    for times in (5, 50):
-        pos, neg = times * positives, times * negatives
-        counts = np.concatenate([pos, neg])
-        f, m = np.asarray(measure.influence(p, pos, neg)), counts.sum()
-        there = counts - np.eye(len(counts), dtype=int)[counts > 0]
-        left = measure.function(p, *np.split(there, 2, axis=1))
-        moved = (m - 1) * (measure.function(p, pos, neg) - left)
-        far.append(np.abs(moved - f[counts > 0]).max() / np.abs(f).max())
-    assert far[0] < 0.15
-    assert far[1] < 0.15 * max(far[0], 1e-9)
-
-
 def test_equal_scores_that_stand_apart_have_one_influence() -> None:
     p, whole = np.array([0.2, 0.6, 0.6, 0.9]), np.array([0.2, 0.6, 0.9])
     pos, neg = np.array([1, 2, 1, 4]), np.array([3, 1, 0, 1])
@@ -106,23 +87,6 @@ def test_area_by_hand_and_the_components_of_delong() -> None:
              ((pos, slice(len(p))), (neg, slice(len(p), None)))]  # fmt: skip
     expected = parts[0] * rows / (rows - 1) + parts[1] * others / (others - 1)
     assert delong_auc(pos, neg, level=0.95).variance == pytest.approx(expected, rel=1e-12)
-
-
-def test_average_precision_by_hand() -> None:
-    """From above: + at .9 (precision 1), - at .5, + at .1 (precision 2/3)."""
-    p, pos, neg = np.array([0.1, 0.5, 0.9]), np.array([1, 0, 1]), np.array([0, 1, 0])
-    ap = CATALOG["average_precision"]
-    assert ap.influence is not None
-    theta = (1 + 2 / 3) / 2
-    assert ap.function(p, pos, neg) == pytest.approx(theta, abs=1e-15)
-    f = np.asarray(ap.influence(p, pos, neg))
-    # of the positives each 1/3 of the rows: at .1 all rows claim, at .9 a third
-    low, high = (1 / 3) / 1, (1 / 3) / (1 / 3)
-    positive_high = 1 - theta + low * (1 - 2 / 3) + high * (1 - 1)
-    positive_low = 2 / 3 - theta + low * (1 - 2 / 3)
-    negative = low * (0 - 2 / 3)  # at .5 it spoils the threshold .1
-    expected = [3 / 2 * x for x in (positive_low, positive_high, negative)]
-    assert f[[0, 2, 4]].tolist() == pytest.approx(expected, abs=1e-15)
 
 
 def test_undefined_measures_have_no_influence() -> None:

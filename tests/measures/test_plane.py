@@ -83,51 +83,7 @@ def test_unknown_rates_have_no_value_and_no_warning(name: str) -> None:
             assert np.isnan(FUNCTIONS[name](np.array([x]), y, p)).all()
 
 
-@given(rate, rate)
-def test_at_equal_classes_the_pairs_coincide(x: np.float64, y: np.float64) -> None:
-    assert tilted(x, y, 0.5)[0] == pytest.approx(float(position(x, y)[0]), abs=1e-15)
-    assert tilted(x, y, 0.5)[1] == pytest.approx(float(position(x, y)[1]), abs=1e-15)
-
-
-@given(rate, rate, inner)
-def test_ranges(x: float, y: float, p: float) -> None:
-    for name, function in FUNCTIONS.items():
-        found = float(function(x, y, p))
-        measure = CATALOG[name]
-        assert np.isnan(found) or measure.low - 1e-15 <= found <= measure.high + 1e-15, name
-
-
-@given(rate, rate, inner)
-def test_delta_b_is_twice_accuracy_less_one(x: float, y: float, p: float) -> None:
-    accuracy = float(FUNCTIONS["accuracy"](x, y, p))
-    assert tilted(x, y, p)[1] == pytest.approx(2 * accuracy - 1, abs=1e-14)
-
-
-@given(rate, rate, inner)
-def test_phi_b_is_the_bias_of_plus_and_minus_one(x: float, y: float, p: float) -> None:
-    """E[answer] - E[truth], both counted +1 for positive and -1 for negative."""
-    said = p * x + (1 - p) * y
-    bias = (said - (1 - said)) - (p - (1 - p))
-    assert tilted(x, y, p)[0] == pytest.approx(bias, abs=1e-14)
-
-
 @given(rate, inner)
 def test_chance_tells_nothing(x: float, p: float) -> None:
     assert FUNCTIONS["mutual_information"](x, x, p) == 0
     assert np.isnan(FUNCTIONS["mcc"](x, x, p)) or FUNCTIONS["mcc"](x, x, p) == 0
-
-
-@given(rate, rate, inner)
-def test_information_survives_inverting_and_exchanging(x: float, y: float, p: float) -> None:
-    bits = float(FUNCTIONS["mutual_information"](x, y, p))
-    inverted = FUNCTIONS["mutual_information"](1 - x, 1 - y, p)
-    exchanged = FUNCTIONS["mutual_information"](1 - y, 1 - x, 1 - p)
-    assert inverted == pytest.approx(bits, abs=1e-12)
-    assert exchanged == pytest.approx(bits, abs=1e-12)
-
-
-@pytest.mark.parametrize("p", [0.5, 0.1, 1e-9])
-def test_the_oracle_tells_the_entropy_of_the_class(p: float) -> None:
-    entropy = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
-    for x, y in ((1, 0), (0, 1)):
-        assert FUNCTIONS["mutual_information"](x, y, p) == pytest.approx(entropy, rel=1e-9)

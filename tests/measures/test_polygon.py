@@ -52,15 +52,6 @@ def test_perfect_models(n: int, greatest: float) -> None:
     assert polygon.area(2 * np.ones(n)) == 4 * polygon.area(np.ones(n))
 
 
-def test_order_matters() -> None:
-    """sin(90 degrees) / 2 = 1/2; the neighbours are .9 .1 four times, or .9 .9, .9 .1, .1 .1."""
-    assert polygon.area([0.9, 0.1, 0.9, 0.1]) == pytest.approx(4 * 0.09 / 2)
-    assert polygon.area([0.9, 0.9, 0.1, 0.1]) == pytest.approx((0.81 + 0.09 + 0.01 + 0.09) / 2)
-    assert extremes([0.9, 0.1, 0.9, 0.1]) == (pytest.approx(0.18), pytest.approx(0.50))
-    # of the three orders two have area .50: (2 * .50 + .18) / 3
-    assert order_free([0.9, 0.1, 0.9, 0.1]) == pytest.approx((2 * 0.50 + 0.18) / 3)
-
-
 @pytest.mark.parametrize("n", range(3, 10))
 def test_all_orders(n: int) -> None:
     """The mean, the least and the greatest area by enumeration, with ties and zeros."""

