@@ -11,6 +11,7 @@ import pytest
 import clfeval
 from clfeval import DataError, Result, UsageError
 from tests.shell import at_shell
+from tests.texts import check_text, numbers_in, problem_places
 
 
 def table(folder: Path, text: str) -> Path:
@@ -26,70 +27,79 @@ def refused(folder: Path, text: str, **options: object) -> DataError:
     return caught.value
 
 
-def said(error: DataError | UsageError, folder: Path) -> list[str]:
-    return [line.replace(f"{folder}/", "") for line in error.lines()]
+def said(error: DataError, folder: Path) -> list[str]:
+    """Return where the problems are, and keep the words."""
+    text = str(error).replace(f"{folder}/", "")
+    check_text(text)
+    return problem_places(text)
 
 
-def test_a_negative_metric(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\nc,.6,-.3,.8\n")
-    assert said(error, tmp_path) == [
-        "metrics.csv:3: column 'mcc': -0.2 is negative: two negative neighbours would span a "
-        "positive area (1 more such values) [negative-metric]",
-        "hint: --rescale mcc=-1:1 maps its range to 0..1",
-    ]
+REFUSED: dict[str, tuple[str, list[str], str]] = {
+    "negative": (
+        "f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\nc,.6,-.3,.8\n",
+        ["metrics.csv:3: column 'mcc': [negative-metric]"], "--rescale mcc=-1:1",
+    ),
+    "a loss turned round": (
+        "f1,neg_log_loss,auc\na,.8,-.5,.9\nb,.7,-1.2,.8\n",
+        ["metrics.csv:2: column 'neg_log_loss': [negative-metric]"], "--rescale neg_log_loss=-2:0",
+    ),
+    "percentages beside shares": (
+        "acc,f1,auc\na,87.5,.8,.9\nb,70,.7,.8\n",
+        ["metrics.csv:2: column 'acc': [above-one]"], "--rescale acc=0:100",
+    ),
+    "percentages alone": (
+        "acc,f1,auc\na,87.5,80,90\nb,70,70,80\n",
+        [f"metrics.csv:2: column '{name}': [above-one]" for name in ("acc", "f1", "auc")],
+        "--rescale",
+    ),
+    "unbounded": (
+        "f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n",
+        ["metrics.csv:2: column 'dor': [above-one]"], "--rescale dor=0:X",
+    ),
+    "hardly above one": (
+        "f1,mcc,auc\na,1.0000001,.1,.9\nb,.7,.2,.8\n",
+        ["metrics.csv:2: column 'f1': [above-one]"], "",
+    ),
+    "unknown": (
+        "f1,gain,auc\na,.9,20,.9\nb,.7,30,.8\n",
+        ["metrics.csv:2: column 'gain': [above-one]"], "--rescale gain=0:100",
+    ),
+    "a loss": (
+        "f1,log_loss,auc\na,.8,.25,.9\nb,.7,.5,.8\n",
+        ["metrics.csv:2: column 'log_loss': [unbounded-metric]"], "--rescale log_loss=0:X",
+    ),
+    "several": (
+        "f1,mcc,loss\na,80,-.2,.2\nb,70,.1,.1\n",
+        [f"metrics.csv:2: column '{name}': [{code}]" for name, code in
+         (("f1", "above-one"), ("mcc", "negative-metric"), ("loss", "unknown-direction"))], "",
+    ),
+}  # fmt: skip
 
 
-def test_the_remedy_for_a_negative_metric_works(tmp_path: Path) -> None:
-    path = table(tmp_path, "model,f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\n")
-    result = clfeval.mlcps(path, rescale={"mcc": (-1, 1)})
-    d = [row["d"] for row in result.tables["profile"] if row["metric"] == "mcc"]
-    assert d == [pytest.approx((0.1 + 1) / 2), pytest.approx((-0.2 + 1) / 2)]
+@pytest.mark.parametrize("case", REFUSED)
+def test_values_that_no_ray_can_have(case: str, tmp_path: Path) -> None:
+    text, places, offered = REFUSED[case]
+    error = refused(tmp_path, f"model,{text}")
+    assert said(error, tmp_path) == places
+    assert offered in str(error.hint)
+    if case == "unbounded":
+        assert error.fixes == {"rescale": {"dor": (0, 200)}}
 
 
-def test_a_loss_turned_round_is_negative_by_its_name(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,neg_log_loss,auc\na,.8,-.5,.9\nb,.7,-1.2,.8\n")
-    assert error.problems[0].code == "negative-metric"
-    assert error.hint == "--rescale neg_log_loss=-2:0 maps its range to 0..1"
-    path = tmp_path / "metrics.csv"
-    rows = clfeval.mlcps(path, rescale={"neg_log_loss": (-2, 0)}).tables["profile"]
-    d = [row["d"] for row in rows if row["metric"] == "neg_log_loss"]
-    assert d == [pytest.approx(1 - 0.5 / 2), pytest.approx(1 - 1.2 / 2)]
-
-
-def test_percentages_beside_shares(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,acc,f1,auc\na,87.5,.8,.9\nb,70,.7,.8\n")
-    assert said(error, tmp_path) == [
-        "metrics.csv:2: column 'acc': 87.5 is above 1, and the other metrics are on 0..1 (1 more "
-        "such values) [above-one]",
-        "hint: --rescale acc=0:100 maps percentages to 0..1",
-    ]
-
-
-def test_percentages_alone(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
-    assert [problem.column for problem in error.problems] == ["acc", "f1", "auc"]
-    assert "87.5 is above 1: a percentage?" in error.problems[0].what
-
-
-def test_an_unbounded_measure_needs_a_scale(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n")
-    assert error.hint == (
-        "--rescale dor=0:X, with X as much as it can be, maps it to 0..1; guessed: 0:200"
-    )
-    assert error.fixes == {"rescale": {"dor": (0, 200)}}
-
-
-def test_a_share_hardly_above_one_is_no_percentage(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,mcc,auc\na,1.0000001,.1,.9\nb,.7,.2,.8\n")
-    assert error.hint == "a share cannot pass 1: mend the value"
-
-
-def test_of_an_unknown_metric_nobody_knows_the_most(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,gain,auc\na,.9,20,.9\nb,.7,30,.8\n")
-    assert error.hint == (
-        "percentages: --rescale gain=0:100; else --rescale gain=0:X, with X as much as it can be, "
-        "maps it to 0..1"
-    )
+@pytest.mark.parametrize(
+    ("name", "values", "scale", "d"),
+    [
+        ("mcc", (0.1, -0.2), (-1, 1), ((0.1 + 1) / 2, (-0.2 + 1) / 2)),
+        ("neg_log_loss", (-0.5, -1.2), (-2, 0), (1 - 0.5 / 2, 1 - 1.2 / 2)),
+        ("log_loss", (0.25, 0.5), (0, 1), (0.75, 0.5)),
+    ],
+)
+def test_a_scale_makes_a_ray_of_a_metric_that_had_none(
+    name: str, values: tuple[float, float], scale: tuple[float, float], d: tuple[float, float]
+) -> None:
+    frame = pl.DataFrame({"model": ["a", "b"], "f1": [0.8, 0.7], name: values, "auc": [0.9, 0.8]})
+    rows = clfeval.mlcps(frame, rescale={name: scale}).tables["profile"]
+    assert [row["d"] for row in rows if row["metric"] == name] == pytest.approx(d)
 
 
 @pytest.mark.parametrize("low", [True, False])
@@ -108,8 +118,10 @@ def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> Non
     result = clfeval.mlcps(path, rescale={"*": (0, 100), "f1": (0, 200)}, metric_weight={"a*": 2})
     assert result.parameters["scales"] == {"acc": [0, 100], "f1": [0, 200], "auc": [0, 100]}
     assert result.parameters["weights"] == {"acc": 2, "f1": 1, "auc": 2}
-    with pytest.raises(UsageError, match=r"--rescale names no metric: 'x\*'"):
+    with pytest.raises(UsageError) as caught:
         at_shell(clfeval.mlcps)(path, rescale={"x*": (0, 100)})
+    assert "--rescale" in str(caught.value)
+    assert "'x*'" in str(caught.value)
 
 
 def test_tables_that_are_not_what_they_look_like(tmp_path: Path) -> None:
@@ -131,23 +143,9 @@ def test_ids_and_truth_are_predictions_whatever_the_truth_is_made_of(tmp_path: P
     assert error.fixes == {"source": "predictions", "positive": "malignant"}
 
 
-def test_log_loss_has_nothing_to_take_it_from(tmp_path: Path) -> None:
-    text = "model,f1,log_loss,auc\na,.8,.25,.9\nb,.7,.5,.8\n"
-    error = refused(tmp_path, text)
-    assert said(error, tmp_path) == [
-        "metrics.csv:2: column 'log_loss': less is better and it has no upper end: nothing to "
-        "take it from [unbounded-metric]",
-        "hint: --rescale log_loss=0:X, with X what a useless model gets; guessed: 0:0.5",
-    ]
-    rows = clfeval.mlcps(table(tmp_path, text), rescale={"log_loss": (0, 1)}).tables["profile"]
-    assert [row["d"] for row in rows if row["metric"] == "log_loss"] == [0.75, 0.5]
-
-
 def test_outside_the_scale_given(tmp_path: Path) -> None:
     error = refused(tmp_path, "model,f1,auc,x\na,.8,.9,3\nb,.7,.8,7\n", rescale={"x": (0, 5)})
-    assert said(error, tmp_path)[0] == (
-        "metrics.csv:3: column 'x': 7 is outside its scale 0:5 [outside-scale]"
-    )
+    assert said(error, tmp_path) == ["metrics.csv:3: column 'x': [outside-scale]"]
 
 
 @pytest.mark.parametrize("name", ["val_loss", "Test Error", "latency ms", "rmse"])
@@ -155,10 +153,8 @@ def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path)
     text = f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n"
     error = refused(tmp_path, text)
     assert error.problems[0].code == "unknown-direction"
-    assert error.hint == (
-        f"--direction {quote(name)}=min where less is better, --direction {quote(name)}=max where "
-        "more is"
-    )
+    for one in ("min", "max"):
+        assert f"--direction {quote(name)}={one}" in str(error.hint)
     result = clfeval.mlcps(table(tmp_path, text), direction={name: "min"})
     d = [row["d"] for row in result.tables["profile"] if row["metric"] == name]
     assert d == [0.8, 0.9]
@@ -168,14 +164,7 @@ def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path)
 def test_a_measure_that_is_best_in_between(tmp_path: Path, name: str, best: int) -> None:
     error = refused(tmp_path, f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n")
     assert error.problems[0].code == "no-direction"
-    assert f"is best at {best}: " in str(error)
-
-
-def test_all_problems_of_a_table_at_once(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,mcc,loss\na,80,-.2,.2\nb,70,.1,.1\n")
-    assert [(p.column, p.code) for p in error.problems] == [
-        ("f1", "above-one"), ("mcc", "negative-metric"), ("loss", "unknown-direction"),
-    ]  # fmt: skip
+    assert best in numbers_in(error.problems[0].what)
 
 
 @pytest.mark.parametrize("columns", [["f1"], ["f1", "auc"]])
@@ -184,17 +173,19 @@ def test_fewer_than_three_metrics_span_no_polygon(columns: list[str]) -> None:
     with pytest.raises(DataError) as caught:
         at_shell(clfeval.mlcps)(frame.select("model", *columns))
     assert caught.value.problems[0].code == "too-few-metrics"
-    assert "a polygon has at least 3 corners" in str(caught.value)
+    assert 3 in numbers_in(str(caught.value))
 
 
 def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
-    with pytest.raises(DataError, match=r"2 metrics \('f1', 'auc'\)"):
+    with pytest.raises(DataError) as few:
         at_shell(clfeval.mlcps)(path, metric_weight={"mcc": 0})
-    with pytest.raises(UsageError, match="every metric has weight 0"):
+    assert few.value.problems[0].code == "too-few-metrics"
+    with pytest.raises(UsageError) as none:
         at_shell(clfeval.mlcps)(
             path, metric_weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
         )
+    check_text([str(few.value), str(none.value)])
 
 
 @pytest.mark.parametrize(
@@ -208,8 +199,8 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.mlcps)(path, **{option: value})  # type: ignore[arg-type]
-    assert caught.value.problems[0].what == f"--{option.replace('_', '-')} names no metric: 'f_1'"
-    assert caught.value.hint == "did you mean 'f1'?"
+    assert f"--{option.replace('_', '-')}" in caught.value.problems[0].what
+    assert "'f1'" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +228,7 @@ def codes(result: Result) -> list[str]:
     return [warning.code for warning in result.warnings]
 
 
-def test_what_is_assumed_or_turned_is_said() -> None:
+def test_warnings_name_what_is_assumed_or_turned() -> None:
     frame = pl.DataFrame(
         {"model": ["a", "b", "c"], "f1": [0.8, 0.7, 0.9], "brier": [0.1, 0.3, 0.2],
          "mcc": [0.3, 0.1, 0.2], "gain": [0.2, 0.2, 0.1]}
