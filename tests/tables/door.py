@@ -18,6 +18,7 @@ from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.result import Result
 from clfeval.tables.prediction import Predictions
 from tests.shell import at_shell
+from tests.texts import check_text
 
 Confusion = tuple[int, int, int, int]  # tp, fp, fn, tn
 
@@ -76,6 +77,16 @@ def opened(table: Any, **options: Any) -> Predictions:
     return seen[0]
 
 
+def spots(error: ClfevalError) -> str:
+    """Return where which problems are: `3:a bad-number` in t.csv, `u.csv:3:a bad-number` else."""
+    found = []
+    for one in error.problems:
+        file = None if (one.file or "t.").startswith(("t.", "<frame>")) else one.file
+        place = ":".join(str(part) for part in (file, one.row, one.column) if part is not None)
+        found.append(f"{place} {one.code}".strip())
+    return ", ".join(found)
+
+
 @dataclass(frozen=True)
 class Door:
     """A function that takes a table and options, and how it says no."""
@@ -91,22 +102,33 @@ class Door:
         assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
         return error
 
+    def places(self, table: Any, name: str = "t.csv", *, exit_code: int = 3, **options: Any) -> str:
+        """Write a table (or hand one over), see it refused; return where which problems are."""
+        return spots(self._refused(table, name, exit_code, options))
+
+    def told(self, table: Any, name: str = "t.csv", *, exit_code: int = 3, **options: Any) -> str:
+        """Do the same, and check that the message is the one that is kept."""
+        error = self._refused(table, name, exit_code, options)
+        check_text(str(error))
+        return spots(error)
+
+    def _refused(
+        self, table: Any, name: str, exit_code: int, options: dict[str, Any]
+    ) -> ClfevalError:
+        table = write(name, table) if isinstance(table, (str, bytes)) else table
+        error = self.refusal(table, **options)
+        assert int(error.exit_code) == exit_code, str(error)
+        return error
+
     def data_message(self, content: Any, name: str = "t.csv", **options: Any) -> str:
         """Write a table (or hand over a frame), see it refused for its data, return the message."""
-        return self._message(DataError, content, name, options)
+        return str(self._refused(content, name, 3, options))
 
     def usage_message(self, content: Any = None, name: str = "t.csv", **options: Any) -> str:
         """Write a table (or hand over one, or none), see the request refused, the same way."""
-        return self._message(UsageError, content, name, options)
-
-    def _message(
-        self, kind: type[ClfevalError], content: Any, name: str, options: dict[str, Any]
-    ) -> str:
-        table = write(name, content) if isinstance(content, (str, bytes)) else content
-        error = self.refusal(table, **options)
-        assert isinstance(error, kind), str(error)
-        return str(error)
+        return str(self._refused(content, name, 2, options))
 
 
 MARS = Door(at_shell(mars))
 refusal, data_message, usage_message = MARS.refusal, MARS.data_message, MARS.usage_message
+places, told = MARS.places, MARS.told

@@ -55,7 +55,7 @@ def _read(table: Any, **options: Any) -> MetricTable:
 
 METRICS = Door(_read)
 data_message, usage_message = METRICS.data_message, METRICS.usage_message
-frame_message = METRICS.data_message
+places, told = METRICS.places, METRICS.told
 
 
 def _file(name: str, encode: Callable[[pl.DataFrame], bytes]) -> Callable[[pl.DataFrame], Any]:
