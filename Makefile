@@ -12,9 +12,10 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: $(VENV)/.core ## run the main job on a real table
-	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3
+	$(BIN)/clfeval report fixtures/breast-cancer/scores.csv --positive malignant
 	@printf '\nnext, for example:\n'
 	@printf '  %s\n' \
+		'$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3' \
 		'$(BIN)/clfeval phidelta fixtures/breast-cancer/labels.csv --positive malignant' \
 		'$(BIN)/clfeval tune-jpt fixtures/breast-cancer/scores.csv --positive malignant --prevalence 0.01' \
 		'$(BIN)/clfeval mlcps fixtures/metrics/test.csv'
@@ -31,10 +32,10 @@ types: $(VENV)/.dev ## check types
 
 dvc: $(VENV)/dvc/bin/dvc ## install dvc, of its own, for the tests that hand it our files
 
-stub: $(VENV)/.dev ## write the types of the public functions anew
+stub: $(VENV)/.dev ## rewrite the types of the public functions
 	$(BIN)/python -m tests.stub
 
-completions: $(VENV)/.dev ## write the shell completions anew
+completions: $(VENV)/.dev ## rewrite the shell completions
 	$(BIN)/python -m clfeval.cli.completions completions
 
 bench: $(VENV)/.dev ## measure time and memory against named peers (builds its tables in .bench)

@@ -1,4 +1,4 @@
-"""Runs the console blocks of README and guides; `python -m tests.readme` writes them anew."""
+"""Runs the console blocks of README and guides; `python -m tests.readme` rewrites them."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def block_of(command: str) -> str:
     said, piped, code = "", b"", 0
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("fixtures").symlink_to(ROOT / "fixtures")
+        run(["example"], b"", environment)
         for part in command.split(" | "):
             if part.startswith("clfeval ") and part.endswith(" --quiet"):
                 done = run(shlex.split(part)[1:], piped, environment)

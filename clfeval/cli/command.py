@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from clfeval.cli import complete, explain
 from clfeval.cli.batch import BATCH, carry_out
+from clfeval.cli.example import EXAMPLE, write_example
 from clfeval.cli.other_commands import naming_owners
 from clfeval.cli.output import OUTPUT, Output, print_result
 from clfeval.cli.run import opened, run
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 AFTER = (Output, Gates, History)  # groups about the result, whatever the command
 Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
-# commands that read no table: what they do
-OTHERS: Mapping[str, tuple[Command, Does]] = {
-    one.name: (one, does) for one, does in ((BATCH, carry_out), (HISTORY_COMMAND, look))
+# commands that read no table of predictions: what they do, and their options about the result
+OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
+    BATCH.name: (BATCH, carry_out, (Output,)),
+    HISTORY_COMMAND.name: (HISTORY_COMMAND, look, (Output,)),
+    EXAMPLE.name: (EXAMPLE, write_example, ()),
 }
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
 # what completes to what, and how its value is called in help
@@ -84,27 +87,28 @@ class Brief(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print one screen: what it does, examples, and the options people use most."""
-        if not self.seldom:
+        if not self.seldom and self.declared.options():
             super().format_help(ctx, formatter)
             return
         said, usage = self.declared, self.collect_usage_pieces(ctx)
         shown = [o for o in self.params if isinstance(o, TyperOption) and o.name not in self.seldom]
         rows = [(f"{one.opts[-1]} {one.metavar or ''}".rstrip(), str(one.help)) for one in shown]
-        wide = max(len(flag) for flag, _ in rows) + 2
+        wide = max([len(flag) for flag, _ in rows], default=0) + 2
         lines = [f"Usage: {ctx.command_path} {' '.join(usage)}", "", said.help.split("\n\n")[0], ""]
         lines += [*(f"  {example}" for example in said.examples.splitlines()[:4]), ""]
         for flag, words in rows:
             first, *more = wrap(words, HELP - wide - 2)
             lines += [f"  {flag:{wide}}{first}", *(f"  {'':{wide}}{line}" for line in more)]
-        left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-        lines += ["", f"{left}; guide: clfeval --guide {said.name}"]
+        if self.seldom:
+            left = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+            lines += ["", f"{left}; guide: clfeval --guide {said.name}"]
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 
 def declared(name: str) -> tuple[Command, Does, tuple[type, ...]]:
     """Return a command, what it does, and its groups of options about the result."""
     if name in OTHERS:
-        return *OTHERS[name], (Output,)
+        return OTHERS[name]
     return command_of(name), compute, AFTER
 
 
@@ -165,7 +169,7 @@ def built(name: str) -> Any:
         read = {one.name: _read(one, given[one.name]) for one in options}
         does(command, tables or [], read)
 
-    eager = EAGER if name not in OTHERS else EAGER[:1]
+    eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
     shape = Signature([_tables(command), *eager, *map(_parameter, sorted(options, key=_place))])
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

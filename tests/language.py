@@ -1,0 +1,54 @@
+"""The dictionary of the guide `words` as regular expressions, and what a text breaks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
+WORDS = 25  # of a sentence at most, names and numbers not counted
+_COMMAND = re.compile(
+    r"(?m)^(?:\$ |try: |    ).*|`[^`\n]*`|--[a-z][\w-]*|\[[a-z0-9-]+\]$|(?<!\w)'[^'\n]{1,40}'(?!\w)"
+)
+_END = re.compile(r"(?<=[.!?:;])\s+(?=[^\W\d_]|$)|\n\n+")
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
+
+
+@cache
+def dictionary() -> list[tuple[re.Pattern[str], re.Pattern[str] | None, str]]:
+    """Return what is not to be written, where it is allowed, and what to write instead."""
+    table = PAGE.read_text(encoding="utf-8").partition("| do not write ")[2].split("\n")[2:]
+    rows = []
+    for line in table:
+        if line.startswith("|"):
+            wrong, right, allowed = re.split(r" \|(?: |$)", line.removeprefix("| "))[:3]
+            rows.append((_pattern(wrong, r"\b(?:{})\b"), _pattern(allowed, "{}"), right))
+    return [(wrong, allowed, right) for wrong, allowed, right in rows if wrong]
+
+
+def _pattern(cell: str, around: str) -> re.Pattern[str] | None:
+    """Return one expression of those in a cell of the table."""
+    parts = re.findall(r"``\s(.+?)\s``|`([^`]+)`", cell)
+    one = "|".join(f"(?:{quoted or plain})" for quoted, plain in parts)
+    return re.compile(around.format(one), re.IGNORECASE) if parts else None
+
+
+def forbidden(text: str) -> list[str]:
+    """Return what a text says that the dictionary does not allow, with what to write instead."""
+    plain = _COMMAND.sub(lambda match: " " * len(match[0]), text)
+    found = []
+    for wrong, allowed, right in dictionary():
+        spans = [match.span() for match in allowed.finditer(text)] if allowed else []
+        for match in wrong.finditer(plain):
+            if not any(start < match.end() and match.start() < end for start, end in spans):
+                found.append(f"'{match[0]}': {right}")
+    return found
+
+
+def long_sentences(text: str, names: Iterable[str] = ()) -> list[str]:
+    """Return the sentences of more than 25 words, names and numbers not counted."""
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "")
+    return [one for one in _END.split(text) if len(_WORD.findall(one)) > WORDS]
