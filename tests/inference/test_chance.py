@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import brentq
 from scipy.stats import ks_2samp, kstwobign
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.inference.chance import (
     benjamini_hochberg,
@@ -32,18 +30,6 @@ def test_a_p_value_of_two_shares_says_what_the_interval_says(
     assume(abs(p - (1 - level)) > 1e-6)
     _, low, high = combination(1, -1, k1, n1, k2, n2, level=level)
     assert (p < 1 - level) == bool(low > 0 or high < 0)
-
-
-def test_a_p_value_of_two_shares_by_statsmodels() -> None:
-    """28 of 40 and 12 of 30: the alpha at which the Wilson distances reach .7 - .4."""
-
-    def short(alpha: float) -> float:
-        low, _ = proportion_confint(28, 40, alpha, "wilson")
-        _, high = proportion_confint(12, 30, alpha, "wilson")
-        return float(0.3 - np.hypot(0.7 - low, high - 0.4))
-
-    (p,) = combination_chance([28], [40], [12], [30])
-    assert p == pytest.approx(brentq(short, 1e-6, 0.9, xtol=1e-14), rel=1e-9)
 
 
 def test_a_class_without_rows_has_no_p_value() -> None:

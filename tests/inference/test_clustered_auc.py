@@ -11,6 +11,7 @@ from scipy import stats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
+from tests.texts import check_text
 
 
 def made(
@@ -79,19 +80,6 @@ def test_rows_of_their_own_have_the_interval_of_independent_rows() -> None:
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=1e-3)
 
 
-def test_variance_is_that_of_drawing_clusters() -> None:
-    score, truth, cluster = drawn(7, 120, 4)
-    found = clustered_auc(*made(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
-    scores, place = np.unique(score, return_inverse=True)
-    areas = []
-    for picks in np.random.default_rng(0).multinomial(120, np.full(120, 1 / 120), size=3000):
-        w = picks[cluster]
-        pos, neg = (np.bincount(place, w * (truth == t), minlength=len(scores)) for t in (1, 0))
-        areas.append((pos * (np.cumsum(neg) - neg / 2)).sum() / pos.sum() / neg.sum())
-    # 3,000 draws know a variance to 2.6 %
-    assert found.variance == pytest.approx(np.var(areas), rel=0.1)
-
-
 def test_perfect_scores_count_clusters() -> None:
     # three clusters with both classes, one with positives and one with negatives alone: 4 pairs
     cluster = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
@@ -113,5 +101,6 @@ def test_one_cluster_has_no_interval() -> None:
 def test_scores_by_cluster_do_not_add_up_silently() -> None:
     one = np.ones(1, np.int64)
     counts = ScoreCounts(np.zeros(1), one, one, clusters=ClusterCounts.of(["a"], one * 0, one))
-    with pytest.raises(ValueError, match="do not add up"):
+    with pytest.raises(ValueError, match=r"\w") as caught:
         counts + counts
+    check_text(str(caught.value))

@@ -166,18 +166,6 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
 
 
-def test_a_function_of_rates_against_drawing_clusters() -> None:
-    x = clusters(11, 200)
-    found, totals = two_rates(x), x.sum(axis=0)
-    drawn = np.random.default_rng(0).multinomial(200, np.full(200, 1 / 200), size=20_000) @ x
-    tpr, fpr = drawn[:, 0] / drawn[:, 2], drawn[:, 1] / drawn[:, 3]
-    s, f = totals[0] / totals[2], totals[1] / totals[3]
-    # ln of the positive likelihood ratio has the slopes 1/s and -1/f
-    slope = np.array([1 / s, -1 / f])
-    variance = slope @ found.cov[:, :, 0] @ slope
-    assert variance == pytest.approx(np.log(tpr / fpr).var(), rel=0.06)
-
-
 def test_a_share_of_answers_has_the_residuals_of_its_own_rows() -> None:
     # precision TP / (TP + FP): the calls of a cluster are as random as the hits among them
     x = clusters(4)

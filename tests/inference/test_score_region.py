@@ -127,27 +127,6 @@ def test_one_proportion_alone_has_the_interval_of_wilson(
         assert (low, high) == pytest.approx(expected, rel=1e-8, abs=1e-15)
 
 
-@pytest.mark.parametrize(("k", "n"), [(15, 20), (9, 10), (1, 1), (600, 1000), (10**9 - 5, 10**9)])
-def test_a_difference_in_a_region_that_is_its_own_mirror(k: int, n: int) -> None:
-    """When k1 = n - k2, p1 = 1 - p2 at both extremes: Wilson limits at z / sqrt 2."""
-    z = critical_value(0.95) / math.sqrt(2)
-    lower, upper = (float(p) for p in roots(k, n, np.array(z)))
-    low, high = range_over_region(difference, k, n, n - k, n, level=0.95)
-    assert float(high) == pytest.approx(2 * upper - 1, rel=1e-12)
-    assert float(low) == pytest.approx(2 * lower - 1, rel=1e-12)
-
-
-def test_closed_forms_where_nothing_or_everything_was_hit() -> None:
-    # precision with no hit is 0 wherever p2 > 0, and 1 where p2 = 0 < p1
-    assert tuple(map(float, range_over_region(precision, 0, 9, 0, 9, level=0.9))) == (0, 1)
-    # at k = 0 the region is (p n / (1 - p)) summed <= z²: with one row each and p1 = 1 - 1/(1+s),
-    # p1 + p2 is greatest at equal shares s = z² / 2 each
-    z = critical_value(0.95)
-    low, high = range_over_region(np.add, 0, 1, 0, 1, level=0.95)
-    assert float(low) == 0
-    assert float(high) == pytest.approx(2 * (z * z / 2) / (1 + z * z / 2), rel=1e-12)
-
-
 @pytest.mark.parametrize("function", [information, lambda p, q: np.abs(p - q)])
 def test_a_region_across_the_kink_starts_at_exactly_0(function: Function) -> None:
     cases = [(5, 10, 6, 13), (0, 10, 0, 10), (3, 10, 300, 1000), (0, 1, 1, 1), (9, 9, 7, 7)]
@@ -244,7 +223,7 @@ def test_no_rows_are_undefined_and_wrong_counts_refused() -> None:
     low, high = range_over_region(difference, [0, 1], [0, 2], 1, 2, level=0.95, kink=difference)
     assert np.isnan([low[0], high[0]]).all()
     assert not np.isnan([low[1], high[1]]).any()
-    with pytest.raises(ValueError, match="between 0 and n"):
+    with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
         range_over_region(difference, 3, 2, 1, 2, level=0.95)
     with pytest.raises(ValueError, match="level"):
         range_over_region(difference, 1, 2, 1, 2, level=95)

@@ -21,16 +21,6 @@ def test_it_is_scipys(level: float) -> None:
     )
 
 
-def test_two_degrees_of_freedom_by_hand() -> None:
-    """F(t) = 1/2 + t / (2 sqrt(2 + t²)): at .975 t² = .95² 2 / (1 - .95²)."""
-    expected = 0.95 * math.sqrt(2 / (1 - 0.95**2))
-    assert student_quantile(2, level=0.95) == pytest.approx(expected, rel=1e-13)
-
-
-def test_one_is_cauchys() -> None:
-    assert student_quantile(1, level=0.9) == pytest.approx(math.tan(0.45 * math.pi), rel=1e-12)
-
-
 def test_infinitely_many_are_normal_and_none_is_nothing() -> None:
     found = student_quantile([[math.inf, 0.0], [-1.0, math.nan]], level=0.95)
     assert found[0, 0] == critical_value(0.95)
