@@ -17,7 +17,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from clfeval.tables.metric.table import MetricTable
-from tests.tables.metric_door import data_message, read, read_metrics
+from tests.tables.metric_door import read, read_metrics, told
+from tests.texts import check_text
 
 SCORING = ["accuracy", "f1", "roc_auc"]
 NAMES = ("C=1, kernel=linear", "C=10, kernel=linear", "C=1, kernel=rbf", "C=10, kernel=rbf")
@@ -26,12 +27,11 @@ NAMES = ("C=1, kernel=linear", "C=10, kernel=linear", "C=1, kernel=rbf", "C=10, 
 @cache
 def searched(scoring: str) -> dict[str, Any]:
     """Run a small search with one scorer or several; the results as scikit-learn gives them."""
-    truth, columns = load_breast_cancer(return_X_y=True)[1], None
-    columns = load_breast_cancer(return_X_y=True)[0][:90, :3]
+    columns, truth = load_breast_cancer(return_X_y=True)
     grid = {"kernel": ["linear", "rbf"], "C": [1, 10]}
     several = scoring == "several"
     search = GridSearchCV(SVC(), grid, scoring=SCORING if several else None, refit=False, cv=4)
-    return dict(search.fit(columns, truth[:90]).cv_results_)
+    return dict(search.fit(columns[:90, :3], truth[:90]).cv_results_)
 
 
 def frame(scoring: str = "several") -> pd.DataFrame:
@@ -74,11 +74,8 @@ def test_a_search_with_several_scorers(how: str) -> None:
     assert table.ignored == ()
 
 
-def test_what_the_note_says() -> None:
-    assert read(frame().to_csv()).described() == (
-        "t.csv: cv metrics; models by their parameters; 3 metrics: 'accuracy', 'f1', 'roc_auc'; "
-        "means over 4 splits"
-    )
+def test_a_note_says_what_was_read() -> None:
+    check_text(read(frame().to_csv()).described())
 
 
 def test_a_search_with_one_scorer_has_the_metric_score() -> None:
@@ -118,12 +115,8 @@ def test_a_failed_fit_is_a_missing_value() -> None:
         warnings.simplefilter("ignore", FitFailedWarning)
         warnings.simplefilter("ignore", UserWarning)
         table = pd.DataFrame(search.fit(columns[:80, :2], truth[:80]).cv_results_)
-    assert data_message(table.to_csv()) == (
-        "t.csv:3: column 'mean_test_accuracy': missing [missing-value]\n"
-        "t.csv:3: column 'mean_test_f1': missing [missing-value]\n"
-        "t.csv:3: column 'mean_test_roc_auc': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models"
-    )
+    gaps = [f"3:mean_test_{name} missing-value" for name in SCORING]
+    assert told(table.to_csv()) == ", ".join(gaps)
     kept = read(table.to_csv(), missing="drop")
     assert (kept.models, kept.dropped, kept.splits) == (("C=1",), 1, ("split0", "split1"))
     assert kept.by_split is not None
@@ -158,11 +151,7 @@ def test_id_names_the_candidates() -> None:
 
 
 def test_candidates_that_have_one_name_are_refused() -> None:
-    first = data_message("param_C,mean_test_f1\n1,.5\n1,.25\n").splitlines()[0]
-    assert first == "t.csv:3: 'C=1' stands in row 2 already [duplicate-model]"
-
-
-SPLIT = "param_C,split0_test_f1,split1_test_f1,mean_test_f1\n"
+    assert told("param_C,mean_test_f1\n1,.5\n1,.25\n") == "3 duplicate-model"
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.tables.metric_door import data_message, read, rows_of, shown
+from tests.tables.metric_door import places, read, rows_of, shown, told
+from tests.texts import check_text
 
 EXPECTED = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
 ROWS = [("rf", "f1", ".5"), ("rf", "acc", "1"), ("svm", "f1", ".25"), ("svm", "acc", "0")]
@@ -50,17 +53,7 @@ def test_rows_of_slices_and_classes_are_left_out_and_counted() -> None:
     rows += [("rf", "f1", ".9", "old", ""), ("rf", "f1", ".8", "", "cat")]
     table = read(long("model,metric,value,slice,class", rows))
     assert shown(table) == EXPECTED
-    assert table.described() == (
-        "t.csv: long metrics; models in 'model'; 2 metrics: 'f1', 'acc'; "
-        "2 rows of slices or classes left out"
-    )
-
-
-def test_nothing_but_slices() -> None:
-    assert data_message(long("model,metric,value,slice", [("rf", "f1", "1", "old")])) == (
-        "t.csv: no rows to evaluate [empty-table]\nhint: every row belongs to a slice or a class: "
-        "drop that column, or choose rows"
-    )
+    check_text(table.described())
 
 
 @pytest.mark.parametrize("name", ["estimator", ".estimator"])
@@ -75,46 +68,59 @@ def test_estimators_are_part_of_the_name_only_where_there_are_several(name: str)
     )  # fmt: skip
 
 
-def test_an_absent_pair_is_named_by_model_and_metric() -> None:
-    content = long(rows=ROWS[:3])
-    assert data_message(content) == (
-        "t.csv: model 'svm' has no 'acc' [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models"
-    )
-    table = read(content, missing="drop")
+SVM_F1, RF_ACC = ("svm", "f1"), ("rf", "acc")
+REASONS = [(*row, "") for row in ROWS[:2]] + [(*SVM_F1, "", "no_positive_truth")]
+INFINITE = ("svm", "acc", "", "infinite")
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "slices alone": (long("model,metric,value,slice", [(*SVM_F1, "1", "old")]), {}, "empty-table"),
+    "an absent pair": (long(rows=ROWS[:3]), {}, "missing-value"),
+    "an empty and a bad value": (
+        long(rows=[*ROWS[:2], (*SVM_F1, ""), ("svm", "acc", "x")]),
+        {},
+        "5:value bad-number, 4:value missing-value",
+    ),
+    "a reason": (
+        long("model,metric,value,reason", [*REASONS, INFINITE]),
+        {},
+        "4:value missing-value",
+    ),
+    "an infinite value": (
+        long("model,metric,value,reason", [*REASONS[:2], (*SVM_F1, "1", ""), INFINITE]),
+        {},
+        "5:value infinite-value",
+    ),
+    "pairs given again": (
+        long(rows=[*ROWS, (*SVM_F1, ".3"), (*SVM_F1, ".25"), (*RF_ACC, "1")]),
+        {},
+        "6:metric duplicate-cell, 7:metric duplicate-cell, 8:metric duplicate-cell",
+    ),
+    "rows without a name": (
+        long(rows=[*ROWS, ("", "f1", "1"), ("nb", "", "1")]),
+        {},
+        "6:model missing-value, 7:metric missing-value",
+    ),
+    "wide": ("model,f1\nrf,1\n", {"layout": "long"}, "wrong-layout"),
+    "no models": ("metric,value\nf1,.5\nacc,1\n", {}, "no-models"),
+    "texts for metrics": (
+        long(rows=[(f"m{i}", f"comment {i}", "1") for i in range(3000)]),
+        {},
+        "missing-value",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_long_tables_that_cannot_be_read_are_refused(case: str) -> None:
+    content, options, expected = REFUSED[case]
+    assert told(content, **options) == expected
+
+
+def test_pairs_that_are_absent_or_nameless_can_be_dropped() -> None:
+    table = read(long(rows=ROWS[:3]), missing="drop")
     assert (table.models, table.dropped) == (("rf",), 1)
-
-
-def test_an_empty_value_and_a_bad_one_are_named_by_row() -> None:
-    rows = [*ROWS[:2], ("svm", "f1", ""), ("svm", "acc", "x")]
-    assert data_message(long(rows=rows)).splitlines()[::2] == [
-        "t.csv:5: column 'value': 'x' is not a number [bad-number]",
-        "t.csv:4: column 'value': missing [missing-value]",
-    ]
-
-
-def test_a_reason_says_why_a_value_is_absent() -> None:
-    rows = [(*row, "") for row in ROWS[:2]]
-    rows += [("svm", "f1", "", "no_positive_truth"), ("svm", "acc", "", "infinite")]
-    assert data_message(long("model,metric,value,reason", rows)).splitlines()[:2] == [
-        "t.csv:4: column 'value': undefined (no_positive_truth) [missing-value]",
-        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models",
-    ]
-    given = long("model,metric,value,reason", [*rows[:2], ("svm", "f1", "1", ""), rows[3]])
-    assert data_message(given).splitlines()[0] == (
-        "t.csv:5: column 'value': is infinite [infinite-value]"
-    )
-
-
-def test_a_pair_given_again_is_named_with_both_rows() -> None:
-    rows = [*ROWS, ("svm", "f1", ".3"), ("svm", "f1", ".25"), ("rf", "acc", "1")]
-    assert data_message(long(rows=rows)) == (
-        "t.csv:6: column 'metric': 'f1' of model 'svm' stands in row 4 already [duplicate-cell]\n"
-        "t.csv:7: column 'metric': 'f1' of model 'svm' stands in row 4 already [duplicate-cell]\n"
-        "t.csv:8: column 'metric': 'acc' of model 'rf' stands in row 3 already [duplicate-cell]\n"
-        "hint: each model needs one row per metric; rows of slices, classes or runs belong in "
-        "tables of their own"
-    )
+    content = long(rows=[*ROWS, ("", "f1", "1"), ("nb", "", "1")])
+    assert shown(read(content, missing="drop")) == EXPECTED
+    assert "missing-value" in places(long(rows=[("", "f1", "1")]), missing="drop")
 
 
 def test_metrics_that_were_not_asked_for_may_be_wrong() -> None:
@@ -124,43 +130,12 @@ def test_metrics_that_were_not_asked_for_may_be_wrong() -> None:
     )  # fmt: skip
 
 
-def test_rows_without_a_name() -> None:
-    content = long(rows=[*ROWS, ("", "f1", "1"), ("nb", "", "1")])
-    assert data_message(content) == (
-        "t.csv:6: column 'model': missing [missing-value]\n"
-        "t.csv:7: column 'metric': missing [missing-value]\n"
-        "hint: every row names its model and its metric; --missing drop leaves such rows out"
-    )
-    assert shown(read(content, missing="drop")) == EXPECTED
-    assert "[missing-value]" in data_message(long(rows=[("", "f1", "1")]), missing="drop")
-
-
-def test_a_metric_without_a_number_is_ignored_and_said() -> None:
+def test_a_metric_without_a_number_is_ignored() -> None:
     table = read(long(rows=[*ROWS, ("rf", "date", "monday"), ("svm", "date", "")]))
     assert shown(table) == EXPECTED
     assert table.ignored == ("date",)
 
 
-def test_layout_long_needs_its_columns() -> None:
-    assert data_message("model,f1\nrf,1\n", layout="long") == (
-        "t.csv: no long table: columns 'model', 'f1' [wrong-layout]\n"
-        "hint: that layout needs columns like model, metric, value"
-    )
-
-
-def test_a_table_of_one_model_without_its_name_is_not_turned_by_guess() -> None:
-    content = "metric,value\nf1,.5\nacc,1\n"
-    assert data_message(content) == (
-        "t.csv: no column names the models; columns: 'metric', 'value' [no-models]\n"
-        "hint: its rows are metrics: add --transpose"
-    )
-    assert shown(read(content, transpose=True)) == (("value",), ("f1", "acc"), [[0.5, 1.0]])
-
-
-def test_texts_that_are_no_metrics_do_not_fill_the_memory() -> None:
-    rows = [(f"m{i}", f"comment {i}", "1") for i in range(3000)]
-    assert data_message(long(rows=rows)) == (
-        "t.csv: 3,000 rows for 3,000 models and 3,000 metrics: most values are missing "
-        "[missing-value]\n"
-        "hint: if 'metric' does not name a metric, add --layout wide"
-    )
+def test_a_table_of_one_model_without_its_name_may_be_turned() -> None:
+    table = read("metric,value\nf1,.5\nacc,1\n", transpose=True)
+    assert shown(table) == (("value",), ("f1", "acc"), [[0.5, 1.0]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.tables.metric.values import least_lost
-from tests.tables.metric_door import data_message, frame_message, read, read_metrics, rows_of
-
-GAP = "hint: fill the cells, or add --missing drop to leave out 1 of 2 models"
-NULL = "hint: if '{0}' means missing, add --null-value '{0}'"
-DROP = ", and --missing drop to leave out {1}"
-NO_METRIC = "; a column that is no metric is left out with --ignore COLUMN"
-OTHERS = NULL + DROP + NO_METRIC
+from tests.tables.door import spots, write
+from tests.tables.metric_door import METRICS, places, read, read_metrics, rows_of, told
+from tests.texts import check_text
 
 
 @pytest.mark.parametrize(
@@ -37,97 +34,82 @@ def test_numbers(text: str, value: float) -> None:
     assert math.copysign(1, table.values[0, 0]) == math.copysign(1, value)
 
 
-@pytest.mark.parametrize("text", ["x", "1_0", "0 8", "1.2.3", "0x1", "1,2,3", "--1", "true", "½"])
-def test_text_among_numbers_is_named(text: str) -> None:
-    assert data_message(f'model,f1\nrf,.5\nsvm,"{text}"\nknn,1\n') == (
-        f"t.csv:3: column 'f1': '{text}' is not a number [bad-number]\n"
-        + OTHERS.format(text, "1 of 3 models").replace("value '--", "value='--")
-    )
+WORDS = ["NA", "n/a", "null", "None", "-", "?", "."]
+NOTHING = ["", " ", "nan", "NaN", "-nan", '""', "\t"]
+CELLS = {
+    "bad-number": ["1_0", "0 8", "1.2.3", "0x1", "1,2,3", "true", "½", *WORDS],
+    "missing-value": NOTHING,
+    "infinite-value": ["-inf", "Infinity", "1e400"],
+}
 
 
-@pytest.mark.parametrize("text", ["NA", "n/a", "null", "None", "-", "?", "."])
-def test_words_for_missing_are_offered_as_such(text: str) -> None:
-    content = f"model,f1\nrf,.5\nsvm,{text}\n"
-    assert data_message(content) == (
-        f"t.csv:3: column 'f1': '{text}' is not a number [bad-number]\n"
-        f"{(NULL + DROP).format(text, '1 of 2 models')}"
-    )
-    assert read(content, null_value=[text], missing="drop").models == ("rf",)
+@pytest.mark.parametrize(("code", "cell"), [(code, one) for code in CELLS for one in CELLS[code]])
+def test_cells_that_are_no_finite_number_are_named(code: str, cell: str) -> None:
+    cell = f'"{cell}"' if "," in cell else cell
+    assert places(f"model,f1\nrf,.5\nsvm,{cell}\nknn,1\n") == f"3:f1 {code}"
 
 
-@pytest.mark.parametrize("text", ["", " ", "nan", "NaN", "-nan", '""', "\t"])
-def test_missing(text: str) -> None:
-    content = f"model,f1\nrf,.5\nsvm,{text}\n"
-    assert data_message(content) == (f"t.csv:3: column 'f1': missing [missing-value]\n{GAP}")
-    table = read(content, missing="drop")
+@pytest.mark.parametrize("cell", [*WORDS, *NOTHING])
+def test_missing_cells_can_be_dropped(cell: str) -> None:
+    options = {"null_value": [cell]} if cell in WORDS else {}
+    table = read(f"model,f1\nrf,.5\nsvm,{cell}\n", missing="drop", **options)
     assert (table.models, rows_of(table), table.dropped) == (("rf",), (2,), 1)
 
 
-@pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "1e400"])
-@pytest.mark.parametrize("missing", ["error", "drop"])
-def test_infinite(text: str, missing: str) -> None:
-    assert data_message(f"model,f1\nrf,.5\nsvm,{text}\n", missing=missing) == (
-        "t.csv:3: column 'f1': is infinite [infinite-value]\n"
-        "hint: an infinite value has no place on a scale: name the other metrics with --metric"
-    )
+SEMI, COMMA = {"delimiter": ";"}, {"delimiter": ";", "decimal": ","}
+THOUSANDS = 'model,f1,acc,auc,n\nrf,.9,.8,.7,"1,200"\nsvm,.9,.8,.7,"12,000"\n'
+EITHER = "model;cost;n\nrf;1,010;200\nsvm;2,200;100\n"
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "text": ("model,f1\nrf,.5\nsvm,x\nknn,1\n", {}, "3:f1 bad-number"),
+    "two signs": ("model,f1\nrf,.5\nsvm,--1\nknn,1\n", {}, "3:f1 bad-number"),
+    "a word for missing": ("model,f1\nrf,.5\nsvm,n/a\n", {}, "3:f1 bad-number"),
+    "a gap": ("model,f1\nrf,.5\nsvm,\n", {}, "3:f1 missing-value"),
+    "infinite": ("model,f1\nrf,.5\nsvm,inf\n", {"missing": "drop"}, "3:f1 infinite-value"),
+    "one decimal comma": ("model;f1;acc\nrf;0,9;1\nsvm;.5;0\n", SEMI, "2:f1 bad-number"),
+    "decimal commas": ("model;f1;acc\nrf;0,9;1\nsvm;0,5;0\n", SEMI, "f1 decimal-comma"),
+    # 1.234 may be a thousand and more: nobody knows
+    "decimal points": ("model;f1\nrf;0.9\nsvm;0.5\n", COMMA, "f1 decimal-comma"),
+    "one decimal point": ("model;f1\nrf;0,9\nsvm;1.234\n", COMMA, "3:f1 bad-number"),
+    "thousands": (THOUSANDS, {}, "2:n bad-number, 3:n bad-number"),
+    "a comma that may be either": (EITHER, SEMI, "2:cost bad-number, 3:cost bad-number"),
+    "a percent sign at some": ("model,f1\nrf,87%\nsvm,9\n", {}, "2:f1 bad-number"),
+    "all that can be answered, by kind": (
+        "model,f1,acc,auc\nrf,x,1,.5\nsvm,.5,1,.5\nknn,.5,1,\nnb,1,y,.5\n",
+        {},
+        "2:f1 bad-number, 5:acc bad-number, 4:auc missing-value",
+    ),
+    "nothing is left": (
+        "model,f1,acc\nrf,inf,1\nsvm,,.5\n",
+        {"missing": "drop"},
+        "2:f1 infinite-value",
+    ),
+    "turned": (
+        "metric,rf,svm,nb\nf1,,x,1\nacc,1,,1\nmcc,1,1,0\n",
+        {"transpose": True},
+        "2:svm bad-number, 2:rf missing-value, 3:svm missing-value",
+    ),
+    "long text": (f"model,f1\nrf,{'ab' * 500}\nsvm,1\n", {}, "2:f1 bad-number"),
+}
 
 
-def test_a_decimal_comma_is_named_as_such() -> None:
-    mixed = data_message("model;f1;acc\nrf;0,9;1\nsvm;.5;0\n", delimiter=";").splitlines()
-    assert mixed == [
-        "t.csv:2: column 'f1': '0,9' is not a number [bad-number]",
-        "hint: a decimal comma? write '0,9' as 0.9",
-    ]
-    whole = data_message("model;f1;acc\nrf;0,9;1\nsvm;0,5;0\n", delimiter=";").splitlines()
-    assert whole == [
-        "t.csv: column 'f1': numbers with a decimal comma, such as '0,9' [decimal-comma]",
-        "hint: --decimal ',' reads '0,9' as 0.9",
-    ]
+@pytest.mark.parametrize("case", REFUSED)
+def test_cells_are_refused_with_what_may_be_meant(case: str) -> None:
+    content, options, expected = REFUSED[case]
+    assert told(content, **options) == expected
 
 
 def test_numbers_with_a_decimal_comma_are_read_when_it_is_said() -> None:
     content = "model;f1;acc;auc\nrf;0,9;1;-1,5e-1\nsvm;,5;0;12,5%\nknn;+0,25;2;50 %\n"
-    table = read(content, delimiter=";", decimal=",", wanted=["f1", "acc"])
+    table = read(content, **COMMA, wanted=["f1", "acc"])
     assert table.values.tolist() == [[0.9, 1], [0.5, 0], [0.25, 2]]
-
-
-def test_a_decimal_point_is_none_where_a_comma_is_said() -> None:
-    """1.234 may be a thousand and more: nobody knows."""
-    content = "model;f1\nrf;0.9\nsvm;0.5\n"
-    assert data_message(content, delimiter=";", decimal=",").splitlines() == [
-        "t.csv: column 'f1': numbers with a decimal point, such as '0.9' [decimal-comma]",
-        "hint: --decimal '.' reads '0.9' as 0.9",
-    ]
-    mixed = data_message("model;f1\nrf;0,9\nsvm;1.234\n", delimiter=";", decimal=",")
-    assert mixed.splitlines()[-1] == "hint: a decimal point? write '1.234' as 1,234"
-
-
-def test_a_separator_of_thousands_is_no_decimal_comma() -> None:
-    content = 'model,f1,acc,auc,n\nrf,.9,.8,.7,"1,200"\nsvm,.9,.8,.7,"12,000"\n'
-    assert data_message(content).splitlines()[-1] == (
-        "hint: write '1,200' as 1200; or leave it out: --ignore n"
-    )
-    assert read(content, ignore=["n"]).metrics == ("f1", "acc", "auc")
-
-
-def test_a_comma_that_may_be_either_is_asked_about() -> None:
-    content = "model;cost;n\nrf;1,010;200\nsvm;2,200;100\n"
-    assert data_message(content, delimiter=";").splitlines() == [
-        "t.csv:2: column 'cost': '1,010' has a comma that may be a decimal sign or part thousands "
-        "[bad-number]",
-        "t.csv:3: column 'cost': '2,200' has a comma that may be a decimal sign or part thousands "
-        "[bad-number]",
-        "hint: --decimal ',' reads '1,010' as 1.010; if it is 1010, leave out its comma",
-    ]
-    assert read(content, delimiter=";", decimal=",", wanted=["cost"]).values.tolist() == [
-        [1.01], [2.2],
-    ]  # fmt: skip
+    assert read(EITHER, **COMMA, wanted=["cost"]).values.tolist() == [[1.01], [2.2]]
+    assert read(THOUSANDS, ignore=["n"]).metrics == ("f1", "acc", "auc")
 
 
 def test_typed_numbers_have_their_point_whatever_is_said() -> None:
     frame = pl.DataFrame({"model": ["rf", "svm"], "f1": [0.5, 0.25], "acc": ["0,5", "1"]})
     assert read_metrics(frame, decimal=",").values.tolist() == [[0.5, 0.5], [0.25, 1.0]]
-    assert "hint: --decimal ',' reads '0,5' as 0.5" in frame_message(frame)
+    assert told(frame) == "acc decimal-comma"
 
 
 PERCENT = {
@@ -139,53 +121,16 @@ PERCENT = {
 
 
 @pytest.mark.parametrize("layout", PERCENT)
-def test_a_metric_with_a_percent_sign_at_each_number_is_a_share(layout: str) -> None:
+def test_metrics_with_a_percent_sign_at_each_number_are_shares(layout: str) -> None:
     table = read(PERCENT[layout], transpose=layout == "transposed")
     assert table.values.tolist() == [[0.571, 0.5], [0.09, 1.0]]
     assert table.percent == ("f1",)
-    assert "percentages, taken as shares: 'f1'" in table.described()
-
-
-def test_a_percent_sign_at_some_numbers_only_is_a_doubt() -> None:
-    lines = data_message("model,f1\nrf,87%\nsvm,9\n").splitlines()
-    assert lines == [
-        "t.csv:2: column 'f1': '87%' has a percent sign, and others have none [bad-number]",
-        "hint: a percent sign at each number, or at none: '87%' is 0.87",
-    ]
+    check_text(table.described())
 
 
 def test_gaps_among_percentages_are_gaps() -> None:
     table = read("model,f1\nrf,57.1%\nsvm,\nnb,9%\n", missing="drop")
     assert table.values.tolist() == [[0.571], [0.09]]
-
-
-def test_all_that_can_be_answered_is_asked_at_once_by_kind() -> None:
-    content = "model,f1,acc,auc\nrf,x,1,.5\nsvm,.5,1,.5\nknn,.5,1,\nnb,1,y,.5\n"
-    assert data_message(content) == (
-        "t.csv:2: column 'f1': 'x' is not a number [bad-number]\n"
-        "t.csv:5: column 'acc': 'y' is not a number [bad-number]\n"
-        f"{(NULL + NO_METRIC).format('x')}\n"
-        "t.csv:4: column 'auc': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave out 3 of 4 models"
-    )
-
-
-def test_all_that_is_wrong_is_said_where_nothing_is_left_without_it() -> None:
-    content = "model,f1,acc\nrf,inf,1\nsvm,,.5\n"
-    assert data_message(content, missing="drop") == (
-        "t.csv:2: column 'f1': is infinite [infinite-value]\n"
-        "hint: an infinite value has no place on a scale: name the other metrics with --metric"
-    )
-
-
-def test_columns_that_are_transposed_are_named_as_the_file_has_them() -> None:
-    assert data_message("metric,rf,svm,nb\nf1,,x,1\nacc,1,,1\nmcc,1,1,0\n", transpose=True) == (
-        "t.csv:2: column 'svm': 'x' is not a number [bad-number]\n"
-        f"{(NULL + NO_METRIC).format('x')}\n"
-        "t.csv:2: column 'rf': missing [missing-value]\n"
-        "t.csv:3: column 'svm': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave out 2 of 3 models"
-    )
 
 
 # model x metric with gaps (#): what is left out, by how many cells that loses
@@ -231,17 +176,9 @@ def test_no_other_set_of_metrics_loses_less_unless_gaps_are_nested(
 
 def test_thousands_of_gaps_are_counted() -> None:
     rows = "".join(f"m{i},,1\n" for i in range(3000))
-    lines = data_message(f"model,f1,acc\n{rows}rf,1,1\n").splitlines()
-    assert lines[:2] == [
-        "t.csv:2: column 'f1': missing [missing-value]",
-        "t.csv:3: column 'f1': missing [missing-value]",
-    ]
-    assert lines[5] == "  ... 2995 more [missing-value]; --verbose lists them"
-
-
-def test_long_text_is_cut() -> None:
-    message = data_message(f"model,f1\nrf,{'ab' * 500}\nsvm,1\n")
-    assert message.startswith(f"t.csv:2: column 'f1': '{'ab' * 30}...' is not a number [")
+    error = METRICS.refusal([write("t.csv", f"model,f1,acc\n{rows}rf,1,1\n")])
+    assert spots(error).startswith("2:f1 missing-value, 3:f1 missing-value")
+    assert error.totals == {"missing-value": 3000}
 
 
 def test_dropped_models_are_counted_and_those_without_a_name_too() -> None:
@@ -269,8 +206,4 @@ def test_null_values_of_typed_numbers_are_numbers(null: str) -> None:
 
 def test_objects_in_a_frame_are_judged_one_by_one() -> None:
     frame = pd.DataFrame({"model": ["rf", "svm", "nb"], "f1": [0.5, "x", True]})
-    assert frame_message(frame) == (
-        "<frame>:2: column 'f1': 'x' is not a number [bad-number]\n"
-        "<frame>:3: column 'f1': 'true' is not a number [bad-number]\n"
-        f"{OTHERS.format('x', '2 of 3 models')}"
-    )
+    assert places(frame) == "2:f1 bad-number, 3:f1 bad-number"

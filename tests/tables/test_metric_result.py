@@ -15,7 +15,9 @@ from clfeval.errors import DataError
 from clfeval.result import Estimate, Result
 from clfeval.tables.metric.table import MetricTable
 from clfeval.views.csv import csv_lines
-from tests.tables.metric_door import data_message, read, read_metrics, shown, usage_message
+from tests.tables.door import spots
+from tests.tables.metric_door import places, read, read_metrics, shown, told
+from tests.texts import check_text, numbers_in
 
 # rf: TP 2 FN 1 FP 0 TN 2; svm: TP 1 FN 2 FP 1 TN 1; one row of each truth is of group b
 FRAME = pl.DataFrame(
@@ -55,7 +57,7 @@ def test_rows_of_slices_are_left_out(read_as: Any) -> None:
     whole = read_as(phidelta(FRAME.drop("group")), wanted=["f1", "mcc"])
     sliced = read_as(phidelta(FRAME, by=["group"]), wanted=["f1", "mcc"])
     assert shown(sliced) == shown(whole)
-    assert sliced.described().endswith("; 4 rows of slices left out")
+    check_text(sliced.described())
     assert sliced.values[0].tolist() == pytest.approx([4 / 5, (2 * 2 - 0) / (2 * 3 * 2 * 3) ** 0.5])
 
 
@@ -64,9 +66,10 @@ def test_nothing_but_slices(read_as: Any) -> None:
     result = phidelta(FRAME, by=["group"])
     rows = [row for row in result.tables["models"] if row["slice"] is not None]
     only = Result("phidelta", "", (), {}, {}, {"models": rows})
-    with pytest.raises(DataError, match="no rows to evaluate") as caught:
+    with pytest.raises(DataError) as caught:
         read_as(only)
-    assert str(caught.value).endswith("[empty-table]\nhint: every row belongs to a slice")
+    assert spots(caught.value).endswith("empty-table")
+    check_text(caught.value.hint or "")
 
 
 @BOTH
@@ -108,14 +111,11 @@ UNDEFINED = document(
 
 @BOTH
 def test_undefined_values_say_why(read_as: Any) -> None:
-    name, rows = ("r.json", (2, 3)) if read_as is as_json else ("t.csv", (3, 4))
-    with pytest.raises(DataError, match="undefined") as caught:
+    a, b = ("r.json:2", "r.json:3") if read_as is as_json else ("3", "4")
+    with pytest.raises(DataError) as caught:
         read_as(UNDEFINED)
-    assert str(caught.value) == (
-        f"{name}:{rows[0]}: column 'a': undefined (no_positive_truth) [missing-value]\n"
-        f"{name}:{rows[1]}: column 'b': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave out 2 of 3 models"
-    )
+    assert spots(caught.value) == f"{a}:a missing-value, {b}:b missing-value"
+    check_text(str(caught.value))
     kept = read_as(UNDEFINED, wanted=["a"], missing="drop")
     assert shown(kept) == (("rf", "nb"), ("a",), [[0.5], [1.0]])
 
@@ -124,7 +124,8 @@ def test_undefined_values_say_why(read_as: Any) -> None:
 def test_counts_are_no_measures_until_they_are_asked_for(read_as: Any) -> None:
     table = read_as(UNDEFINED, wanted=["n", "a"], model=["rf"])
     assert shown(table) == (("rf",), ("n", "a"), [[3.0, 0.5]])
-    assert "unknown-metric" in usage_message(UNDEFINED.to_json(), "r.json", wanted=["m*"])
+    document = UNDEFINED.to_json()
+    assert places(document, exit_code=2, name="t.json", wanted=["m*"]) == "unknown-metric"
 
 
 TIDY = [
@@ -150,7 +151,7 @@ def test_a_tidy_table_of_metrics(read_as: Any, estimates: bool) -> None:
     metrics = ("f1_macro", "f1_micro", "accuracy")
     assert shown(table) == (("rf", "svm"), metrics, [[0.5, 0.75, 1.0]] * 2)
     assert table.layout == ("result" if estimates else "long")
-    assert table.notes == ("2 rows of slices or classes left out",)
+    assert numbers_in(table.notes[0]) == [2]
 
 
 def test_metrics_without_values_are_not_the_tidy_table() -> None:
@@ -168,20 +169,11 @@ def test_the_table_of_models_cut_out_of_a_result() -> None:
     assert shown(read(json.dumps(rows), "m.json")) == whole
     assert shown(read("\n".join(json.dumps(row) for row in rows), "m.ndjson")) == whole
     assert shown(read("\n".join(json.dumps(row, indent=1) for row in rows), "m.json")) == whole
-
-
-def test_a_result_in_parquet() -> None:
-    rows = json.loads(mars(FRAME.drop("group")).to_json())["tables"]["models"]
-    assert shown(read_metrics(pl.DataFrame(rows))) == shown(as_json(mars(FRAME.drop("group"))))
+    assert shown(read_metrics(pl.DataFrame(rows))) == whole
 
 
 def test_a_result_without_models() -> None:
     result = document([{"pair": "a"}], "pairs")
-    assert data_message(result.to_json(), "r.json") == (
-        "r.json: a result of clfeval without a table of models; tables: 'pairs' [no-models]\n"
-        "hint: results about classifiers have a table 'models'"
-    )
-    assert "tables: none [no-models]" in data_message('{"schema": "clfeval.result/1"}', "r.json")
-    assert data_message(document([]).to_json(), "r.json") == (
-        "r.json: no rows to evaluate [empty-table]\nhint: the table holds no record"
-    )
+    assert told(result.to_json(), "t.json") == "no-models"
+    assert told('{"schema": "clfeval.result/1"}', "t.json") == "no-models"
+    assert places(document([]).to_json(), "t.json") == "empty-table"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,16 +25,32 @@ def test_the_models_are_in_a_column_of_that_name_or_of_text(header: str) -> None
     assert shown(read(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM
 
 
-def test_a_column_named_model_outranks_text_before_it() -> None:
-    table = read("note,model,f1,acc\na,rf,.5,1\nb,svm,.25,0\n")
-    assert shown(table) == RF_SVM
-    assert table.ignored == ("note",)
+PARTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "model before text": ("note,model,f1,acc\na,rf,.5,1\nb,svm,.25,0\n", {}, ("note",)),
+    "id before model": (
+        "model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n",
+        {"id": "who"},
+        ("model",),
+    ),
+    "truth values": (
+        "done,who,f1,acc,ready\ntrue,rf,.5,1,True\nfalse,svm,.25,0,FALSE\n",
+        {},
+        ("done", "ready"),
+    ),
+    "no numbers": (
+        "model,f1,acc,note,empty,\nrf,.5,1,good,,x\nsvm,.25,0,bad,,y\n",
+        {},
+        ("note", "empty", "(no name)"),
+    ),
+    "a delimiter at each end": ("model,f1,acc,\nrf,.5,1,\nsvm,.25,0,\n", {}, ()),
+}
 
 
-def test_id_outranks_a_column_named_model() -> None:
-    table = read("model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n", id="who")
-    assert shown(table) == RF_SVM
-    assert table.ignored == ("model",)
+@pytest.mark.parametrize("case", PARTS)
+def test_columns_that_are_neither_names_nor_metrics_are_ignored(case: str) -> None:
+    content, options, ignored = PARTS[case]
+    table = read(content, **options)
+    assert (shown(table), table.ignored) == (RF_SVM, ignored)
 
 
 def test_id_may_name_a_column_of_numbers() -> None:
@@ -44,24 +61,6 @@ def test_a_column_of_numbers_with_one_typing_error_names_no_models() -> None:
     """Text in less than half of the cells is a mistake, not names."""
     table = read("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], model=["rf", "knn"])
     assert shown(table) == (("rf", "knn"), ("f1",), [[0.5], [0.25]])
-
-
-def test_truth_values_name_no_models_and_are_no_metrics() -> None:
-    table = read("done,who,f1,ready\ntrue,rf,.5,True\nfalse,svm,.25,FALSE\n")
-    assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
-    assert table.ignored == ("done", "ready")
-
-
-def test_columns_without_a_number_are_ignored_and_said() -> None:
-    table = read("model,f1,note,empty,\nrf,.5,good,,x\nsvm,.25,bad,,y\n")
-    assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
-    assert table.ignored == ("note", "empty", "(no name)")
-
-
-def test_a_delimiter_at_the_end_of_every_line_is_no_column() -> None:
-    table = read("model,f1,acc,\nrf,.5,1,\nsvm,.25,0,\n")
-    assert shown(table) == RF_SVM
-    assert table.ignored == ()
 
 
 def test_layout_wide_takes_columns_as_they_are() -> None:
@@ -118,10 +117,6 @@ def test_a_line_end_within_quotes_ends_no_row() -> None:
     assert (table.models, rows_of(table)) == (("r\nf", "svm"), (2, 3))
     table = read('model,f1\n"r\rf",.5\nsvm,.25\n')
     assert table.models == ("r\rf", "svm")
-
-
-def test_one_model_one_metric() -> None:
-    assert shown(read("model,f1\nrf,.5\n")) == (("rf",), ("f1",), [[0.5]])
 
 
 CELLS = st.floats(allow_nan=False, allow_infinity=False)
