@@ -1,7 +1,8 @@
 """Every text of the source that a user can meet: `python -m tests.inventory` counts and judges.
 
-Without an argument one line a folder: texts, words, and how many break the dictionary; with a
-path the texts there that break it, each with its place.
+Without an argument one line per folder: texts, words, and how many break the dictionary. With
+paths it lists the texts there that break it or have a sentence of more than 25 words, each with
+its place; with --list and paths all texts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.language import forbidden
+from tests.language import forbidden, long_sentences
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "clfeval"
@@ -52,17 +53,20 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 def main(*paths: str) -> None:
     """Print the inventory, or what is to be rewritten in the given files and folders."""
     counts: dict[str, Counter[str]] = {}
-    given = [Path(path).resolve() for path in paths] or [SOURCE]
+    listing = "--list" in paths
+    given = [Path(path).resolve() for path in paths if path != "--list"] or [SOURCE]
     files = sorted(f for p in given for f in (p.rglob("*.*") if p.is_dir() else [p]))
     for file in files:
         if file.suffix not in (".py", ".md") or file.stem == "words":
             continue
         for line, text in texts(file):
             wrong = forbidden(text)
+            wrong += [f"long: {one!r}" for one in long_sentences(text.replace("{}", ""))]
             room = counts.setdefault(str(file.parent.relative_to(ROOT)), Counter())
             room.update(texts=1, words=len(text.split()), hits=len(wrong))
-            if paths and wrong:
-                print(f"{file.relative_to(ROOT)}:{line}: {text!r}\n    {'; '.join(wrong)}")
+            if listing or (paths and wrong):
+                print(f"{file.relative_to(ROOT)}:{line}: {text!r}")
+                print(*(f"    {one}\n" for one in wrong), sep="", end="")
     print(f"{'texts':>6} {'words':>6} {'hits':>6}")
     for room, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
         print(f"{count['texts']:6} {count['words']:6} {count['hits']:6} {room}")
