@@ -19,139 +19,89 @@ from tests.methods.tune_jpt.requests.door import (
     usage_message,
     value,
 )
+from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
-# what is asked -> what the refusal says, its hint included; words are of the command line, and a
-# mapping is of options that only Python and batches have
-Cases = dict[str, tuple[list[str] | dict[str, Any], list[str]]]
-TARGETS: Cases = {
-    name: (["--prevalence", text], parts)
-    for name, text, parts in (
-        ("odds of no negatives", "1:0", ["--prevalence '1:0'", "above 0", "[bad-odds]"]),
-        ("odds of no positives", "0:1", ["--prevalence '0:1'", "above 0", "[bad-odds]"]),
-        ("odds below nothing", "1:-2", ["--prevalence '1:-2'", "above 0", "[bad-odds]"]),
-        ("odds in words", "a:b", ["--prevalence 'a:b'", "two numbers", "[bad-odds]"]),
-        ("odds of nan", "nan:1", ["--prevalence 'nan:1'", "[bad-odds]"]),
-        ("infinite odds", "inf:1", ["--prevalence 'inf:1'", "[bad-odds]"]),
-        ("three of them", "1:2:3", ["--prevalence '1:2:3'", "[bad-odds]"]),
-        ("nothing but a colon", ":", ["--prevalence ':'", "[bad-odds]", "--prevalence 1:100"]),
-        ("beyond what a number holds", "1e-320:1e10", ["1e-320:1e10", "[bad-odds]"]),
-        ("0", "0", ["--prevalence 0 ", "no positives", "[bad-prevalence]", "0.01"]),
-        ("1", "1", ["--prevalence 1 ", "no negatives", "[bad-prevalence]", "0.01"]),
-        ("in percent", "5", ["--prevalence 5 ", "between 0 and 1", "0.05 for 5 %"]),
-        ("all of them in percent", "100%", ["--prevalence 1 ", "no negatives"]),
-        ("odds without a colon", "100", ["--prevalence 100 ", "[bad-prevalence]"]),
-        ("a share of nothing", "1/0", ["--prevalence '1/0'", "[bad-prevalence]", "1:199"]),
-        ("negative", "-0.1", ["--prevalence -0.1 ", "between 0 and 1"]),
-        ("no number at all", "nan", ["--prevalence nan", "between 0 and 1"]),
-        ("a word", "x", ["--prevalence 'x'", "[bad-prevalence]", "0.5%, 1/200 or 1:199"]),
-        ("too small", "1e-320", ["too small", "[bad-prevalence]"]),
-        ("a range reversed", "0.02..0.001", ["does not go from lower to higher"]),
-        ("a range without width", "0.02..2%", ["does not go from lower to higher"]),
-        ("a range from 0", "0..0.02", ["no positives", "[bad-prevalence]"]),
-        ("a range to 1", "0.1..1", ["no negatives", "[bad-prevalence]"]),
-        ("a range beyond", "0.1..1.5", ["1.5", "between 0 and 1"]),
-        ("a range below", "-1..0.5", ["-1", "between 0 and 1"]),
-        ("a dash for a range", "0.1-0.2", ["--prevalence '0.1-0.2'", "[bad-prevalence]"]),
-        ("half a range", "0.1..", ["--prevalence ''", "[bad-prevalence]"]),
-        ("a range of words", "a..b", ["--prevalence 'a'", "[bad-prevalence]"]),
-    )
+# what is refused with which code; words are of the command line, and a mapping is of options that
+# only Python and batches have
+Cases = list[tuple[list[str] | dict[str, Any], str]]
+TARGETS = {
+    "bad-odds": ["1:0", "0:1", "1:-2", "a:b", "nan:1", "inf:1", "1:2:3", ":", "1e-320:1e10"],
+    "bad-prevalence": [
+        "0", "1", "5", "100%", "100", "1/0", "-0.1", "nan", "x", "1e-320", "0..0.02", "0.1..1",
+        "0.1..1.5", "-1..0.5", "0.1-0.2", "0.1..", "a..b",
+    ],
+    "bad-option": ["0.02..0.001", "0.02..2%"],
 }  # fmt: skip
-TARGETS["two ranges"] = (
-    ["--prevalence", "0.1..0.2", "--prevalence", "0.3..0.4"], ["takes one range", "[bad-option]"],
+SWEEPS = {
+    "bad-odds": ["x", "1:10", "", "1:10-1:1", "1:100...1:1", "0.001..0.1", "0:1..1:1", "1:1.."],
+    "bad-option": ["1:2..2:4"],
+}
+MEASURES = {
+    "unknown-measure": ["ppw", "zzzz", "ppv,npv", "acuracy", "shine_through"],
+    "needs-cost": ["expected_cost", "net_benefit"],
+    "bad-option": [
+        "cost:fp=0,fn=1", "cost:fp=1,fn=0", "cost:fp=-1,fn=2", "cost:fp=5",
+        "cost:fp=a,fn=b", "cost:fp=1,fn=2,xx=3", "cost:fp=inf,fn=1", "cost:tp=1,tn=1",
+        "cost:fp=1,fn=9,tp=-1", "f_beta:beta=-1", "f_beta:beta=inf", "f_beta:beta=1e200",
+    ],
+}  # fmt: skip
+NUMBERS = {"population": ["0", "-5", "inf", "nan"], "level": ["0", "1", "95", "nan"]}
+PYTHON: list[dict[str, Any]] = [
+    *({"points": n} for n in (0, 1, 2.5)), *({"resamples": n} for n in (0, 99)),
+    *({"prevalence_beta": two} for two in (
+        (-1, 2), (1e-9, 2), (0, 2), (math.inf, 2), (2,), (2, 98, 1),
+    )),
+    {"interval": "bootstrap", "resamples": 10**12}, {"points": 10**9}, {"level": 1 - 1e-16},
+]  # fmt: skip
+GROUPS: dict[str, Cases] = {
+    "prevalence": [
+        *((["--prevalence", text], code) for code, texts in TARGETS.items() for text in texts),
+        (["--prevalence", "0.1..0.2", "--prevalence", "0.3..0.4"], "bad-option"),
+    ],
+    "sweep": [({"sweep": text}, code) for code, texts in SWEEPS.items() for text in texts],
+    "measure": [
+        *((["--measure", text], code) for code, texts in MEASURES.items() for text in texts),
+        (["--margin", "mcc=0.1"], "bad-option"), (["--margin", "tar=0"], "bad-option"),
+    ],
+    "number": [
+        *(([f"--{name}", text], "bad-option") for name, texts in NUMBERS.items() for text in texts),
+    ],
+    "of Python": [(given, "bad-option") for given in PYTHON],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_request_is_refused_before_a_table_is_read(group: str) -> None:
+    messages = []
+    for asked, code in GROUPS[group]:
+        if isinstance(asked, list):
+            done, message = command("gone.csv", *asked)
+            assert done == 2, message
+            assert asked[0] in message
+        else:
+            message = usage_message("gone.csv", **{"sweep": "1:10..10:1", **asked})
+            assert f"--{[*asked][-1].replace('_', '-')}" in message
+        assert "gone.csv" not in message
+        assert [place.split(": ")[-1] for place in problem_places(message)] == [f"[{code}]"], asked
+        messages.append(message)
+    check_text(messages)
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["--prevalence", "5"], "0.05"), (["--level", "95"], "0.95"),
+        (["--measure", "ppw"], "'ppv'"), (["--measure", "acuracy"], "'accuracy'"),
+        (["--measure", "precison"], "'precision'"), (["--measure", "recal"], "'recall'"),
+        (["--measure", "ppv,npv"], "--measure ppv --measure npv"),
+        (["--measure", "expected_cost"], "--measure cost:fp=1,fn=10"),
+        (["--measure", "zzzz"], "tune-jpt --explain measures"),
+        (["--prevalence", ":"], "--prevalence 1:100"), (["--margin", "mcc=0.1"], "--measure mcc"),
+    ],
 )  # fmt: skip
-
-SWEEPS: Cases = {
-    name: ({"sweep": text}, [f"--sweep '{text}'", *parts])
-    for name, text, parts in (
-        ("garbage", "x", ["..", "[bad-odds]", "--sweep 1:1000..1000:1"]),
-        ("one end", "1:10", ["[bad-odds]", "--sweep 1:1000..1000:1"]),
-        ("empty", "", ["[bad-odds]", "--sweep 1:1000..1000:1"]),
-        ("a dash between", "1:10-1:1", ["[bad-odds]"]),
-        ("equal ends", "1:2..2:4", ["starts where it ends"]),
-        ("three dots", "1:100...1:1", ["[bad-odds]"]),
-    )
-}
-SWEEPS |= {
-    "targets": ({"sweep": "0.001..0.1"}, ["--sweep '0.001'", "[bad-odds]"]),
-    "an end of 0": ({"sweep": "0:1..1:1"}, ["--sweep '0:1'", "above 0", "[bad-odds]"]),
-    "half open": ({"sweep": "1:1.."}, ["--sweep ''", "[bad-odds]"]),
-    "one point": ({"points": 1}, ["--points 1 ", "from 2", "[bad-option]"]),
-    "no point": ({"points": 0}, ["--points 0 ", "from 2"]),
-    "half a point": ({"points": 2.5}, ["--points", "2.5"]),
-}
-
-PRIORS: Cases = {
-    str(given): ({"prevalence_beta": given}, ["--prevalence-beta", *parts])
-    for given, parts in (
-        ((-1, 2), ["0.001", "2,98"]), ((1e-9, 2), ["0.001", "2,98"]), ((0, 2), ["0.001"]),
-        ((math.inf, 2), ["2,98"]), ((2,), ["[bad-option]"]), ((2, 98, 1), ["[bad-option]"]),
-    )
-}  # fmt: skip
-
-NUMBERS: Cases = {
-    f"{option} {text}": ([f"--{option}", text], [f"--{option} {text}", "[bad-option]"])
-    for option, text in (
-        ("population", "0"), ("population", "-5"), ("population", "inf"), ("population", "nan"),
-        ("level", "0"), ("level", "1"), ("level", "95"), ("level", "nan"),
-    )
-}  # fmt: skip
-NUMBERS |= {
-    f"resamples {given}": ({"resamples": given}, [f"--resamples {given} ", "[bad-option]"])
-    for given in (0, 99)
-}
-
-MEASURES: Cases = {
-    name: (["--measure", text], parts)
-    for name, text, parts in (
-        ("misspelt", "ppw", ["'ppw'", "[unknown-measure]", "did you mean 'ppv'?"]),
-        ("unknown", "zzzz", ["'zzzz'", "[unknown-measure]", "tune-jpt --explain measures"]),
-        ("of another command", "shine_through",
-         ["shine_through is not tuned", "tune-jpt --explain measures"]),
-        ("cost unknown", "expected_cost", ["[needs-cost]", "--measure cost:fp=1,fn=10"]),
-        ("net benefit too", "net_benefit", ["[needs-cost]", "--measure cost:fp=1,fn=10"]),
-        ("free alarms", "cost:fp=0,fn=1", ["--measure cost:fp=0,fn=1", "free", "[bad-option]"]),
-        ("free misses", "cost:fp=1,fn=0", ["--measure cost:fp=1,fn=0", "free", "[bad-option]"]),
-        ("negative cost", "cost:fp=-1,fn=2", ["fp is a number from 0 up"]),
-        ("one cost", "cost:fp=5", ["needs fn", "[bad-option]"]),
-        ("costs in words", "cost:fp=a,fn=b", ["'a' is not a number"]),
-        ("costs of something else", "cost:fp=1,fn=2,xx=3", ["no parameter 'xx'"]),
-        ("infinite cost", "cost:fp=inf,fn=1", ["fp is a number from 0 up", "[bad-option]"]),
-        ("benefits alone", "cost:tp=1,tn=1", ["needs fp and fn", "[bad-option]"]),
-        ("negative benefit", "cost:fp=1,fn=9,tp=-1", ["tp is a number from 0 up"]),
-        ("negative beta", "f_beta:beta=-1", ["beta is a number from 0 to 1e+06"]),
-        ("infinite beta", "f_beta:beta=inf", ["beta is a number from 0 to 1e+06"]),
-    )
-}  # fmt: skip
-MEASURES |= {
-    "an unknown interval": (["--interval", "wald"], ["--interval", "'wald'", "bootstrap"]),
-    "a margin of what does not compare": (
-        ["--margin", "mcc=0.1"], ["--margin mcc", "compared by tar", "add --measure mcc"],
-    ),
-    "a margin of nothing": (["--margin", "tar=0"], ["--margin tar=0 is not a number above 0"]),
-}  # fmt: skip
-
-REFUSED = {
-    f"{group}, {name}": case
-    for group, cases in (
-        ("target", TARGETS), ("sweep", SWEEPS), ("beta", PRIORS), ("number", NUMBERS),
-        ("measure", MEASURES),
-    )
-    for name, case in cases.items()
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_request_is_refused_by_its_words_before_a_table_is_read(name: str) -> None:
-    asked, parts = REFUSED[name]
-    if isinstance(asked, list):
-        code, message = command("gone.csv", *asked)
-        assert code == 2, message
-    else:
-        message = usage_message("gone.csv", **{"sweep": "1:10..10:1", **asked})
-    assert "gone.csv" not in message
-    missing = [part for part in parts if part not in message]
-    assert missing == [], message
+def test_the_hint_says_what_to_type(words: list[str], typed: str) -> None:
+    assert typed in command("--counts", COUNTS, *words)[1].splitlines()[-1]
 
 
 OPTIONS: dict[str, list[tuple[str, Any]]] = {
