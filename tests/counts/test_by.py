@@ -40,10 +40,6 @@ def commands(**options: Any) -> dict[str, Result]:
     }
 
 
-def of_slice(result: Result, label: str) -> list[Any]:
-    return [row for row in result.tables["models"] if row["slice"] == label]
-
-
 def labels_of(result: Result) -> list[str]:
     found = dict.fromkeys(row["slice"] for row in result.tables["models"])
     return [str(label) for label in found if label is not None]

@@ -20,10 +20,10 @@ from clfeval.counts import kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import count
 from clfeval.counts.counted import Counted
-from clfeval.measures.catalog import CATALOG
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES
+from tests.texts import check_text
 from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -239,11 +239,13 @@ def test_adding_up() -> None:
     whole = counted(frame, positive="class_1")[1][None]
     assert_same(halves[0] + halves[1], whole)
     other = counted(frame.rename({"svm": "x"}), positive="class_1")[1][None]
-    with pytest.raises(ValueError, match="different models"):
+    with pytest.raises(ValueError, match=r"\w") as caught:
         whole + other
+    check_text(str(caught.value))
     owned = counted(frame, positive="class_1", cluster="id")[1][None]
-    with pytest.raises(ValueError, match="only one of the two"):
+    with pytest.raises(ValueError, match=r"\w") as caught:
         whole + owned
+    check_text(str(caught.value))
     assert owned.digest() != whole.digest()
 
 
@@ -280,12 +282,6 @@ def test_the_order_of_classes(
     np.testing.assert_array_equal(slices[None].tables[0], tallied(frame, "m", order))
 
 
-def test_rows_that_are_left_out() -> None:
-    frame = pl.DataFrame({"truth": ["a", "b", None, "c", "a"], "m": ["a", None, "b", "c", "b"]})
-    _, slices = counted(frame, positive="a", missing="drop")
-    assert slices[None].tables.tolist() == [[[1, 1, 0], [0, 0, 0], [0, 0, 1]]]
-
-
 def test_two_classes_are_those_of_the_patterns() -> None:
     """Scores and their thresholds included; nothing is read again."""
     found, slices = counted([CANCER / "scores.csv"], positive="malignant", threshold={None: 0.3})
@@ -311,12 +307,6 @@ def test_class_probabilities_row_by_row(path: Path, i: int, positive: str, prefi
         rows = list(zip(found.truth.tolist(), map(tuple, found.p.tolist()), strict=True))
         assert dict(zip(rows, found.n.tolist(), strict=True)) == expected
         assert all(one < two for one, two in pairwise(rows))
-        form = CATALOG["log_loss"].classes
-        assert form is not None
-        assert form.of is not None
-        shares = np.array(columns).T
-        loss = -np.log(np.maximum(shares[np.arange(len(truth)), truth], 2.0**-52)).mean()
-        assert form.of(found.truth, found.p, found.n) == pytest.approx(loss, rel=1e-12)
 
 
 def test_class_probabilities_of_slices_weights_and_clusters() -> None:
@@ -355,35 +345,5 @@ def test_a_class_without_a_column_and_shares_of_a_sum() -> None:
 
 
 def test_only_class_probabilities_are_counted_as_such() -> None:
-    with pytest.raises(ValueError, match="logreg has no class probabilities"):
+    with pytest.raises(ValueError, match="logreg"):
         scores_of([CANCER / "scores.csv"], positive="malignant")
-
-
-def test_measures_of_what_was_counted_are_those_of_the_rows() -> None:
-    """Digits: values as scikit-learn has them, the covariance of two models as row by row."""
-    frame = pl.read_csv(DIGITS / "labels.csv", infer_schema=False)
-    patterns = counted([DIGITS / "labels.csv"], positive="0")[1][None]
-    peers = {
-        "accuracy": metrics.accuracy_score, "kappa": metrics.cohen_kappa_score,
-        "mcc": metrics.matthews_corrcoef, "balanced_accuracy": metrics.balanced_accuracy_score,
-    }  # fmt: skip
-    at = {label: k for k, label in enumerate(patterns.classes)}
-    truth = np.array([at[label] for label in frame["truth"]])
-    for name, peer in peers.items():
-        form = CATALOG[name].classes
-        assert form is not None
-        assert form.of is not None
-        assert form.influence is not None
-        values = form.of(patterns.tables)
-        expected = [peer(frame["truth"], frame[model]) for model in patterns.models]
-        np.testing.assert_allclose(values, expected, atol=1e-12)
-        f = form.influence(patterns.tables)
-        of_patterns = np.stack([one[patterns.cells(i)] for i, one in enumerate(f)])
-        covariance = (of_patterns * patterns.n) @ of_patterns.T
-        of_rows = np.stack(
-            [
-                one[truth * 10 + [at[label] for label in frame[model]]]
-                for one, model in zip(f, patterns.models, strict=True)
-            ]
-        )
-        np.testing.assert_allclose(covariance, of_rows @ of_rows.T, rtol=1e-10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,7 @@ def table() -> tuple[Bits, Bits]:
     return (dice.random(ROWS) < 0.4).astype(np.int8), bits.astype(np.int8)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.mark.parametrize("cells_at_once", [1, 40, 1 << 24])

@@ -45,7 +45,7 @@ HAND: dict[str, tuple[str, Any, Split]] = {
     # at 2 and above: 2/2 of the positives, 1/3 of the negatives
     "best": ("-0 -1 +2 -3 +4", "best", Split(2.0, ">=", 2, 1)),
     # fewer positives above: at 3 and above 0/2 and 2/2
-    "best, the other way": ("+1 +2 -3 -4", "best", Split(3.0, ">=", 0, 2)),
+    "best, fewer positives": ("+1 +2 -3 -4", "best", Split(3.0, ">=", 0, 2)),
     # |tp - fp| is 1/2 from 1 (phi 1/2), from 2 (phi -1/2): equal bias, the lower cut
     "best, ties": ("-0 +1 -1 +2", "best", Split(1.0, ">=", 2, 1)),
     "number": ("+1 -2 +2 -3", 2.0, Split(2.0, ">=", 1, 2)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,14 +10,13 @@ import pytest
 from clfeval.errors import UsageError
 from tests.methods.features.door import cells, data_message, features, place, rows_of
 from tests.tables.door import write
+from tests.texts import problem_places
 
 NAN, INF = float("nan"), float("inf")
 OWNERS = pl.DataFrame({"row": [1, 2, 3, 4, 5], "truth": [1, 1, 0, 0, 0]})
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def entries(*cells: tuple[Any, Any, Any]) -> pl.DataFrame:
@@ -58,14 +56,8 @@ GAPS = {
 def test_a_gap_is_named(name: str) -> None:
     message = data_message(GAPS[name], truth_table=OWNERS)
     column = name.split()[0]
-    assert message == (
-        f"<frame>:1: column '{column}': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave such rows out"
-    )
-
-
-@pytest.mark.parametrize("name", GAPS)
-def test_what_was_left_out_is_told(name: str) -> None:
+    assert problem_places(message) == [f"<frame>:1: column '{column}': [missing-value]"]
+    assert "--missing drop" in message
     found = codes(GAPS[name], truth_table=OWNERS, missing="drop")
     assert found & {"dropped", "feature-gaps"}
 
@@ -105,7 +97,8 @@ def test_a_value_of_a_row_left_out_is_no_cut() -> None:
 @pytest.mark.parametrize("cut", ["mean", "soft"])
 def test_infinity_has_no_mean_and_no_scale(cut: str) -> None:
     table = entries((1, "a", INF), (2, "a", 1.0), (3, "a", 2.0))
-    assert "infinity" in data_message(table, truth_table=OWNERS, cut=cut)
+    message = data_message(table, truth_table=OWNERS, cut=cut)
+    assert [place[-16:] for place in problem_places(message)] == ["[infinite-value]"]
 
 
 def test_negative_values_lie_below_the_rows_without_an_entry() -> None:
@@ -123,40 +116,35 @@ def test_a_value_that_is_no_number_is_named(columns: str) -> None:
     row, _, value = columns.split(",")
     content = f"{columns}\n1,a,2\n3,b,x\n4,c,1\n"
     owners = OWNERS.rename({"row": row})
-    assert data_message(content, truth_table=owners) == (
-        f"t.csv:3: column '{value}': 'x' is not a number [bad-number]\n"
-        "hint: if 'x' means missing, add --null-value 'x'"
-    )
+    message = data_message(content, truth_table=owners)
+    assert problem_places(message) == [f"t.csv:3: column '{value}': [bad-number]"]
+    assert "--null-value 'x'" in message
 
 
 def test_a_value_that_is_no_number_in_a_typed_table() -> None:
     table = pl.DataFrame({"row": [1, 3], "feature": ["a", "b"], "value": ["2", "x"]})
     message = data_message(table, truth_table=OWNERS)
-    assert message.startswith("<frame>:2: column 'value': 'x' is not a number [bad-number]")
+    assert problem_places(message) == ["<frame>:2: column 'value': [bad-number]"]
 
 
 def test_null_values_hold_in_the_truth_table_too() -> None:
     write("c.csv", "row,truth\n1,1\n2,1\n3,0\n4,NA\n5,0\n")
     table = entries((1, "a", 1), (3, "a", 1), (4, "a", 1))
-    assert "c.csv:5: column 'truth': missing [missing-value]" in data_message(
-        table, truth_table="c.csv", null_value="NA"
-    )
+    message = data_message(table, truth_table="c.csv", null_value="NA")
+    assert problem_places(message) == ["c.csv:5: column 'truth': [missing-value]"]
     result = features(table, truth_table="c.csv", null_value="NA", missing="drop")
     assert (result.summary["positives"], result.summary["negatives"]) == (2, 2)
     assert cells(dict(result.tables["features"][0])) == (1, 1, 1, 1)
     assert sum(item.dropped for item in result.inputs) == 1
 
 
-def test_null_values_hold_among_entries() -> None:
+def test_null_values_among_entries_and_rows_without_a_name_are_refused() -> None:
     content = "row,feature,value\n1,a,1\n3,a,?\n2,b,1\n"
     message = data_message(content, truth_table=OWNERS, null_value="?")
-    assert message.startswith("t.csv:3: column 'value': missing [missing-value]")
-
-
-def test_a_row_without_a_name_in_the_truth_table_is_named() -> None:
+    assert problem_places(message) == ["t.csv:3: column 'value': [missing-value]"]
     write("c.csv", "row,truth\n1,1\n2,1\n,0\n4,0\n5,0\n")
     message = data_message(entries((1, "a", 1)), truth_table="c.csv")
-    assert message.startswith("c.csv:4: column 'row': missing [missing-value]")
+    assert problem_places(message) == ["c.csv:4: column 'row': [missing-value]"]
 
 
 def test_what_is_a_row_of_a_table_with_the_class_in_a_column() -> None:
@@ -181,5 +169,5 @@ def test_a_table_without_any_usable_entry_has_no_features(cut: Any) -> None:
     if cut is None:
         assert rows_of(table, truth_table=OWNERS, missing="drop") == {}
         return
-    with pytest.raises(UsageError, match="no feature is numeric"):
+    with pytest.raises(UsageError, match="needs-numbers"):
         features(table, truth_table=OWNERS, missing="drop", cut=cut)

@@ -162,13 +162,6 @@ def test_scores_beside_labels_on_every_engine(engine: str) -> None:
     ]  # fmt: skip
 
 
-def test_a_label_model_that_is_never_positive() -> None:
-    frame = MIXED.select("truth", "b", a=pl.lit("n")).drop_nulls()
-    found, patterns = counted(frame, positive="y")
-    assert_votes_are(found, patterns)
-    assert not found.votes[:, 1].any()
-
-
 def scored(m: int = 60) -> pl.DataFrame:
     rng = np.random.default_rng(5)
     columns = {name: rng.integers(0, 4, m) / 4 for name in ("c", "a", "b")}
@@ -227,11 +220,3 @@ def test_zero_and_minus_zero_are_one_score() -> None:
     assert found.n.tolist() == [2, 1]
     assert found.scores is not None
     assert not np.signbit(found.scores).any()
-
-
-def test_fractional_weights_stay_fractions() -> None:
-    frame = pl.DataFrame({"truth": [1, 1, 0], "a": [0.75, 0.75, 0.5], "n": [0.5, 0.25, 2]})
-    found, patterns = counted(frame, weight="n")
-    quarters = {key: n / found.unit for key, n in listed(found).items()}
-    assert quarters == {(False, (True,), (0.5,)): 2.0, (True, (True,), (0.75,)): 0.75}
-    assert_votes_are(found, patterns)

@@ -18,7 +18,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.reference import Row
-from tests.strategies import counts_of, names, tables
+from tests.strategies import counts_of, tables
 from tests.thoroughness import examples
 
 TABLES = [
@@ -74,20 +74,6 @@ def test_equal_rows_become_one_pattern(rows: list[Row]) -> None:
 
 
 @examples(60)
-@given(tables(rows=(1, 14)), st.integers(0, 14), st.randoms(use_true_random=False))
-def test_shards_add_up_to_the_whole_in_any_order(
-    rows: list[Row], cut: int, chance: random.Random
-) -> None:
-    k = len(rows[0].votes)
-    whole = counts_of(rows)
-    moved = chance.sample(rows, len(rows))
-    one, two = counts_of(moved[:cut], names(k)), counts_of(moved[cut:], names(k))
-    assert same(one + two, whole)
-    assert same(two + one, whole)
-    assert (one + two).digest() == whole.digest()
-
-
-@examples(60)
 @given(tables(), st.randoms(use_true_random=False))
 def test_digest_knows_no_order_of_rows_or_columns(rows: list[Row], chance: random.Random) -> None:
     k = len(rows[0].votes)
@@ -121,7 +107,7 @@ def test_digest_depends_on_names_truth_votes_and_counts() -> None:
 
 
 def test_other_models_cannot_be_added() -> None:
-    with pytest.raises(ValueError, match="different models"):
+    with pytest.raises(ValueError, match="'a', 'b'"):
         counts_of([Row(1, (1, 0))], ["a", "b"]) + counts_of([Row(1, (1, 0))], ["b", "a"])
 
 
@@ -139,7 +125,7 @@ def test_fractional_weights_are_whole_numbers_of_units() -> None:
     counts = PatternCounts.of(["a"], truth, votes, np.array([50, 25]), 100)
     assert (counts.rows, counts.n.tolist()) == (0.75, [50 + 25])
     assert same(counts + counts, PatternCounts.of(["a"], truth, votes, np.array([100, 50]), 100))
-    with pytest.raises(ValueError, match="different units: 100 and 1 make one"):
+    with pytest.raises(ValueError, match=r"100\b.*\b1\b"):
         counts + PatternCounts.of(["a"], truth, votes, np.array([1, 1]))
 
 

@@ -74,10 +74,14 @@ WHOLE = {
 }
 
 
+@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_counts_alike(engine: str) -> None:
-    found = scores(ENGINES[engine](FRAME.drop("site")), positive="y")
-    assert found == {None: WHOLE}
+def test_every_engine_counts_alike(
+    engine: str, ordered: bool, request: pytest.FixtureRequest
+) -> None:
+    if ordered:
+        request.getfixturevalue("in_order")
+    assert scores(ENGINES[engine](FRAME.drop("site")), positive="y") == {None: WHOLE}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
@@ -91,16 +95,6 @@ def test_files_and_shards(suffix: str, tmp_path: Path) -> None:
     assert list(found) == [None, "site=A", "site=B"]
     assert found["site=A"]["a"] == [(0.1, 1, 1), (0.7, 1, 0)]
     assert found["site=B"]["b"] == [(0.125, 0, 1), (0.25, 0, 1), (0.5, 1, 0)]
-
-
-def test_slices_add_up_to_the_whole() -> None:
-    found = scores(FRAME, positive="y", by=("site",))
-    for model, expected in WHOLE.items():
-        total: dict[float, np.ndarray] = {}
-        for label in ("site=A", "site=B"):
-            for score, *n in found[label][model]:
-                total[score] = total.get(score, np.zeros(2)) + n
-        assert [(score, *total[score].tolist()) for score in sorted(total)] == expected
 
 
 def test_long_tables_and_class_probabilities() -> None:
@@ -144,12 +138,6 @@ def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_order")
-@pytest.mark.parametrize("engine", ENGINES)
-def test_rows_put_in_order_count_alike(engine: str) -> None:
-    assert scores(ENGINES[engine](FRAME.drop("site")), positive="y") == {None: WHOLE}
-
-
-@pytest.mark.usefixtures("in_order")
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scored_tables(models=(1, 2), rows=(1, 14)))
 def test_rows_put_in_order_against_a_plain_count(rows: list[ScoredRow]) -> None:
@@ -174,14 +162,6 @@ def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.Monk
     rows = [ScoredRow(t, (s,), 1) for t, s in zip(truth, score, strict=True)]
     assert found == by_hand(rows, 0)
     assert bool(taken) == (kept == 1)
-
-
-def test_one_model_at_a_time_leaves_out_rows_that_lack_another() -> None:
-    frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.1, 0.2, 0.3], "b": [0.5, None, 0.25]})
-    with open_predictions(frame, Input(missing="drop")) as predictions:
-        counted = count(predictions)
-        assert listed(counted.scores(0)[None]) == [(0.1, 1, 0), (0.3, 1, 0)]
-        assert listed(counted.scores(1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]
 
 
 def test_the_digest_is_of_the_columns_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

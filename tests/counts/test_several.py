@@ -30,7 +30,7 @@ def test_three_classes_need_no_positive_one(tmp_path: Path, text: str) -> None:
     assert found.order == ("a", "b", "c")
     assert found.labels()[None].n.sum() == text.count("\n") - 1
     assert Sample.of(found).facts["classes"] == "3: 'a', 'b', 'c'"
-    with pytest.raises(DataError, match="which class is positive"):
+    with pytest.raises(DataError, match="positive-needed"):
         counted(tmp_path, text)
 
 
@@ -45,7 +45,7 @@ def test_a_named_class_is_one_against_the_rest(tmp_path: Path) -> None:
 
 
 def test_two_classes_are_asked_about_and_1_is_positive_as_ever(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="which class is positive"):
+    with pytest.raises(DataError, match="positive-needed"):
         counted(tmp_path, "truth,m\na,a\nb,a\n", several=True)
     found = counted(tmp_path, "truth,m\n0,1\n1,1\n", several=True)
     assert (found.positive, found.several) == ("1", False)
@@ -61,7 +61,7 @@ def test_a_class_that_truth_lacks_counts_where_it_is_declared_or_has_a_column(
 
 
 def test_one_score_a_row_is_of_one_class_which_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="which class is positive"):
+    with pytest.raises(DataError, match="positive-needed"):
         counted(tmp_path, "truth,m\na,.5\nb,.3\nc,.1\n", several=True)
 
 

@@ -32,7 +32,7 @@ def test_draws_in_another_order() -> None:
     same = going_together(x, y, 0.0, rng)
     assert same[0] is x
     assert same[1] is y
-    with pytest.raises(ValueError, match="-1.*1"):
+    with pytest.raises(ValueError, match=r"-1.*1"):
         going_together(x, y, 1.5, rng)
 
 
