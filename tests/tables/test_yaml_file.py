@@ -8,16 +8,25 @@ import pytest
 
 from clfeval.errors import UsageError
 from clfeval.yaml import read_yaml
+from tests.texts import check_text
 
 
-def refused(text: str | bytes, name: str = "w.yaml") -> str:
-    """Write a file, see it refused as configuration (exit 2), and return the message."""
-    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+def refusal(name: str) -> UsageError:
+    """See a file refused (exit 2)."""
     with pytest.raises(UsageError) as caught:
         read_yaml(name)
     assert int(caught.value.exit_code) == 2
-    assert {problem.code for problem in caught.value.problems} == {"configuration"}
-    return str(caught.value).replace(" [configuration]", "")
+    return caught.value
+
+
+def refused(text: str | bytes, *, kept: bool = True) -> list[str]:
+    """Write a file, see it refused as configuration, and return the places, line:column."""
+    Path("w.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    error = refusal("w.yaml")
+    assert {problem.code for problem in error.problems} == {"configuration"}
+    if kept:
+        check_text(str(error))
+    return [(one.file or "").partition("w.yaml")[2].lstrip(":") for one in error.problems]
 
 
 TEXT = """\
@@ -69,105 +78,78 @@ def test_an_error_at_a_key() -> None:
     assert str(error) == "w.yaml:1:1: is 2 [configuration]\nhint: write 1"
 
 
-def test_a_key_given_twice_names_both_places() -> None:
-    text = "f1: 1\nmcc: {low: 0, high: 1,\n  low: 2}\n'f1': 3\n"
-    assert refused(text) == (
-        "w.yaml:3:3: key 'low' is given twice, first at w.yaml:2:7\n"
-        "w.yaml:4:1: key 'f1' is given twice, first at w.yaml:1:1\n"
-        "hint: keep one of the two"
-    )
+PLACES = {
+    "1:4 an integer": "a: !!int '1'",
+    "1:1 a map": "!!map {a: 1}",
+    "1:4 a bare tag": "a: ! x",
+    "1:4 a tag of its own": "a: !mine x",
+    "1:1 a key": "!!str a: 1",
+    "1:4 a call": "a: !!python/object/apply:os.system [ls]",
+    "3:4 a directive": "%TAG ! tag:x,2000:\n---\na: !b 1",
+    "1:4 an unknown handle": "a: !e!b 1",
+    "1:3 a key of values": "? [1, 2]\n: 3",
+    "1:3 a key of keys": "? {a: 1}\n: 3",
+    "2:1 an alias for a key": "a: &x b\n*x : 1",
+    "2:5 merge": "d: &d {a: 1}\ne: {<<: *d}",
+    "1:11 inside itself": "a: &a [1, *a]",
+    "1:15 deep inside itself": "a: &a {b: {c: *a}}",
+    "1:4 defined below": "a: *b\nb: &b 1",
+    "2:1 two documents": "a: 1\n---\nb: 2",
+    "3:1 an empty document": "a: 1\n...\n---\n...",
+    "1:5 two colons": "a: b: c",
+    "2:3 too far in": "a: 1\n b: 2",
+    "2:1 tabs": "a:\n\tb: 1",
+    "1:4 percent": "a: %5",
+    "2:4 open quote": "b: 1\na: 'x\ny: 2\n",
+    "2:4 open bracket": "b: 1\na: [1, 2\n",
+    "1:4 open brace": "a: {x: 1\nb: 2}",
+    "2:1 no colon": "a: 1\nb\nc: 2",
+    "2:1 no colon at the end": "a: 1\nb\n",
+    "1:4 closing bracket": "a: ]",
+    "1:4 dash": "a: - 1",
+    "2:1 list and map": "- 1\na: 2",
+    "1:6 escape": 'a: "\\q"',
+    "1:5 more after the end": "'a' b",
+    "2:5 NUL": "a: 1\nb: x\x00y",
+    "2:4 escape character": "a: 1\nb: \x1b[31m",
+    "1:1 another YAML": "%YAML 2.0\n---\na: 1",
+    " nothing": "",
+    " blanks": " \n\n",
+    " a mark": "\ufeff",
+    " comments": "\n# a\n# b",
+    " a table": "model,f1\n" + "rf,0.9\n" * 200_000,
+}
+CODED = {
+    "1:3": "naïve: 1".encode("latin1"),
+    "2:4": "a: 1\nb: é".encode("latin1"),
+    "1:1": "a: 1".encode("utf-16"),
+    "2:1": b"a: 1\n\x80",
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: !!int '1'", "1:4: tags are not read: '!!int'"),
-        ("!!map {a: 1}", "1:1: tags are not read: '!!map'"),
-        ("a: ! x", "1:4: tags are not read: '!'"),
-        ("a: !mine x", "1:4: tags are not read: '!mine'"),
-        ("a: !!binary aGk=", "1:4: tags are not read: '!!binary'"),
-        ("!!set {a, b}", "1:1: tags are not read: '!!set'"),
-        ("!!str a: 1", "1:1: tags are not read: '!!str'"),
-        ("a: !!python/object/apply:os.system [ls]", "1:4: tags are not read"),
-        ("%TAG ! tag:x,2000:\n---\na: !b 1", "3:4: tags are not read: 'tag:x,2000:b'"),
-        ("a: !e!b 1", "1:4: not YAML: tags are not read"),
-        ("? [1, 2]\n: 3", "1:3: a key must be one text, written out"),
-        ("? {a: 1}\n: 3", "1:3: a key must be one text, written out"),
-        ("a: &x b\n*x : 1", "2:1: a key must be one text, written out"),
-        ("d: &d {a: 1}\ne: {<<: *d}", "2:5: '<<' merges nothing in YAML 1.2"),
-        ("a: &a [1, *a]", "1:11: *a stands inside itself"),
-        ("a: &a {b: {c: *a}}", "1:15: *a stands inside itself"),
-        ("a: *b\nb: &b 1", "1:4: *b is not defined above"),
-        ("a: 1\n---\nb: 2", "2:1: a second document starts\nhint: one file, one document"),
-        ("a: 1\n...\n---\n...", "3:1: a second document starts"),
-        ("a: b: c", "1:5: not YAML: a ':' where no key can stand"),
-        ("a: 1\n b: 2", "2:3: not YAML: a ':' where no key can stand"),
-        ("a:\n\tb: 1", "2:1: not YAML: a tab where a key or value starts\nhint: indent with"),
-        ("a: %5", "1:4: not YAML: no text can start with this character"),
-        ("a: @b", "1:4: not YAML: no text can start with this character"),
-        ("b: 1\na: 'x\ny: 2\n", "2:4: not YAML: a quote is opened here and not closed"),
-        ("b: 1\na: [1, 2\n", "2:4: not YAML: a bracket is opened here; a ','"),
-        ("a: {x: 1\nb: 2}", "1:4: not YAML: a bracket is opened here; a ','"),
-        ("a: 1\nb\nc: 2", "2:1: not YAML: a key without ':'"),
-        ("a: 1\nb\n", "2:1: not YAML: a key without ':'"),
-        ("a: ]", "1:4: not YAML: no value can start like this"),
-        ("a: - 1", "1:4: not YAML: a '-' where no item can stand"),
-        ("- 1\na: 2", "2:1: not YAML: this does not fit the lines above"),
-        ('a: "\\q"', "1:6: not YAML: an unknown escape in double quotes"),
-        ("'a' b", "1:5: not YAML: something follows the end of the value"),
-        ("a: 1\nb: x\x00y", "2:5: not YAML: a control character"),
-        ("a: 1\nb: \x1b[31m", "2:4: not YAML: a control character"),
-        ("%YAML 2.0\n---\na: 1", "1:1: not YAML: found incompatible YAML document"),
-    ],
-)
-def test_what_is_no_plain_document_is_refused_with_its_place(text: str, message: str) -> None:
-    assert refused(text).startswith(f"w.yaml:{message}")
+@pytest.mark.parametrize("case", PLACES)
+def test_what_is_no_plain_document_is_refused_with_its_place(case: str) -> None:
+    assert refused(PLACES[case]) == [case.partition(" ")[0]]
+
+
+@pytest.mark.parametrize("place", CODED)
+def test_only_utf_8_is_read(place: str) -> None:
+    assert refused(CODED[place]) == [place]
+    Path("w.yaml").write_text("naïve: [φ, 😀]", encoding="utf-8")
+    assert read_yaml("w.yaml").value == {"naïve": ["φ", "😀"]}
 
 
 def test_all_that_is_wrong_with_keys_is_said_at_once() -> None:
-    assert refused("a: !x 1\n[b]: 2\n<<: 3\nc: *d\n").splitlines()[:4] == [
-        "w.yaml:1:4: tags are not read: '!x'",
-        "w.yaml:2:1: a key must be one text, written out",
-        "w.yaml:3:1: '<<' merges nothing in YAML 1.2",
-        "w.yaml:4:4: *d is not defined above",
-    ]
-
-
-@pytest.mark.parametrize("text", ["", " \n\n", "\ufeff"])
-def test_an_empty_file(text: str) -> None:
-    assert refused(text) == "w.yaml: the file is empty"
-
-
-@pytest.mark.parametrize("text", ["# nothing yet\n", "\n# a\n# b"])
-def test_a_file_of_comments(text: str) -> None:
-    assert refused(text) == "w.yaml: the file holds nothing but comments"
-
-
-@pytest.mark.parametrize(
-    ("content", "place"),
-    [
-        ("naïve: 1".encode("latin1"), "1:3"),
-        ("a: 1\nb: é".encode("latin1"), "2:4"),
-        ("a: 1".encode("utf-16"), "1:1"),
-        (b"a: 1\n\x80", "2:1"),
-    ],
-)
-def test_only_utf_8_is_read(content: bytes, place: str) -> None:
-    assert refused(content).startswith(f"w.yaml:{place}: not UTF-8\nhint: save it as UTF-8")
-
-
-def test_utf_8_is_read() -> None:
-    Path("w.yaml").write_text("naïve: [φ, 😀]", encoding="utf-8")
-    assert read_yaml("w.yaml").value == {"naïve": ["φ", "😀"]}
+    assert refused("a: !x 1\n[b]: 2\n<<: 3\nc: *d\n") == ["1:4", "2:1", "3:1", "4:4"]
+    assert refused("f1: 1\nmcc: {low: 0, high: 1,\n  low: 2}\n'f1': 3\n") == ["3:3", "4:1"]
 
 
 def test_values_that_multiply_are_counted() -> None:
     """Nine levels of ten aliases each would be a thousand million values."""
     laughs = ["a: &l0 [x, x, x, x, x, x, x, x, x, x]"]
     laughs += [f"b{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, 10)]
-    message = refused("\n".join(laughs))
-    assert message.startswith("w.yaml:5:")
-    assert message.endswith("more than 100,000 values, aliases written out")
+    (place,) = refused("\n".join(laughs))
+    assert place.startswith("5:")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +157,7 @@ def test_values_that_multiply_are_counted() -> None:
     [("[", 51, "1" + "]" * 51), ("[", 100_000, ""), ("- ", 1000, "1"), ("{a: ", 60, "}" * 60)],
 )
 def test_nesting_has_a_limit(opening: str, times: int, closing: str) -> None:
-    assert refused(opening * times + closing).endswith("nested more than 50 deep")
+    refused(opening * times + closing)
 
 
 def test_nesting_up_to_the_limit_is_read() -> None:
@@ -187,29 +169,23 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     assert value == 1
 
 
-def test_a_table_is_not_taken_for_a_configuration() -> None:
-    message = refused("model,f1\n" + "rf,0.9\n" * 200_000)
-    assert message == (
-        "w.yaml: more than 1 MiB, too long for a configuration\nhint: is this the table?"
-    )
-
-
-def test_a_missing_file_a_folder_and_one_that_cannot_be_opened() -> None:
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("weigths.yaml", "no-such-file"),
+        ("nowhere/w.yaml", "no-such-file"),
+        (".", "configuration"),
+        ("weights.yaml/w.yaml", "configuration"),
+    ],
+)
+def test_a_missing_file_a_folder_and_one_that_cannot_be_opened(name: str, code: str) -> None:
     Path("weights.yaml").write_text("f1: 1", encoding="utf-8")
-    with pytest.raises(UsageError) as caught:
-        read_yaml("weigths.yaml")
-    assert str(caught.value) == (
-        "weigths.yaml: no such file [no-such-file]\nhint: did you mean 'weights.yaml'?"
-    )
-    with pytest.raises(UsageError, match=r"nowhere/w\.yaml: no such file"):
-        read_yaml("nowhere/w.yaml")
-    with pytest.raises(UsageError, match="is a directory, not a YAML file"):
-        read_yaml(".")
-    with pytest.raises(UsageError, match="cannot be read: "):
-        read_yaml("weights.yaml/w.yaml")
+    error = refusal(name)
+    assert [one.code for one in error.problems] == [code]
+    check_text(str(error))
 
 
-def test_the_loader_of_others_is_left_alone() -> None:
+def test_the_loader_of_yaml_itself_is_left_alone() -> None:
     import yaml
 
     Path("w.yaml").write_text("no: no", encoding="utf-8")
