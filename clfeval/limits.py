@@ -130,43 +130,49 @@ class Gates:
 
     fail_under: Annotated[
         tuple[str, ...],
-        _bound("Exit 1 when below; METRIC.low for the lower limit."),
+        _bound("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
     ] = ()
-    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 when above; repeat.")] = ()
-    warn_under: Annotated[tuple[str, ...], _bound("Warn when below; repeat.", shell=False)] = ()
-    warn_over: Annotated[tuple[str, ...], _bound("Warn when above; repeat.", shell=False)] = ()
-    strict: Annotated[bool, Opt("Take a warning for a failure.", GATES, shell=False)] = False
+    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 if above VALUE; repeat.")] = ()
+    warn_under: Annotated[tuple[str, ...], _bound("Warn if below VALUE; repeat.", shell=False)] = ()
+    warn_over: Annotated[tuple[str, ...], _bound("Warn if above VALUE; repeat.", shell=False)] = ()
+    strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False
     min_rows: Annotated[
         int | None,
-        Opt("Exit 1 with fewer rows: of the table, and of every slice that is judged.", GATES,
+        Opt("Exit 1 if the table, or a slice with a gate, has fewer rows.", GATES,
             least=1, shell=False),
     ] = None  # fmt: skip
     min_positives: Annotated[
-        int | None, Opt("Exit 1 with fewer positive rows, likewise.", GATES, least=1, shell=False)
+        int | None,
+        Opt(
+            "Exit 1 if the table, or a slice with a gate, has fewer positives.",
+            GATES,
+            least=1,
+            shell=False,
+        ),
     ] = None
     still_best: Annotated[
         tuple[str, ...],
-        Opt("Exit 1 where a model is not among those that may be the best; repeat.", GATES,
+        Opt("Exit 1 if this model is significantly worse than the best; repeat.", GATES,
             metavar="MODEL", completes="model", shell=False),
     ] = ()  # fmt: skip
     baseline: Annotated[
         Any,
-        Opt("Compare with an earlier table, result or history.", GATES, metavar="FILE",
+        Opt("Compare with an earlier table, result, history.", GATES, metavar="FILE",
             accept=_as_given),
     ] = None  # fmt: skip
     baseline_missing: Annotated[
         WhenMissing,
-        Opt("Where there is no such file yet.", GATES,
+        Opt("What to do if the baseline file does not exist.", GATES,
             needs=("baseline", "says what to do without one")),
     ] = "fail"  # fmt: skip
     max_drop: Annotated[
         tuple[str, ...],
-        _bound("Exit 1 when worse than the baseline by more (or by P%).",
+        _bound("Exit 1 if worse than the baseline by more than VALUE or P%.",
                "METRIC=DELTA"),
     ] = ()  # fmt: skip
     significant: Annotated[
         bool,
-        Opt("Only where the interval of the change excludes 0.", GATES,
+        Opt("Judge only changes whose confidence interval excludes 0.", GATES,
             needs=("max_drop", "says when a drop counts"), shell=False),
     ] = False  # fmt: skip
 

@@ -35,22 +35,22 @@ class Batch:
 
     variables: Annotated[
         tuple[str, ...],
-        Opt("A variable of the batch; repeat.", BATCHES, flags=("--set",), metavar="NAME=VALUE"),
+        Opt("Set a variable; repeat.", BATCHES, flags=("--set",), metavar="NAME=VALUE"),
     ] = ()  # fmt: skip
     only: Annotated[
         tuple[str, ...],
-        Opt("Runs of this name or quoted glob, and those they take tables of; repeat.", BATCHES,
+        Opt("Run only these, by name or glob; repeat.", BATCHES,
             metavar="NAME"),
     ] = ()  # fmt: skip
     fail_fast: Annotated[bool, Opt("Stop at the first run that fails.", BATCHES)] = False
-    dry_run: Annotated[bool, Opt("Check everything, and compute nothing.", BATCHES)] = False
+    dry_run: Annotated[bool, Opt("Check everything and compute nothing.", BATCHES)] = False
     label: Annotated[
         str | None,
-        Opt("The label of the lines added to the history: a week, a commit.", BATCHES),
+        Opt("Label of the appended lines: a week, a commit.", BATCHES),
     ] = None
-    accept: Annotated[bool, Opt("Accept what is added, if no gate is missed.", BATCHES)] = False
+    accept: Annotated[bool, Opt("Accept the new lines unless a gate is missed.", BATCHES)] = False
     print_schema: Annotated[
-        bool, Opt("Print the JSON Schema of such YAML files, and leave.", BATCHES)
+        bool, Opt("Print the JSON Schema of a batch file and exit.", BATCHES)
     ] = False
 
 
@@ -58,14 +58,14 @@ BATCH = Command(
     "batch",
     (Batch,),
     have="a YAML file of runs",
-    want="all runs with their gates and history",
-    help="Run everything a YAML file lists: any command, any tables, each with its gates.",
+    want="all runs, with gates and history",
+    help="Run everything a YAML file lists: commands, tables, gates.",
     examples="""clfeval batch suite.yaml
 clfeval batch suite.yaml --only weekly --set out=results
 clfeval batch suite.yaml production.yaml --dry-run
 clfeval batch --print-schema > suite.schema.json
 """,
-    tables="YAML files; of several, a later one replaces keys of those before it.",
+    tables="YAML files; a later file replaces keys of earlier ones.",
     optional=True,
     files="SUITE.yaml",
     brief="set only fail-fast dry-run label accept print-schema show save quiet",

@@ -38,34 +38,34 @@ class Output:
 
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
-        Opt("What standard output gets: table, json, csv or markdown.", OUTPUT,
+        Opt("Format of the output: table, json, csv or markdown.", OUTPUT,
             flags=("-f", "--format"), metavar="FORMAT"),
     ] = "table"  # fmt: skip
     show: Annotated[
         tuple[str, ...],
-        Opt("Also this table or plot, intervals, plots or all.", OUTPUT,
+        Opt("Show a table or plot by NAME; plots, all; repeat.", OUTPUT,
             metavar="NAME", completes="shown"),
     ] = ()  # fmt: skip
     save: Annotated[
         tuple[str, ...],
-        Opt("Also write .json .csv .md .html .xml .metrics.json.", OUTPUT, metavar="FILE"),
+        Opt("Write .json .csv .md .html .xml .metrics.json.", OUTPUT, metavar="FILE"),
     ] = ()
     digits: Annotated[
         int,
-        Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=MOST_DIGITS,
+        Opt("Number of decimals on the screen; files keep all.", OUTPUT, least=0, most=MOST_DIGITS,
             shell=False),
     ] = DIGITS  # fmt: skip
     annotate: Annotated[
         Literal["github", "gitlab"] | None,
-        Opt("Tell a CI server what was missed, and of errors where.", OUTPUT),
+        Opt("Write annotations for a CI server: missed gates and errors.", OUTPUT),
     ] = None
     quiet: Annotated[
         bool,
-        Opt("No notes on standard error; missed gates are said all the same.", OUTPUT,
+        Opt("Print only errors and missed gates to stderr.", OUTPUT,
             flags=("-q", "--quiet")),
     ] = False  # fmt: skip
     verbose: Annotated[  # read at the boundary, where errors are printed
-        bool, Opt("List all problems; say more.", OUTPUT, flags=("-v", "--verbose"))
+        bool, Opt("List all problems and all notes.", OUTPUT, flags=("-v", "--verbose"))
     ] = False
 
 

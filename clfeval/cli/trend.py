@@ -24,26 +24,24 @@ LINES = "Lines"  # panel
 class Trend:
     """Which lines of a history are looked at, and whether the last of them are accepted."""
 
-    command: Annotated[
-        str | None, Opt("Lines of this command; default those of report.", LINES)
-    ] = None
-    label: Annotated[str | None, Opt("The last label to look at, or the one to accept.", LINES)] = (
+    command: Annotated[str | None, Opt("Command whose lines are shown; default report.", LINES)] = (
         None
     )
-    accept: Annotated[bool, Opt("Accept a label: later runs are compared with it.", LINES)] = False
+    label: Annotated[str | None, Opt("Last label to show, or the label to accept.", LINES)] = None
+    accept: Annotated[bool, Opt("Accept a label as reference for later runs.", LINES)] = False
 
 
 HISTORY_COMMAND = Command(
     "history",
     (Trend,),
     have="a history of results",
-    want="what changed, and what to accept",
-    help="Show how measures changed over the lines of a history, and accept a label.",
+    want="what changed, and since when",
+    help="Show how measures changed over a history, and accept a label.",
     examples="""clfeval history history.jsonl
 clfeval history history.jsonl --label 2026-W47 --accept
 clfeval report week.csv --append history.jsonl --label 2026-W48
 """,
-    tables="A file made by --append.",
+    tables="A history file, written by --append.",
     files="HISTORY.jsonl",
     brief="command label accept format show save",
 )

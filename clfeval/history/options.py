@@ -17,12 +17,12 @@ class History:
 
     append: Annotated[
         str | None,
-        Opt("Add a line for each model to this file.", HISTORY, metavar="HISTORY.jsonl",
-            needs=("label", "keeps lines under a label")),
+        Opt("Append one line per model to this history.", HISTORY,
+            metavar="HISTORY.jsonl", needs=("label", "keeps lines under a label")),
     ] = None  # fmt: skip
-    label: Annotated[
-        str | None, Opt("The label of the lines added: a week, a commit.", HISTORY)
-    ] = None
+    label: Annotated[str | None, Opt("Label of the appended lines: a week, a commit.", HISTORY)] = (
+        None
+    )
 
     def check(self) -> None:
         """Refuse a label of nothing; UsageError."""

@@ -40,22 +40,29 @@ def level_of(flag: str, given: Any) -> float:
 Interval = Annotated[
     Literal["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none"],
     Opt(
-        "Of shares of rows: exact, wilson, jeffreys, agresti-coull; bootstrap of all; none.",
+        "Interval method: exact, wilson, jeffreys, bootstrap, none, ...",
         INTERVALS, signed="ci", stated=True, metavar="METHOD",
     ),
 ]  # fmt: skip
 Level = Annotated[
     float,
-    Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
+    Opt(
+        "Confidence level of intervals and tests; default 0.95.",
+        INTERVALS,
+        accept=level_of,
+        above=0,
+        most=1 - 1e-9,
+        stated=True,
+    ),
 ]
 Seed = Annotated[
-    int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True, shell=False)
+    int,
+    Opt("Seed of the random numbers.", INTERVALS, least=0, most=2**63, stated=True, shell=False),
 ]
 Totals = Annotated[
     Literal["random", "fixed"],
     Opt(
-        "Class totals of the rows: random, as in a sample, or fixed, as many of each as wanted; "
-        "for intervals at the sample's class ratio.",
+        "Class totals: random, or fixed by design (case-control sampling).",
         INTERVALS, signed="totals", stated=True, shell=False,
     ),
 ]  # fmt: skip
@@ -72,7 +79,7 @@ def _margins(flag: str, given: Any) -> dict[str, float]:
 
 
 def differences(
-    text: str = "The smallest difference of a measure that matters; repeat.", key: str = "margin",
+    text: str = "Smallest difference of a measure that matters; repeat.", key: str = "margin",
     *, needs: str | None = "is about differences from a reference", shell: bool = True,
 ) -> Opt:  # fmt: skip
     """Return an option of differences by measure; needs: why a reference has to be given."""
@@ -91,7 +98,7 @@ def compared_with(text: str = "Compare the other models with this one.") -> Opt:
 def also_measured(panel: str) -> Opt:
     """Return the option of measures beside those of a command, by name, in a panel of it."""
     return Opt(
-        "Also this measure or set (hard, ranking, all); repeat.",
+        "Add a measure or set (hard, ranking, all); repeat.",
         panel, metavar="MEASURE", completes="measure", stated=True,
     )  # fmt: skip
 
@@ -119,7 +126,7 @@ def check_measures(names: Sequence[str]) -> None:
 def curve_points(panel: str) -> Opt:
     """Return the option of how many points of a curve are listed, in a panel of a command."""
     return Opt(
-        "How many points of a curve are listed; default up to 200.",
+        "Number of points listed per curve; default at most 200.",
         panel, metavar="N|all", parse=count_or_all, least=2, shell=False,
     )  # fmt: skip
 
@@ -142,12 +149,14 @@ class RunOptions:
     run: Annotated[
         str | None,
         Opt(
-            "Each value of this column is a run: means over runs.",
+            "Column of runs (folds, seeds) to average over.",
             RUNS, metavar="COLUMN", parse=one_column, many=True, stated=True, signed="run",
             completes="column",
         ),
     ] = None  # fmt: skip
-    run_files: Annotated[bool, Opt("Every file is a run.", RUNS, stated=True, shell=False)] = False
+    run_files: Annotated[
+        bool, Opt("Treat each file as one run.", RUNS, stated=True, shell=False)
+    ] = False
 
     @property
     def runs(self) -> bool:
@@ -217,7 +226,7 @@ class Populations:
     prevalence: Annotated[
         tuple[str | float, ...],
         Opt(
-            "At prevalence 0.02, 1/50, odds 1:49, or 0.01..0.05.",
+            "Evaluate at this prevalence: 0.02, 1/50, 1:49.",
             POPULATIONS, metavar="P", parse=words, accept=_populations,
             takes=str | float | Sequence[str | float] | None,
         ),

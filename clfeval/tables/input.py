@@ -52,32 +52,35 @@ class Input:
     """
 
     input_format: Annotated[
-        Format | None, Opt("Instead of guessing by suffix or content.", READING, shell=False)
+        Format | None,
+        Opt("Format of the input; default from the suffix or content.", READING, shell=False),
     ] = None
     delimiter: Annotated[
-        str | None, Opt("Of a text table; default a comma.", READING, flags=("-d", "--delimiter"))
+        str | None,
+        Opt("Delimiter of a text table; default a comma.", READING, flags=("-d", "--delimiter")),
     ] = None
     layout: Annotated[
-        LayoutName | None, Opt("Instead of recognising it from the header.", READING)
+        LayoutName | None, Opt("Layout of the table; default recognised from the header.", READING)
     ] = None
     missing: Annotated[
-        Missing, Opt("Stop at missing values, or drop their rows.", READING, stated=True)
+        Missing,
+        Opt("Stop at missing values (error), or drop their rows (drop).", READING, stated=True),
     ] = "error"
     null_value: Annotated[
         tuple[str, ...],
-        Opt("Text that means missing; repeat. An empty field always does.", READING),
+        Opt("Text that means a missing value, as an empty field does; repeat.", READING),
     ] = ()
     decimal: Annotated[
-        Literal[".", ","], Opt("The decimal sign of numbers in text.", READING, signed="dec")
+        Literal[".", ","], Opt("Decimal sign of numbers in a text table.", READING, signed="dec")
     ] = "."
     fold_labels: Annotated[
         bool,
-        Opt("Labels that differ only by capitals or outer spaces are one.", READING, signed="fold"),
+        Opt("Merge labels that differ only in case or outer spaces.", READING, signed="fold"),
     ] = False
     where: Annotated[
         str | None,
         Opt(
-            "Take the rows that meet \"split = 'test' and age >= 18\".",
+            "Use only some rows: \"split = 'test' and age >= 18\".",
             READING,
             metavar="CONDITION",
             signed="where",
@@ -89,83 +92,84 @@ class Input:
     ] = False
     dry_run: Annotated[
         bool,
-        Opt("Show how the table is read and what is doubtful; compute nothing.", READING),
+        Opt("Show how the table is read and what is ambiguous; compute nothing.", READING),
     ] = False  # fmt: skip
     truth: Annotated[
         str | None,
         Opt(
-            "The column of true classes; default truth, y_true, target, ...",
+            "True classes; default truth, y_true, target, ...",
             COLUMNS, completes="column",
         ),
     ] = None  # fmt: skip
     model: Annotated[
         tuple[str, ...],
         Opt(
-            "A model's name or a quoted glob; repeat. Default: all other columns.",
+            "Model by name or quoted glob; repeat. Default: all other columns.",
             COLUMNS, completes="model",
         ),
     ] = ()  # fmt: skip
     ignore: Annotated[
         tuple[str, ...],
-        Opt("A column to leave out; a name or glob, repeat.", COLUMNS, completes="column"),
+        Opt("Leave out this column, by name or glob; repeat.", COLUMNS, completes="column"),
     ] = ()  # fmt: skip
-    id: Annotated[
-        str | None, Opt("The column that names each row.", COLUMNS, completes="column")
-    ] = None
+    id: Annotated[str | None, Opt("Column of row ids.", COLUMNS, completes="column")] = None
     join: Annotated[
         str | None,
         Opt(
-            "Join files of some models each, NAME=FILE, on this column of ids.",
+            "Join files NAME=FILE, one per model, on this id column.",
             COLUMNS, signed="join", completes="column",
         ),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
         Opt(
-            "The positive class; default 1 or true.",
+            "Positive class; default 1 or true.",
             COLUMNS, accept=_label, takes=object, completes="class",
         ),
     ] = None  # fmt: skip
     classes: Annotated[
         tuple[str, ...],
         Opt(
-            "All classes; ordinal measures go by their order, the lowest first; repeat.",
+            "Class, lowest first where classes are ordered; repeat for each.",
             COLUMNS, accept=_labels, takes=Sequence[object],
         ),
     ] = ()  # fmt: skip
     kind: Annotated[
         Kind | None,
         Opt(
-            "What model columns hold; default: labels if they are truth's labels, "
-            "scores if they are numbers.",
+            "Content of the model columns: labels or scores; default: recognised.",
             COLUMNS,
         ),
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],
         Opt(
-            "Scores at or above it are positive; default 0.5.",
+            "Predict positive at or above T; default 0.5.",
             COLUMNS, metavar="T|MODEL=T", parse=thresholds, accept=_thresholds,
             takes=float | Mapping[str | None, float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
         str | None,
-        Opt("How often a row counts; fractions are sampling weights.", COLUMNS, completes="column"),
+        Opt(
+            "Column of weights: repeats (integers) or sampling weights.",
+            COLUMNS,
+            completes="column",
+        ),
     ] = None
     sampling_weights: Annotated[
         bool,
-        Opt("Whole weights are sampling weights too, and no repeated rows.", COLUMNS,
+        Opt("Treat integer weights as sampling weights, not as repeats.", COLUMNS,
             needs=("weight", "says what weights are"), signed="sampling", shell=False),
     ] = False  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Opt("Also each group of a column, of 'a*b', of bins 'age:4'.", COLUMNS,
+        Opt("Evaluate each slice too: COLUMN, 'a*b', 'age:4'.", COLUMNS,
             stated=True, completes="column"),
     ] = ()  # fmt: skip
     cluster: Annotated[
         str | None,
-        Opt("Rows of one value (of a patient, a document) count as one.",
+        Opt("Column of clusters (patients) of correlated rows.",
             COLUMNS, stated=True, signed="cluster", completes="column"),
     ] = None  # fmt: skip
     run: str | None = None

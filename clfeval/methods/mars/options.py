@@ -41,45 +41,51 @@ class MarsOptions(Sure):
 
     occlusion: Annotated[
         Literal["all", "any"],
-        Opt("A miss counts when all, or any, of the others find it.", ANALYSIS,
+        Opt("Count a miss if all, or any, of the other models detect the row.", ANALYSIS,
             signed="rule", stated=True, shell=False),
     ] = "all"  # fmt: skip
     target: Annotated[
         Literal["positive", "negative"],
-        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True, shell=False),
+        Opt(
+            "Class that is detected: positive or negative.",
+            ANALYSIS,
+            signed="target",
+            stated=True,
+            shell=False,
+        ),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
         Opt(
-            "Treat these models as one; repeat.",
+            "Treat several models as one; repeat.",
             ANALYSIS, metavar="NAME=A,B", parse=groups, accept=_groups,
             takes=Mapping[str, Sequence[str]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     subsets: Annotated[
         int | Literal["all"] | None,
-        Opt("Every subset of up to K models.", ANALYSIS, metavar="K|all", parse=count_or_all,
-            least=1),
+        Opt("Evaluate every subset of up to K models.", ANALYSIS, metavar="K|all",
+            parse=count_or_all, least=1),
     ] = None  # fmt: skip
     best: Annotated[
         int | None,
-        Opt("The subsets of 1 to K models that detect most.", ANALYSIS,
+        Opt("Show the subsets of 1 to K models that detect most.", ANALYSIS,
             metavar="K", least=1),
     ] = None  # fmt: skip
     max_effort: Annotated[
         float | None,
-        Opt("The subset that detects most and flags at most N rows.", ANALYSIS, metavar="N",
+        Opt("The subset that detects most, flagging N at most.", ANALYSIS, metavar="N",
             least=0, outside="is no number of rows"),
     ] = None  # fmt: skip
     top: Annotated[
         str | None,
-        Opt("Each model flags its top rows: 200, 0.05 or 5%.", ANALYSIS,
+        Opt("Flag the highest scores: 200, 0.05 or 5% of rows.", ANALYSIS,
             metavar="N|P%", accept=_top, takes=str | float | None, stated=True),
     ] = None  # fmt: skip
     sweep: Annotated[
         Literal["threshold", "top"] | None,
         Opt(
-            "The measures at every cut of the scores, or of the ranks.",
+            "Evaluate every threshold, or every number of top rows.",
             ANALYSIS,
             stated=True,
             shell=False,
@@ -87,13 +93,13 @@ class MarsOptions(Sure):
     ] = None
     points: Annotated[
         int | Literal["all"] | None,
-        Opt("How many cuts a sweep lists; default all up to 2000.", ANALYSIS, metavar="N|all",
+        Opt("Number of thresholds a sweep lists; default at most 2000.", ANALYSIS, metavar="N|all",
             parse=count_or_all, least=1, needs=("sweep", "says how many cuts a sweep lists"),
             shell=False),
     ] = None  # fmt: skip
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
-        Opt("List rows that one model alone detects, or misses.", ANALYSIS,
+        Opt("List rows one model alone detects (or misses).", ANALYSIS,
             metavar="found|missed"),
     ] = ()  # fmt: skip
     measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
@@ -102,7 +108,7 @@ class MarsOptions(Sure):
     interval: Interval = "exact"
     level: Level = 0.95
     seed: Annotated[
-        int, Opt("Of the folds that judge sets chosen by --best, --max-effort; of --measure.",
+        int, Opt("Seed of the random numbers of cross-validation and bootstrap.",
                  INTERVALS, least=0, most=2**63, shell=False)
     ] = 0  # fmt: skip
 
@@ -129,11 +135,11 @@ MARS = Command(
     "mars",
     (MarsOptions,),
     have="predictions of models",
-    want="who finds what the others miss",
-    help="""Show what each classifier finds or misses that the others do not.
+    want="what each model detects or misses alone",
+    help="""Show what each classifier detects or misses that the others do not.
 
-    ShineThrough of a model: of the positives that some model finds, the share that it alone finds.
-    Occlusion: the share that it misses and every other model finds.
+    ShineThrough: share of the positives detected by any model that this model alone detects.
+    Occlusion: share of them that this model misses and every other model detects.
     """,
     examples="""clfeval mars preds.csv --positive malignant
 clfeval mars scores.parquet --threshold 0.3 --subsets 2 --best 3

@@ -90,19 +90,19 @@ class MlcpsOptions:
     source: Annotated[
         Literal["metrics", "predictions"],
         Opt(
-            "The table holds metrics, or predictions to measure.",
+            "Content of the table: metrics, or predictions.",
             READING, flags=("--from",), signed="from",
         ),
     ] = "metrics"  # fmt: skip
-    transpose: Annotated[bool, Opt("Columns are models, rows are metrics.", READING)] = False
+    transpose: Annotated[bool, Opt("Read columns as models and rows as metrics.", READING)] = False
     metric: Annotated[
         tuple[str, ...],
-        Opt("Score only this metric; a name or a glob, repeat.", SCORE, completes="ranked"),
+        Opt("Metric to use, by name or quoted glob; repeat.", SCORE, completes="ranked"),
     ] = ()  # fmt: skip
     weight: Annotated[
         Mapping[str, float],
         Opt(
-            "The weight of a metric, default 1; repeat.",
+            "Weight of a metric, default 1; repeat.",
             SCORE, flags=("--metric-weight",), metavar="METRIC=W",
             parse=notation.weights, accept=_weights,
             takes=Mapping[str, float] | Path | None,
@@ -111,14 +111,14 @@ class MlcpsOptions:
     zero_weight: Annotated[
         Literal["drop", "ray"],
         Opt(
-            "Weight 0 drops the metric, or keeps a ray of length 0 as the R package does.",
+            "Drop a metric of weight 0, or keep its ray as the R package does.",
             SCORE, stated=True, shell=False,
         ),
     ] = "drop"  # fmt: skip
     direction: Annotated[
         Mapping[str, Direction],
         Opt(
-            "Which end is better, where the name does not say.",
+            "Direction of a metric: max or min is better.",
             SCORE, metavar="METRIC=max|min", parse=notation.directions, accept=_directions,
             takes=Mapping[str, Direction] | None,
         ),
@@ -126,7 +126,7 @@ class MlcpsOptions:
     rescale: Annotated[
         Mapping[str, tuple[float, float]],
         Opt(
-            "Map this range to 0..1: mcc=-1:1; repeat.",
+            "Rescale a metric from A..B to 0..1; repeat.",
             SCORE, metavar="METRIC=A:B", parse=notation.ranges, accept=_ranges,
             write=notation.range_text, takes=Mapping[str, Sequence[float]] | None,
         ),
@@ -134,18 +134,18 @@ class MlcpsOptions:
     desirability: Annotated[
         tuple[Any, ...],
         Opt(
-            "Rank by desirability: maximize, target, box, ...",
+            "Rank by desirability, defined in a YAML file.",
             SCORE, metavar="FILE.yaml", many=False, accept=_wishes,
             takes=Mapping[str, Any] | Path | None,
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
-        bool, Opt("How often each model is first under random weights.", FIRM)
+        bool, Opt("Rank under random weights: how often first.", FIRM)
     ] = False
     draws: Annotated[
         int | None,
         Opt(
-            "Random weights to draw, 10,000.",
+            "Number of random weights; default 10,000.",
             FIRM, least=100, most=1_000_000, shell=False,
             needs=("weight_sensitivity", "says how many weights to draw"),
         ),
@@ -153,7 +153,7 @@ class MlcpsOptions:
     compare: Annotated[
         Any,
         Opt(
-            "A second table of the same models: same ranks?",
+            "Compare ranks with a second table of the models.",
             FIRM, metavar="OTHER", accept=table, reads=True,
         ),
     ] = None  # fmt: skip
@@ -163,7 +163,13 @@ class MlcpsOptions:
     level: Level = 0.95
     resamples: Annotated[
         int | None,
-        Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6, shell=False),
+        Opt(
+            "Number of bootstrap resamples; default 1000, fewer for many rows.",
+            INTERVALS,
+            least=100,
+            most=10**6,
+            shell=False,
+        ),
     ] = None
     seed: Seed = 0
 
@@ -227,8 +233,8 @@ MLCPS = Command(
     "mlcps",
     (MlcpsOptions,),
     have="metrics of many models",
-    want="one ranking, and how firm it is",
-    help="Fold many metrics into one score, and tell how firm the ranking is.",
+    want="one ranking, and how stable it is",
+    help="Combine many metrics into one score and show how stable the ranking is.",
     examples="""clfeval mlcps metrics.csv
 clfeval mlcps metrics.csv --metric-weight recall=2 --rescale mcc=-1:1
 clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
@@ -244,20 +250,20 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
     "with --join NAME=FILE, one file per model.",
     words={
         "missing": {
-            "help": "Stop at missing values, or leave their models (or rows of predictions) out."
+            "help": "Stop at missing values (error), or drop their models (drop)."
         },
         "model": {
-            "help": "Rank only this model; a name or a quoted glob; repeat.", "completes": None,
+            "help": "Model to rank, by name or quoted glob; repeat. Default: all.",
+            "completes": None,
         },
-        "ignore": {"help": "A column or metric to leave out, by name or quoted glob; repeat."},
+        "ignore": {"help": "Column or metric to leave out, by name or quoted glob; repeat."},
         "id": {
-            "help": "The column that names the models; default model, classifier, ..., else the "
-            "first of text."
+            "help": "Column of model names; default model, classifier, ..."
         },
-        "truth": {"help": "The true label.", "panel": PREDICTIONS},
-        "positive": {"help": "The positive class.", "panel": PREDICTIONS, "completes": None},
+        "truth": {"help": "Column of true classes, for --from predictions.", "panel": PREDICTIONS},
+        "positive": {"help": "Positive class.", "panel": PREDICTIONS, "completes": None},
         "classes": {"panel": PREDICTIONS},
-        "kind": {"help": "What model columns hold.", "panel": PREDICTIONS, "shell": False},
+        "kind": {"help": "Labels or scores of the models.", "panel": PREDICTIONS, "shell": False},
         "threshold": {"panel": PREDICTIONS},
         "weight": {"panel": PREDICTIONS},
     },

@@ -78,8 +78,7 @@ class PlaneOptions(Sure, Populations):
     isometrics: Annotated[
         Mapping[str, tuple[float, ...]],
         Opt(
-            "Lines of equal sensitivity, specificity, accuracy, precision, npv or "
-            "mutual_information; repeat.",
+            "Draw lines on which a measure, such as precision, is constant.",
             PLANE, metavar="MEASURE=V,V", accept=_isometrics,
             takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False,
         ),
@@ -93,7 +92,9 @@ class ClassifierOptions(RunOptions):
     """What is asked of classifiers beside the plane."""
 
     reference: Annotated[str | None, compared_with()] = None
-    curve: Annotated[bool, Opt("Every threshold: ROC curve, Gini, largest δ.", CLASSIFIERS)] = False
+    curve: Annotated[
+        bool, Opt("Evaluate every threshold: ROC curve, Gini, largest δ.", CLASSIFIERS)
+    ] = False
     points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
     margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
@@ -120,11 +121,11 @@ class ClassifierOptions(RunOptions):
 class FeatureOptions:
     """What is asked of features beside the plane."""
 
-    features: Annotated[bool, Opt("Judge columns as features, not as models.", FEATURES)] = False
+    features: Annotated[bool, Opt("Evaluate columns as features, not as models.", FEATURES)] = False
     feature: Annotated[
         tuple[str, ...],
         Opt(
-            "A feature's name or a quoted glob; repeat. Default: all.",
+            "Feature by name or quoted glob; repeat. Default: all.",
             FEATURES,
             completes="column",
             shell=False,
@@ -133,29 +134,30 @@ class FeatureOptions:
     truth_table: Annotated[
         Any,
         Opt(
-            "The class of each row of a sparse table.",
+            "Table with the class of each row of a sparse table.",
             FEATURES, metavar="FILE", accept=table, reads=True, shell=False,
         ),
     ] = None  # fmt: skip
     cut: Annotated[
         CutChoice | None,
         Opt(
-            "Where a numeric feature turns true: median (default), mean, best, soft or a number.",
+            "Cut point of numeric features: median, mean, best, soft or a number.",
             FEATURES, metavar="RULE|NUMBER", parse=notation.number_or_word,
             accept=_cut, stated=True,
         ),
     ] = None  # fmt: skip
     select: Annotated[
         int | Literal["all"] | None,
-        Opt("Keep the N best features, or all that discriminate.", FEATURES, metavar="N|all",
+        Opt("Keep the N best features, or all significant ones.", FEATURES, metavar="N|all",
             parse=notation.count_or_all, least=1, stated=True),
     ] = None  # fmt: skip
     phi_max: Annotated[
-        float | None, Opt(f"Select |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT)
+        float | None,
+        Opt(f"Select features with |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT),
     ] = None
     delta_min: Annotated[
         float | None,
-        Opt(f"Select |φ| + |δ|/this of 1 or more; default {DELTA_MIN}.", FEATURES, **LIMIT),
+        Opt(f"Select features with |φ| + |δ|/X from 1 up; default {DELTA_MIN}.", FEATURES, **LIMIT),
     ] = None
 
     @property
@@ -179,7 +181,7 @@ PHIDELTA = Command(
     "phidelta",
     (PlaneOptions, ClassifierOptions, FeatureOptions),
     have="predictions or features",
-    want="what each discriminates, how it leans",
+    want="discrimination and bias",
     help="Show how well classifiers or features discriminate (δ) and their bias (φ).",
     examples="""clfeval phidelta preds.csv --positive malignant --reference logreg
 clfeval phidelta scores.parquet --curve

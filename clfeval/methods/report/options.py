@@ -76,8 +76,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     methods: Annotated[
         tuple[str, ...],
         Opt(
-            "Also the answer and tables of these commands, of the same count: "
-            "mars,phidelta,tune-jpt,mlcps, or all.",
+            "Run other commands too: mars,phidelta,tune-jpt,mlcps, or all.",
             MEASURES, flags=("--with",), metavar="COMMAND,...",
             parse=notation.words, accept=_methods, takes=str | Sequence[str] | None,
         ),
@@ -85,21 +84,20 @@ class ReportOptions(RunOptions, Sure, Populations):
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
-            "Thresholds of that table: so many, every score, or these (0.1,0.2).",
+            "Thresholds to list: a number of them, all, or values (0.1,0.2).",
             CURVES, metavar="N|all|LIST", accept=_cuts,
             takes=int | Literal["all"] | Sequence[float] | None, shell=False,
         ),
     ] = 19  # fmt: skip
     points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
     reference: Annotated[
-        str | None, compared_with("Compare with this model, with the best, or all-pairs.")
+        str | None, compared_with("Compare with MODEL, the best, or all-pairs.")
     ] = None
     margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
     list_changes: Annotated[
         int | None,
         Opt(
-            "List so many rows that a model has wrong and the reference right, and as many the "
-            "other way round.",
+            "List N rows that a model got newly right, and N newly wrong.",
             COMPARING, metavar="N", least=1, outside="is not a whole number of rows from 1 up",
             shell=False,
             needs=("reference", "lists rows that models answer otherwise than a reference"),
@@ -107,27 +105,26 @@ class ReportOptions(RunOptions, Sure, Populations):
     ] = None  # fmt: skip
     resolution: Annotated[
         Mapping[str, float],
-        differences("The rows needed to detect a difference (roc_auc=0.01).", "resolution",
+        differences("Sample size needed to detect a difference (roc_auc=0.01).", "resolution",
                     shell=False),
     ] = field(default_factory=dict)  # fmt: skip
     best_threshold: Annotated[
         tuple[str, ...],
         Opt(
-            "Choose a threshold: f1, mcc, cost:fp=1,fn=5, 'sens>=.9'.",
+            "Choose a threshold, such as by f1 or 'sens>=.9'.",
             CUTTING, metavar="RULE", completes="measure",
         ),
     ] = ()  # fmt: skip
     abstain: Annotated[
         tuple[str, ...],
         Opt(
-            "No answer for this share of rows (5%), those nearest the threshold; or where one "
-            "costs less: cost:fp=1,fn=5,abstain=0.2; repeat.",
+            "Abstain on rows nearest the threshold: 5%, or cost:fp=1,fn=5,abstain=0.2.",
             CUTTING, metavar="SHARE|cost:...",
         ),
     ] = ()  # fmt: skip
     dummies: Annotated[
         bool,
-        Opt("What each measure is worth without information: truth dealt anew, p, constants.",
+        Opt("Show baselines of each measure: permuted truth and constant models.",
             COMPARING, shell=False),
     ] = False  # fmt: skip
     interval: Interval = "exact"
@@ -135,7 +132,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     totals: Totals = "random"
     resamples: Annotated[
         int,
-        Opt("Of what is resampled.", INTERVALS, least=100, most=10**6, signed="resamples",
+        Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, signed="resamples",
             shell=False),
     ] = RESAMPLES  # fmt: skip
     seed: Seed = 0
@@ -192,11 +189,11 @@ REPORT = Command(
     "report",
     (ReportOptions,),
     have="predictions of models",
-    want="everything that matters, at first sight",
-    help="""Assess a table of predictions: ranking, probabilities, decisions and errors.
+    want="ranking, calibration, decisions, errors",
+    help="""Assess a table of predictions: ranking, calibration, decisions, errors.
 
-    Who may be the best, how sure that is, whether its probabilities are calibrated, and where
-    acting on them helps.
+    Which model is best and which are tied with it, whether its probabilities are calibrated, and
+    at which thresholds it has higher net benefit than treat-all and treat-none.
     """,
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision

@@ -99,40 +99,40 @@ class TuneOptions(Sure, Populations):
     counts: Annotated[
         Mapping[str, Sequence[float]],
         Opt(
-            "The four numbers of a published table; repeat.",
+            "TP,FP,FN,TN of a published 2 x 2 table; repeat.",
             NUMBERS, metavar="TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     sensitivity: Annotated[
         float | None,
-        Opt("A rate alone; no intervals.", NUMBERS, parse=notation.share),
+        Opt("Sensitivity of a published test, with --specificity.", NUMBERS, parse=notation.share),
     ] = None
     specificity: Annotated[
         float | None,
-        Opt("The rate that goes with it.", NUMBERS, parse=notation.share),
+        Opt("Specificity of a published test, with --sensitivity.", NUMBERS, parse=notation.share),
     ] = None
     sweep: Annotated[
         str | None,
         Opt(
-            "Also at odds between these, evenly in their logarithm.",
+            "Evaluate odds in this range, evenly spaced on the log scale.",
             POPULATIONS, metavar="P:N..P:N|none", shell=False,
         ),
     ] = FULL_SWEEP  # fmt: skip
     points: Annotated[
-        int, Opt("How many odds that is.", POPULATIONS, least=2, most=10_000, shell=False)
+        int, Opt("Number of odds in the range.", POPULATIONS, least=2, most=10_000, shell=False)
     ] = 31
     prevalence_beta: Annotated[
         tuple[float, float] | None,
         Opt(
-            "Every measure when the prevalence is Beta(A, B), by simulation.",
+            "Simulate every measure for a prevalence of Beta(A, B).",
             POPULATIONS, metavar="A,B", shell=False,
         ),
     ] = None  # fmt: skip
     population: Annotated[
         float | None,
         Opt(
-            "Expected counts in a population of N.",
+            "Show expected counts in a population of N.",
             POPULATIONS, metavar="N", above=0, below=math.inf, outside="is not a number above 0",
             signed="per", stated=True,
         ),
@@ -140,13 +140,22 @@ class TuneOptions(Sure, Populations):
     measure: Annotated[
         tuple[str, ...],
         Opt(
-            "Also this measure: ppv, f_beta:beta=2, cost:fp=1,fn=10.", MEASURED, metavar="MEASURE",
-            accept=_measures, stated=True, signed="measures", completes="measure",
+            "Add a measure: ppv, cost:fp=1,fn=10; repeat.", MEASURED,
+            metavar="MEASURE", accept=_measures, stated=True, signed="measures",
+            completes="measure",
         ),
     ] = ()  # fmt: skip
     reference: Annotated[str | None, compared_with()] = None
     resamples: Annotated[
-        int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True, shell=False)
+        int,
+        Opt(
+            "Number of bootstrap resamples.",
+            INTERVALS,
+            least=100,
+            most=10**6,
+            stated=True,
+            shell=False,
+        ),
     ] = RESAMPLES
     seed: Seed = 0
     interval: Interval = "exact"
@@ -267,8 +276,8 @@ TUNE_JPT = Command(
     "tune-jpt",
     (TuneOptions,),
     have="predictions or 2 x 2 tables",
-    want="the same at another share of positives",
-    help="Tell what 2 x 2 tables would look like at another share of positives.",
+    want="PPV, NPV, alarms at another prevalence",
+    help="Show what 2 x 2 tables become at another share of positives.",
     examples="""clfeval tune-jpt --counts 67,5,33,95 --prevalence 1:100 --population 50000
 clfeval tune-jpt --counts a=67,5,33,95 --counts b=69,15,31,85 --prevalence 2%
 clfeval tune-jpt preds.csv --positive malignant --prevalence 0.001..0.02
