@@ -1,11 +1,20 @@
-"""The dictionary of the guide `words` as regular expressions, and what a text breaks of it."""
+"""The dictionary of the guide `words` as regular expressions, and what a text breaks of it.
+
+As a plugin it holds every sentence, warning and error that any test makes to the dictionary.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clfeval.errors import Problem
+from clfeval.result import Answer, Warn
 
 PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
 WORDS = 25  # of a sentence at most, names and numbers not counted
@@ -52,3 +61,46 @@ def long_sentences(text: str, names: Iterable[str] = ()) -> list[str]:
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "")
     return [one for one in _END.split(text) if len(_WORD.findall(one)) > WORDS]
+
+
+@cache
+def faults(text: str) -> list[str]:
+    """Return everything that is wrong with a text of the program, with the text."""
+    long = [f"more than {WORDS} words: {one!r}" for one in long_sentences(text)]
+    return [f"{text!r}: {one}" for one in forbidden(text) + long]
+
+
+_made: set[str] = set()  # by the running test, numbers left out
+
+
+def _watch(kind: type, text: Any) -> None:
+    """Keep the text of everything of this kind that is made from now on."""
+    made = kind.__init__
+
+    @wraps(made)
+    def init(self: Any, *given: Any, **named: Any) -> None:
+        made(self, *given, **named)
+        _made.add(re.sub(r"\d+(?:\.\d+)?", "0", text(self)))
+
+    kind.__init__ = init  # type: ignore[misc]
+
+
+def _without_models(answer: Answer) -> str:
+    text = answer.text
+    for name in sorted(answer.models, key=len, reverse=True):
+        text = text.replace(name, "")
+    return text
+
+
+def pytest_configure() -> None:
+    _watch(Answer, _without_models)
+    _watch(Warn, lambda warning: warning.message)
+    _watch(Problem, lambda problem: problem.what)
+
+
+@pytest.fixture(autouse=True)
+def plain_english() -> Iterator[None]:
+    """Hold what the test made the program say to the dictionary."""
+    _made.clear()
+    yield
+    assert [one for text in sorted(_made) for one in faults(text)] == []
