@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,22 +12,15 @@ from tests.tables.door import (
     EXPECTED,
     FRAME,
     counted,
-    data_message,
     opened,
     packed,
     refusal,
-    usage_message,
+    told,
     write,
 )
 
 CONTENT = json.dumps(FRAME.to_dicts()).encode()
 RESULT = mars(FRAME).to_json()
-NO_ROWS = "this is a saved result of clfeval, no table [wrong-format]"
-NO_LIST = (
-    "t.json: is no list of records [wrong-format]\n"
-    "hint: one object per row is needed, as pandas writes with orient='records', or "
-    "'split'; or one object a line in a file named .ndjson"
-)
 
 
 @pytest.mark.parametrize(
@@ -73,55 +65,41 @@ def test_columns_keep_the_order_of_the_first_record() -> None:
 
 
 def test_another_format_of_that_name() -> None:
-    lines = data_message(FRAME.write_csv(), "t.json").splitlines()
-    assert lines == NO_LIST.splitlines()
-    name = Path(write("t.json", b"PAR1" + bytes(20))).name
-    assert str(refusal(name)).startswith("t.json: its name says json, but it is parquet [")
+    assert told(b"PAR1" + bytes(20), "t.json") == "wrong-format"
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.ndjson", "t"])
 @pytest.mark.parametrize("content", [RESULT, json.dumps(json.loads(RESULT))])
 def test_a_result_is_no_table_of_rows(name: str, content: str) -> None:
-    hint = f"hint: clfeval report {name}"
-    assert usage_message(content, name) == f"{name}: {NO_ROWS}\n{hint}"
+    error = refusal(write(name, content))
+    assert (error.problems[0].code, int(error.exit_code)) == ("wrong-format", 2)
+    assert f"clfeval report {name}" in (error.hint or "")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"truth": [1, 0], "a": [1, 1]}',
-        FRAME.to_pandas().to_json(),
-        "[1, 2]",
-        '[["truth", "a"], [1, 0]]',
-        "{\n}",
-        "3",
-        "[",
-    ],
-)
-def test_what_is_no_list_of_records(content: str) -> None:
-    assert data_message(content, "t.json") == NO_LIST
+LISTS = [{"truth": 1, "a": [1]}, {"truth": 0, "a": [0]}]
+REFUSED: dict[str, tuple[str, str]] = {
+    "columns": ('{"truth": [1, 0], "a": [1, 1]}', "wrong-format"),
+    "pandas columns": (FRAME.to_pandas().to_json(), "wrong-format"),
+    "numbers": ("[1, 2]", "wrong-format"),
+    "lists": ('[["truth", "a"], [1, 0]]', "wrong-format"),
+    "no columns": ("{\n}", "wrong-format"),
+    "a number": ("3", "wrong-format"),
+    "a bracket": ("[", "wrong-format"),
+    "csv": (FRAME.write_csv(), "wrong-format"),
+    "nothing": ("[]", "empty-table"),
+    "an empty record": ("[{}]", "empty-table"),
+    "blanks": (" [ ] ", "empty-table"),
+    "a number among records": ('[{"truth": 1, "a": 1}, 3]', "bad-file"),
+    "an open list": ('[{"truth": 1, "a": 1}', "bad-file"),
+    "an open record": ("[{]", "bad-file"),
+    "records of lists": (json.dumps(LISTS), "a bad-type"),
+}
 
 
-def test_a_list_of_nothing() -> None:
-    for content in ("[]", "[{}]", " [ ] "):
-        assert data_message(content, "t.json") == (
-            "t.json: no rows to evaluate [empty-table]\nhint: the list holds no record"
-        )
-
-
-@pytest.mark.parametrize("content", ['[{"truth": 1, "a": 1}, 3]', '[{"truth": 1, "a": 1}', "[{]"])
-def test_broken_records(content: str) -> None:
-    first, hint = data_message(content, "t.json").splitlines()
-    assert first.startswith("t.json: cannot be read as json: ")
-    assert first.endswith(" [bad-file]")
-    assert hint == "hint: rename the file if its suffix misleads"
-
-
-def test_records_that_hold_lists() -> None:
-    records = [{"truth": 1, "a": [1]}, {"truth": 0, "a": [0]}]
-    assert data_message(json.dumps(records), "t.json") == (
-        "t.json: column 'a': holds List(Int64), not single values [bad-type]"
-    )
+@pytest.mark.parametrize("case", REFUSED)
+def test_documents_that_are_no_list_of_records_are_refused(case: str) -> None:
+    content, expected = REFUSED[case]
+    assert told(content, "t.json") == expected
 
 
 def test_labels_are_kept_as_they_are() -> None:

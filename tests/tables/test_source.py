@@ -11,27 +11,34 @@ import pytest
 
 from clfeval.api.mars import mars
 from clfeval.errors import DataError, UsageError
-from tests.tables.door import EXPECTED, FRAME, counted, encoded, packed, refusal, write
+from tests.tables.door import (
+    EXPECTED,
+    FRAME,
+    counted,
+    encoded,
+    packed,
+    places,
+    refusal,
+    spots,
+    told,
+    write,
+)
+from tests.texts import check_text
 
 CSV = encoded(FRAME, "csv")
 
 SUFFIXES = {
-    ".csv": "csv",
-    ".CSV": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".PQ": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
+    "csv": [".csv", ".CSV", ".txt"],
+    "tsv": [".tsv", ".tab"],
+    "parquet": [".parquet", ".PQ"],
+    "arrow": [".arrow", ".feather", ".ipc"],
+    "ndjson": [".ndjson", ".jsonl"],
 }
 
 
-@pytest.mark.parametrize(("suffix", "how"), SUFFIXES.items())
+@pytest.mark.parametrize(
+    ("how", "suffix"), [(how, one) for how in SUFFIXES for one in SUFFIXES[how]]
+)
 def test_a_format_is_known_by_its_suffix(suffix: str, how: str) -> None:
     assert counted(write(f"t{suffix}", encoded(FRAME, how))) == EXPECTED
 
@@ -65,10 +72,7 @@ def test_input_format_outranks_the_suffix() -> None:
 
 
 def test_an_unknown_input_format_is_refused() -> None:
-    error = refusal(write("t.csv", CSV), input_format="excel")
-    assert str(error) == (
-        "--input-format is one of csv, tsv, parquet, arrow, ndjson, json, not 'excel' [bad-option]"
-    )
+    assert told(CSV, exit_code=2, input_format="excel") == "bad-option"
 
 
 @pytest.mark.parametrize("delimiter", [";", "|", ":", " ", "\t", "\\t", "tab", "#"])
@@ -84,12 +88,7 @@ def test_a_delimiter_outranks_the_suffix() -> None:
 
 @pytest.mark.parametrize("delimiter", ["ab", '"', "\n", "\r", "é", ""])
 def test_a_delimiter_is_one_ascii_character(delimiter: str) -> None:
-    error = refusal(write("t.csv", CSV), delimiter=delimiter)
-    assert isinstance(error, UsageError)
-    assert str(error) == (
-        f"delimiter '{delimiter}' is not one ASCII character [bad-delimiter]\n"
-        "hint: for example --delimiter ';' or --delimiter '\\t'"
-    )
+    assert places(CSV, exit_code=2, delimiter=delimiter) == "bad-delimiter"
 
 
 @pytest.mark.parametrize("how", ["csv", "tsv", "parquet", "arrow", "ndjson"])
@@ -142,7 +141,8 @@ def test_a_glob_reaches_into_folders() -> None:
 def test_a_glob_without_a_match_says_so() -> None:
     error = refusal("nothing-*.csv")
     assert isinstance(error, DataError)
-    assert str(error) == "nothing-*.csv: no file matches this pattern [no-such-file]"
+    assert spots(error) == "nothing-*.csv no-such-file"
+    check_text(str(error))
 
 
 def test_files_may_order_their_columns_differently() -> None:
@@ -167,7 +167,7 @@ def test_the_same_file_twice_is_refused(again: str) -> None:
     os.symlink("t.csv", "link.csv")
     error = refusal(["t.csv", again])
     assert isinstance(error, UsageError)
-    assert str(error).endswith(": named twice: every row would count twice [repeated-file]")
+    assert spots(error).endswith("repeated-file")
 
 
 def test_the_hash_is_of_the_bytes_as_given() -> None:
