@@ -65,18 +65,6 @@ def shell(script: str, **changes: str) -> Done:
     return _finished(["bash", "-c", script], b"", changes)
 
 
-def check_unwritable(command: str) -> None:
-    """Run a command that misses a gate with its streams full or closed: each has its code."""
-    full = shell(f"{command} > /dev/full")
-    assert full.code == 2
-    assert full.err == "cannot write standard output: No space left on device [output]\n"
-    closed = shell(f"{command} >&-")
-    assert (closed.code, closed.err) == (2, "standard output is closed [output]\n")
-    deaf = shell(f"{command} -f json 2>&-")
-    assert deaf.code == 1
-    assert json.loads(deaf.out)["passed"] is False
-
-
 def python(code: str, *words: str, **changes: str) -> Done:
     """Run Python code that sees WORDS as the command line of clfeval."""
     return _finished([sys.executable, "-c", code, *words], b"", changes)

@@ -60,7 +60,7 @@ def test_machine_formats_have_no_colour() -> None:
 
 
 def test_plots_come_on_a_terminal_or_when_asked_for() -> None:
-    diamond = "φ-δ diagram"
+    diamond = "φ = -1 <"  # its left corner
     high = {"NO_COLOR": "1", "LINES": "120"}
     assert diamond in on_terminal("phidelta", "t.csv", **high).out
     # where it would drive the answer off the screen it is not drawn unasked

@@ -11,11 +11,11 @@ import pytest
 import clfeval.counts.count as clfeval_count
 from tests.process.program import clfeval, piped, python, started
 from tests.tables.door import FRAME, encoded
+from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
 # bytes from the end of an Arrow file: the lengths of its parts, without which readers go astray
 ASTRAY = (-272, -258)
-DAMAGED = "the arrow data is damaged: its reader breaks off [damaged-file]\n"
 
 
 def damaged(place: int) -> bytes:
@@ -39,8 +39,10 @@ def content(request: pytest.FixtureRequest) -> bytes:
 def test_a_damaged_file_is_bad_data_in_one_line(content: bytes, command: tuple[str, ...]) -> None:
     done = clfeval(*command, "d.arrow", "-q")
     assert (done.code, done.out) == (3, "")
-    assert done.err == f"d.arrow: {DAMAGED}hint: write or copy the file anew\n"
-    assert piped(content, *command, "-", "-q").err.startswith(f"<stdin>: {DAMAGED}")
+    check_text(done.err)
+    assert problem_places(done.err) == ["d.arrow: [damaged-file]"]
+    through = piped(content, *command, "-", "-q")
+    assert problem_places(through.err) == ["<stdin>: [damaged-file]"]
 
 
 def test_verbose_lets_the_engine_speak() -> None:
@@ -48,7 +50,7 @@ def test_verbose_lets_the_engine_speak() -> None:
     done = started(b"", "mars", "d.arrow", "-v")
     assert done.code == 3
     assert "panicked at" in done.err
-    assert done.err.endswith(f"d.arrow: {DAMAGED}hint: write or copy the file anew\n")
+    assert problem_places(done.err)[-1:] == ["d.arrow: [damaged-file]"]
 
 
 def test_a_panic_that_no_file_explains_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,10 +61,9 @@ def test_a_panic_that_no_file_explains_is_a_bug(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(clfeval_count, "group", fail)
     done = clfeval("mars", "t.csv", "-q")
     assert (done.code, done.out) == (70, "")
-    first, *_, last = done.err.splitlines()
+    first, *_ = done.err.splitlines()
     assert first == r"thread 'x' panicked at lib.rs:\x1b[31m"
     assert "PanicException: out of order" in done.err
-    assert last.startswith("this is a bug in clfeval")
 
 
 def test_what_is_no_panic_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_what_is_no_panic_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (done.code, done.err) == (0, "reading with 2 threads\n")
 
 
-def test_a_library_that_aborts_is_said_to_have_done_so() -> None:
+def test_a_library_that_aborts_leaves_its_name() -> None:
     code = (
         "import os, clfeval.counts.count as c; from clfeval.__main__ import main\n"
         "c.group = lambda *_: os.abort()\nmain()"
@@ -93,12 +94,8 @@ def test_no_more_threads_is_not_the_fault_of_the_file(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(clfeval_count, "group", fail)
     done = clfeval("mars", "t.csv", "-q")
-    assert (done.code, done.err) == (
-        2,
-        "the system starts no more threads [no-threads]\n"
-        "hint: allow more of them (ulimit -u), "
-        "or ask for fewer: POLARS_MAX_THREADS=1 clfeval ...\n",
-    )
+    assert (done.code, problem_places(done.err)) == (2, ["[no-threads]"])
+    check_text(done.err)
 
 
 RAGGED = "id,truth,a\n" + "".join(f"{i},{i % 2},{i}\n" for i in range(6000)) + "6000,1,2,3\n7,1,\n"
@@ -113,7 +110,7 @@ def test_ragged_rows_beyond_the_first_are_named_by_every_pass(words: list[str]) 
     Path("r.csv").write_text(RAGGED, encoding="utf-8")
     done = clfeval(words[0], "r.csv", *words[1:], "-q")
     assert (done.code, done.out) == (3, "")
-    assert "r.csv:6002: 4 fields where the header has 3 [long-row]" in done.err
+    assert "r.csv:6002: [long-row]" in problem_places(done.err)
 
 
 @pytest.mark.parametrize("depth", thinned([100, 300, 2000, 100_000], [100, 2000, 100_000]))

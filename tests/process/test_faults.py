@@ -22,6 +22,7 @@ from tests.process.program import (
     shell,
 )
 from tests.process.test_boundary import broken
+from tests.texts import check_text, numbers_in, problem_places
 
 KEYS = ["code", "what", "file", "row", "column", "hint", "exit_code"]
 BAD = "id,truth,a,b\n1,1,1,0\n2,0,x,\n3,1,0,1\n"
@@ -121,10 +122,9 @@ def test_missed_gates_are_objects_and_the_result_is_there() -> None:
     done = clfeval("mars", "t.csv", "-q", "-f", "json", "--fail-under", "recall=0.9")
     assert done.code == 1
     assert json.loads(done.out)["passed"] is False
-    assert [(one["code"], one["what"], one["exit_code"]) for one in objects(done.err)] == [
-        ("gate-missed", "a: recall is 0.5, fail-under 0.9", 1),
-        ("gate-missed", "b: recall is 0.5, fail-under 0.9", 1),
-    ]
+    said = objects(done.err)
+    assert [(one["code"], one["exit_code"]) for one in said] == [("gate-missed", 1)] * 2
+    check_text(one["what"] for one in said)
 
 
 @NEEDS_BASH
@@ -132,7 +132,7 @@ def test_missed_gates_are_objects_and_the_result_is_there() -> None:
 def test_a_full_disk_is_an_object() -> None:
     problem, _ = objects(shell("clfeval mars t.csv -q -f json > /dev/full").err)
     assert problem["code"] == "output"
-    assert problem["what"] == "cannot write standard output: No space left on device"
+    check_text(problem["what"])
 
 
 def test_people_are_told_in_lines_as_ever() -> None:
@@ -166,12 +166,10 @@ def test_github_is_told_of_data_by_file_and_row() -> None:
     done = clfeval("mars", "sub/t.csv", "-q", "--annotate", "github")
     assert done.code == 3
     first, second = annotations(done.err)
-    assert first.startswith(
-        "::error file=sub/t.csv,line=3,title=clfeval [unknown-label]::column 'a': 'x' is not among "
-    )
-    assert "%0Ahint: a class truth happens to lack" in first
+    assert first.startswith("::error file=sub/t.csv,line=3,title=clfeval [unknown-label]::")
+    assert "%0A" in first
     assert second.startswith("::error file=sub/t.csv,line=3,title=clfeval [missing-value]::")
-    assert "sub/t.csv:3: column 'a': 'x' is not among" in done.err  # the log has it all the same
+    assert "sub/t.csv:3: column 'a': [unknown-label]" in problem_places(done.err)
     absolute = clfeval("mars", f"{os.getcwd()}/sub/t.csv", "-q", "--annotate=github")
     assert annotations(absolute.err) == [first, second]
 
@@ -181,9 +179,8 @@ def test_github_is_told_of_missed_gates_at_the_input_and_not_of_met_ones() -> No
     done = clfeval("mars", "t.csv", "-q", "--annotate", "github", *words)
     assert done.code == 1
     assert json.loads(done.out)["command"] == "mars"  # stdout is the result's
-    assert annotations(done.err) == [
-        "::error file=t.csv,title=clfeval [fail-under]::a: recall is 0.5, fail-under 0.9"
-    ]
+    (line,) = annotations(done.err)
+    assert line.startswith("::error file=t.csv,title=clfeval [fail-under]::a: recall ")
     pattern = clfeval("mars", "*.csv", "-q", "--annotate", "github", *words)
     assert "file=t.csv," in annotations(pattern.err)[0]
     stdin = piped(Path("t.csv").read_bytes(), "mars", "-", "-q", "--annotate", "github", *words)
@@ -194,7 +191,7 @@ def test_github_is_told_of_a_mistyped_option() -> None:
     done = clfeval("mars", "t.csv", "--annotate", "github", "--fo")
     assert done.code == 2
     (line,) = annotations(done.err)
-    assert line.startswith("::error title=clfeval [command-line]::No such option: --fo")
+    assert line.startswith("::error title=clfeval [command-line]::")
 
 
 def test_no_name_begins_a_command_of_its_own() -> None:
@@ -203,10 +200,8 @@ def test_no_name_begins_a_command_of_its_own() -> None:
     words = ["--fail-under", "recall=0.9", "-q", "-f", "csv"]
     done = piped(table.encode(), "mars", "-", "--annotate", "github", *words)
     # a line end in a name is written as two letters, as everywhere; % as GitHub has it
-    assert annotations(done.err) == [
-        r"::error title=clfeval [fail-under]::50%25\n::add-mask::x,y:z: recall is 0.0, "
-        "fail-under 0.9"
-    ]
+    (line,) = annotations(done.err)
+    assert line.startswith(r"::error title=clfeval [fail-under]::50%25\n::add-mask::x,y:z: ")
     odd = "a,b:c%.csv"
     Path(odd).write_text("truth,a\n1,x\n0,0\n")
     (line,) = annotations(clfeval("mars", odd, "-q", "--annotate", "github").err)
@@ -219,7 +214,7 @@ def test_of_more_than_github_shows_the_last_says_how_many() -> None:
     done = clfeval("mars", "t.csv", "-q", "--annotate", "github", "--fail-under", "recall=0.5")
     lines = annotations(done.err)
     assert len(lines) == 10
-    assert lines[-1] == "::error title=clfeval::16 more errors; the log lists them"  # 25 - 9
+    assert numbers_in(lines[-1]) == [16]  # 25 - 9
 
 
 REPORT = "gl-code-quality-report.json"
@@ -241,10 +236,8 @@ def test_gitlab_gets_a_report_of_gates_which_is_empty_when_all_are_met() -> None
     words = ["mars", "./t.csv", "-q", "--annotate", "gitlab", "--fail-under"]
     done = clfeval(*words, "recall=0.9")
     assert done.code == 1
-    assert [(one["check_name"], one["description"], one["severity"]) for one in report()] == [
-        ("clfeval/fail-under", "a: recall is 0.5, fail-under 0.9", "major"),
-        ("clfeval/fail-under", "b: recall is 0.5, fail-under 0.9", "major"),
-    ]
+    found = [(one["check_name"], one["severity"]) for one in report()]
+    assert found == [("clfeval/fail-under", "major")] * 2
     assert {one["location"]["path"] for one in report()} == {"t.csv"}
     before = {one["fingerprint"] for one in report()}
     # the same gate missed by another value is the same finding
@@ -280,18 +273,15 @@ def test_a_report_that_cannot_be_written_is_said_and_a_dry_run_writes_none() -> 
     assert not Path(REPORT).exists()
     Path(REPORT).mkdir()
     done = clfeval(*words)
-    assert (done.code, done.err.count("cannot write")) == (2, 1)
+    assert (done.code, problem_places(done.err)) == (2, ["[output]"])
     Path("t.csv").write_text(BAD)
     both = clfeval(*words)
-    assert both.code == 3
-    assert "unknown-label" in both.err
-    assert f"cannot write '{REPORT}'" in both.err
+    assert (both.code, "unknown-label" in both.err, REPORT in both.err) == (3, True, True)
 
 
 def test_another_server_is_refused() -> None:
     done = clfeval("mars", "t.csv", "--annotate", "bitbucket")
-    assert done.code == 2
-    assert "'bitbucket' is not one of 'github', 'gitlab'" in done.err
+    assert (done.code, "'bitbucket'" in done.err) == (2, True)
 
 
 def test_a_place_in_a_configuration_is_a_file_and_a_line() -> None:

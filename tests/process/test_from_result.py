@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from clfeval.pages.report import BEYOND
+from clfeval.pages.report.sections import OTHER
 from tests.process.program import clfeval
+from tests.texts import check_text, problem_places
 
 TABLE = "id,truth,a,b\n" + "".join(
     f"{i},{int(i < 30)},{(i * 37 % 60) / 60:.3f},{(60 - i) / 60:.3f}\n" for i in range(60)
@@ -22,10 +25,7 @@ def saved() -> None:
         clfeval("report", "t.csv", "--id", "id", "--model", name, "-q", "--save", f"{name}.json")
 
 
-OFFERS = (
-    " (at another: --threshold T)",
-    "other commands on these rows: --with all, or mars, phidelta, tune-jpt, mlcps\n",
-)
+OFFERS = (OTHER, f"{BEYOND}\n")
 
 
 def without_offers(text: str) -> str:
@@ -69,31 +69,25 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
 def test_one_result_is_shown_and_several_are_refused() -> None:
     done = clfeval("report", "a.json", "b.json", "-q")
     assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        "report takes one saved result; a baseline compares two [bad-option]\n"
-        "hint: clfeval report a.json --baseline b.json\n"
-    )
+    assert "clfeval report a.json --baseline b.json" in done.err
+    check_text(done.err)
 
 
 def test_a_result_of_another_command_is_shown_too() -> None:
     clfeval("mars", "t.csv", "--id", "id", "--model", "a", "-q", "--save", "m.json")
     alone = clfeval("report", "m.json", "-q", "--fail-under", "recall=0")
-    assert alone.code == 0
-    assert alone.out.startswith("MARS of t.csv")
+    assert (alone.code, "t.csv" in alone.out) == (0, True)
 
 
-@pytest.mark.parametrize(("content", "code", "said"), [
-    ("[]", 3, "no rows to evaluate"), ("{", 3, "is no list of records"),
-    ("", 3, "the file is empty"), ("[" * 100_000, 3, "is no list of records"),
-    ('{"schema": "clfeval.result/9"}', 2, "is newer than this program's"),
-    ('{"schema": "clfeval.result/1"}', 2, "not a complete clfeval result"),
-])  # fmt: skip
-def test_what_is_no_result_is_refused(content: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("content", "code"), [
+    ("[]", 3), ("{", 3), ("", 3), ("[" * 100_000, 3),
+    ('{"schema": "clfeval.result/9"}', 2), ('{"schema": "clfeval.result/1"}', 2),
+], ids=["list", "open", "empty", "deep", "newer", "incomplete"])  # fmt: skip
+def test_what_is_no_result_is_refused(content: str, code: int) -> None:
     Path("x.json").write_text(content)
     done = clfeval("report", "x.json")
     assert (done.code, done.out) == (code, "")
-    assert said in done.err
-    assert "Traceback" not in done.err
+    check_text(done.err)
 
 
 def test_options_of_data_say_nothing_of_a_result() -> None:
@@ -101,6 +95,7 @@ def test_options_of_data_say_nothing_of_a_result() -> None:
         done = clfeval("report", "a.json", *words)
         assert (done.code, words[0] in done.err) == (2, True)
     table = clfeval("report", "a.json", "--baseline", "t.csv")
-    assert (table.code, "has no rows to compare with" in table.err) == (2, True)
+    assert table.code == 2
+    check_text(table.err)
     gone = clfeval("report", "gone.json")
-    assert (gone.code, gone.err.startswith("gone.json: no such file")) == (3, True)
+    assert (gone.code, problem_places(gone.err)) == (3, ["gone.json: [no-such-file]"])

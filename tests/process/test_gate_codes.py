@@ -10,22 +10,17 @@ from typing import Any
 import pytest
 
 from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, shell
+from tests.texts import check_text, numbers_in, problem_places
 
 
 def test_a_missed_gate_exits_1_and_says_why() -> None:
     done = clfeval("mars", "t.csv", "--fail-under", "recall=0.9", "--fail-over", "b:occlusion=0.1")
-    assert done.code == 1
-    assert done.err.splitlines()[1:] == [
-        "gate missed: a: recall is 0.5, fail-under 0.9",
-        "gate missed: b: recall is 0.5, fail-under 0.9",
-        "gate missed: b: occlusion is 0.5, fail-over 0.1",
-    ]
-    assert "MARS of t.csv" in done.out
-
-
-def test_quiet_does_not_silence_a_missed_gate() -> None:
-    done = clfeval("mars", "t.csv", "-q", "--fail-under", "a:recall=0.9")
-    assert (done.code, done.err) == (1, "gate missed: a: recall is 0.5, fail-under 0.9\n")
+    assert (done.code, "t.csv" in done.out) == (1, True)
+    _, *lines = done.err.splitlines()
+    check_text(lines)
+    assert [numbers_in(line) for line in lines] == [[0.5, 0.9], [0.5, 0.9], [0.5, 0.1]]
+    quiet = clfeval("mars", "t.csv", "-q", "--fail-under", "a:recall=0.9")
+    assert (quiet.code, quiet.err) == (1, f"{lines[0]}\n")
 
 
 def test_a_gate_at_exactly_the_value_is_met_and_one_step_above_is_not() -> None:
@@ -36,11 +31,7 @@ def test_a_gate_at_exactly_the_value_is_met_and_one_step_above_is_not() -> None:
         "mars", "t.csv", "-q",
         "--fail-under", f"a:recall={above!r}", "--fail-over", f"b:recall={below!r}",
     )  # fmt: skip
-    assert missed.code == 1
-    assert missed.err == (
-        f"gate missed: a: recall is 0.5, fail-under {above!r}\n"
-        f"gate missed: b: recall is 0.5, fail-over {below!r}\n"
-    )
+    assert (missed.code, numbers_in(missed.err)) == (1, [0.5, above, 0.5, below])
 
 
 def test_an_undefined_value_misses_its_gate() -> None:
@@ -61,13 +52,12 @@ def test_a_gate_that_cannot_be_read_is_a_usage_error_before_reading(gate: str) -
 
 def test_unknown_models_and_metrics_of_gates_are_usage_errors() -> None:
     metric = clfeval("mars", "t.csv", "-q", "--fail-under", "recal=0.5")
-    assert (metric.code, metric.out) == (2, "")
-    assert metric.err == (
-        "--fail-under: no metric 'recal' [unknown-metric]\nhint: did you mean 'recall'?\n"
-    )
+    assert (metric.code, metric.out, "'recall'" in metric.err) == (2, "", True)
+    assert problem_places(metric.err) == ["--fail-under: [unknown-metric]"]
     model = clfeval("mars", "t.csv", "-q", "--fail-over", "c:recall=0.5")
-    assert (model.code, model.out) == (2, "")
-    assert model.err == "--fail-over: no model 'c' [unknown-model]\nhint: models: 'a', 'b'\n"
+    assert (model.code, model.out, "'a', 'b'" in model.err) == (2, "", True)
+    assert problem_places(model.err) == ["--fail-over: [unknown-model]"]
+    check_text([metric.err, model.err])
 
 
 def test_bad_data_outranks_a_missed_gate() -> None:
@@ -86,10 +76,9 @@ def test_a_baseline_is_compared_and_a_drop_exits_1() -> None:
     Path("t.csv").write_text("id,truth,a,b\n1,1,0,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n", encoding="utf-8")
     gate = ["--baseline", "old.json", "--max-drop"]
     worse = clfeval("mars", "t.csv", "-q", *gate, "recall=0.1")
-    assert worse.code == 1
     last = worse.err.splitlines()[-1]
-    said = "gate missed: a: recall is worse than the baseline by 0.5, max-drop 0.1; p 0.314"
-    assert last == f"{said}, not significant"
+    assert (worse.code, numbers_in(last)) == (1, [0.5, 0.1, 0.314])
+    check_text(last)
     assert clfeval("mars", "t.csv", "-q", *gate, "recall=0.5").code == 0
 
 
@@ -98,41 +87,32 @@ def test_a_baseline_that_is_none_is_a_usage_error(content: str) -> None:
     Path("old.json").write_bytes(content.encode("latin-1"))
     done = clfeval("mars", "t.csv", "-q", "--baseline", "old.json", "--max-drop", "recall=0.1")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("old.json: ")
-    assert "[baseline]" in done.err
-    assert "Traceback" not in done.err
+    assert problem_places(done.err) == ["old.json: [baseline]"]
 
 
 SCORED = "truth,a\n" + "1,.9\n0,.2\n1,.6\n0,.7\n1,.8\n0,.1\n" * 5
 
 
-@pytest.mark.parametrize(("limit", "hint"), [
-    ("a:roc_auc.lo=0.9", "did you mean 'roc_auc.low'?"),
-    ("sensitivity@0.1=0.3", "scores are cut by an option: --threshold 0.1, and then ask for "
-     "'sensitivity'"),
-    ("sensitivity:t=0.1=0.3", "scores are cut by an option: --threshold 0.1, and then ask for "
-     "'sensitivity'"),
+@pytest.mark.parametrize(("option", "asked", "hint"), [
+    ("--fail-under", "a:roc_auc.lo=0.9", "'roc_auc.low'"),
+    ("--fail-under", "sensitivity@0.1=0.3", "--threshold 0.1"),
+    ("--fail-under", "sensitivity:t=0.1=0.3", "--threshold 0.1"),
+    ("--measure", "sensitivity@0.1", "--threshold 0.1"), ("--measure", "f1@0.1", "--threshold 0.1"),
+    ("--measure", "recall:t=.1", "--threshold .1"),
 ])  # fmt: skip
-def test_a_limit_on_what_is_not_there_says_how_to_get_it(limit: str, hint: str) -> None:
+def test_what_is_not_there_is_refused_with_the_way_to_get_it(
+    option: str, asked: str, hint: str
+) -> None:
     Path("s.csv").write_text(SCORED)
-    done = clfeval("report", "s.csv", "-q", "--fail-under", limit)
-    assert done.code == 2
-    assert done.err.splitlines()[-1] == f"hint: {hint}"
-
-
-@pytest.mark.parametrize("name", ["sensitivity@0.1", "sensitivity:t=0.1", "recall:t=.1", "f1@0.1"])
-def test_a_measure_at_a_cut_names_the_option_that_cuts(name: str) -> None:
-    Path("s.csv").write_text(SCORED)
-    done = clfeval("report", "s.csv", "-q", "--measure", name)
-    assert done.code == 2
-    cut = ".1" if name.endswith("=.1") else "0.1"
-    assert f"hint: scores are cut by an option: --threshold {cut}, and" in done.err
+    done = clfeval("report", "s.csv", "-q", option, asked)
+    assert (done.code, hint in done.err.splitlines()[-1]) == (2, True)
+    check_text(done.err)
 
 
 @pytest.mark.parametrize(("words", "code", "meant"), [
-    (("--fail-under", "brier=0.01"), 0, "less is better; is --fail-over brier=0.01 meant?"),
-    (("--fail-over", "a:roc_auc=0.99"), 0, "more is better; is --fail-under roc_auc=0.99 meant?"),
-    (("--fail-over", "roc_auc.low=.1"), 1, "is --fail-under roc_auc.low=0.1 meant?"),
+    (("--fail-under", "brier=0.01"), 0, "--fail-over brier=0.01"),
+    (("--fail-over", "a:roc_auc=0.99"), 0, "--fail-under roc_auc=0.99"),
+    (("--fail-over", "roc_auc.low=.1"), 1, "--fail-under roc_auc.low=0.1"),
     (("--fail-under", "roc_auc=0.5"), 0, None),
     (("--fail-over", "brier=0.9"), 0, None),
     (("--fail-under", "roc_auc=0.5", "--fail-over", "roc_auc=0.99"), 0, None),  # a range
@@ -146,6 +126,7 @@ def test_a_limit_that_fails_what_is_better_is_noted(
     notes = [line for line in done.err.splitlines() if "[gate-turned]" in line]
     assert len(notes) == (meant is not None)
     assert meant is None or meant in notes[0]
+    check_text(notes)
 
 
 def test_an_infinite_value_is_above_every_limit_and_below_none() -> None:
@@ -155,7 +136,7 @@ def test_an_infinite_value_is_above_every_limit_and_below_none() -> None:
     assert clfeval(*words, "--fail-under", "lr_pos=1e300").code == 0
     over = clfeval(*words, "--fail-over", "lr_pos=1e300")
     assert over.code == 1
-    assert "lr_pos is infinite, fail-over 1e+300" in over.err
+    assert json.loads(over.out)["gates"][0]["reason"] == "infinite"
 
 
 def judged(command: str, **gates: Any) -> Done:
@@ -168,11 +149,10 @@ def judged(command: str, **gates: Any) -> Done:
 def test_a_warning_exits_0_and_strict_makes_it_1() -> None:
     done = judged("mars", **{"warn-under": {"recall": 0.9}})
     assert (done.code, json.loads(Path("r.json").read_text())["passed"]) == (0, True)
-    told = "a: recall is 0.5, warn-under 0.9", "b: recall is 0.5, warn-under 0.9"
-    assert done.out.splitlines()[-3:-1] == [f"warning: r: {one}" for one in told]
+    check_text(done.out)
     strict = judged("mars", strict=True, **{"warn-under": {"recall": 0.9}})
     assert (strict.code, json.loads(Path("r.json").read_text())["passed"]) == (1, False)
-    assert f"r: gate missed: {'; '.join(told)}" in strict.err
+    check_text(strict.err)
 
 
 def test_a_report_has_the_measures_that_limits_name() -> None:

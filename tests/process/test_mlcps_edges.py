@@ -15,6 +15,7 @@ from tests.process.program import Done
 from tests.process.program import clfeval_in_lines as clfeval
 from tests.process.test_mlcps import TABLE, document
 from tests.process.test_mlcps_pipes import signed
+from tests.texts import problem_places
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +115,7 @@ def test_the_hint_is_about_the_metric_in_every_layout(name: str) -> None:
     Path(name).write_text(content, encoding="utf-8")
     done = rank(name, *words)
     assert done.code == 3
-    assert "hint: --rescale mcc=-1:1 maps its range to 0..1" in done.err
+    assert "--rescale mcc=-1:1" in done.err
     assert rank(name, *words, "--rescale", "mcc=-1:1").code == 0
 
 
@@ -148,7 +149,7 @@ def test_what_changes_numbers_is_signed() -> None:
 def test_a_gate_on_a_flag_is_no_gate_on_the_count_of_the_same_name() -> None:
     done = rank("m.csv", "--fail-under", "svm:pareto=1")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("--fail-under: 'pareto' is no number [bad-gate]\n")
+    assert problem_places(done.err) == ["--fail-under: [bad-gate]"]
 
 
 @pytest.mark.parametrize("scale", ["recall=0:1.7e308", "recall=-1e308:1e308"])

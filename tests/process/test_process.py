@@ -16,14 +16,12 @@ from tests.process.program import (
     NEEDS_FULL,
     WIDE,
     clfeval,
-    environment,
     many_models,
     python,
     shell,
 )
+from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
-
-FULL = "cannot write standard output: No space left on device [output]\n"
 
 
 @NEEDS_BASH
@@ -44,11 +42,8 @@ def test_a_reader_that_leaves_early_ends_us_quietly(reader: str) -> None:
 )
 def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
     done = shell(f"clfeval {words} > /dev/full")
-    assert done.code == 2
-    lines = done.err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("cannot write")
-    assert lines[0].endswith("No space left on device [output]")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert problem_places(done.err.strip()) == ["[output]"]
 
 
 @NEEDS_BASH
@@ -56,13 +51,15 @@ def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
 def test_a_disk_that_fills_up_on_the_way_is_the_same() -> None:
     Path("big.csv").write_text(many_models(12, 300), encoding="utf-8")
     done = shell("clfeval mars big.csv -q -f csv --show pairs > /dev/full")
-    assert (done.code, done.err) == (2, FULL)
+    assert (done.code, problem_places(done.err)) == (2, ["[output]"])
+    check_text(done.err)
 
 
 @NEEDS_BASH
 def test_a_closed_stdout_is_an_output_error() -> None:
     done = shell("clfeval mars t.csv -q >&-")
-    assert (done.code, done.err) == (2, "standard output is closed [output]\n")
+    assert (done.code, problem_places(done.err)) == (2, ["[output]"])
+    check_text(done.err)
 
 
 @NEEDS_BASH
@@ -101,7 +98,7 @@ def test_without_any_stream_the_exit_code_still_tells() -> None:
 def test_notes_go_to_stderr_and_can_be_silenced() -> None:
     loud = clfeval("mars", "t.csv", "--save", "r.md")
     quiet = clfeval("mars", "t.csv", "-q", "--save", "r.md")
-    assert loud.err == ("t.csv: wide; truth 'truth'; id 'id'; labels of 'a', 'b'\nwrote r.md\n")
+    check_text(loud.err)
     assert quiet.err == ""
     assert loud.out == quiet.out
 
@@ -113,31 +110,25 @@ def test_a_name_that_looks_like_an_option_follows_two_dashes() -> None:
     assert json.loads(done.out)["inputs"][0]["name"] == "--save.csv"
 
 
-def bad_tables() -> dict[str, str]:
-    """Write one table of each bad kind and say how its message begins."""
-    Path("latin1.csv").write_bytes("truth,a\nné,né\n".encode("latin-1"))
-    Path("utf16.csv").write_bytes(WIDE.encode("utf-16"))
-    Path("empty.csv").write_bytes(b"")
-    Path("header.csv").write_bytes(b"id,truth,a\n")
-    Path("folder.csv").mkdir()
-    return {
-        "latin1.csv": "latin1.csv:2: column 'truth': not UTF-8 (as Latin-1 it reads 'né')",
-        "utf16.csv": "utf16.csv:1: the file is UTF-16, not UTF-8 [not-utf8]",
-        "empty.csv": "empty.csv: the file is empty (0 bytes) [empty-table]",
-        "header.csv": "header.csv: no rows to evaluate [empty-table]",
-        "folder.csv": "folder.csv: is a directory, not a table [is-directory]",
-    }
+BAD: dict[str, tuple[bytes, str]] = {
+    "latin1.csv": ("truth,a\nné,né\n".encode("latin-1"), ":2: column 'truth': [not-utf8]"),
+    "utf16.csv": (WIDE.encode("utf-16"), ":1: [not-utf8]"),
+    "empty.csv": (b"", ": [empty-table]"),
+    "header.csv": (b"id,truth,a\n", ": [empty-table]"),
+}
 
 
-@pytest.mark.parametrize(
-    "name", ["latin1.csv", "utf16.csv", "empty.csv", "header.csv", "folder.csv"]
-)
+@pytest.mark.parametrize("name", [*BAD, "folder.csv"])
 def test_a_bad_table_leaves_stdout_empty_and_exits_3(name: str) -> None:
-    start = bad_tables()[name]
+    content, place = BAD.get(name, (b"", ": [is-directory]"))
+    if name in BAD:
+        Path(name).write_bytes(content)
+    else:
+        Path(name).mkdir()
     done = clfeval("mars", name, "-q", "-f", "csv", "--save", "r.json")
     assert (done.code, done.out) == (3, "")
-    assert done.err.startswith(start)
-    assert "Traceback" not in done.err
+    assert problem_places(done.err)[0] == f"{name}{place}"
+    check_text(done.err)
     assert not [path.name for path in Path().iterdir() if "r.json" in path.name]
 
 
@@ -157,9 +148,8 @@ def test_an_unreadable_table_exits_3(folder: Path) -> None:
     Path("t.csv").chmod(stat.S_IWUSR)
     done = python(AS_NOBODY, "mars", "t.csv", "-q")
     assert (done.code, done.out) == (3, "")
-    assert done.err == (
-        "t.csv: permission denied [not-readable]\nhint: make it readable: chmod u+r FILE\n"
-    )
+    assert problem_places(done.err) == ["t.csv: [not-readable]"]
+    check_text(done.err)
 
 
 def test_verbose_lists_every_problem() -> None:
@@ -168,7 +158,7 @@ def test_verbose_lists_every_problem() -> None:
     long = clfeval("mars", "t.csv", "-q", "--positive", "y", "--verbose")
     assert short.code == long.code == 3
     assert len(short.err.splitlines()) == 8
-    assert "  ... 4 more [unknown-label]; --verbose lists them" in short.err
+    check_text(short.err)
     assert "--classes z" in short.err.splitlines()[-1]  # nine rows that say z may mean it
     assert len(long.err.splitlines()) == 11
     assert "..." not in long.err
@@ -194,10 +184,6 @@ def test_json_on_stdout_is_utf8_whatever_the_locale() -> None:
     assert done.out == Path("r.json").read_text(encoding="utf-8")
 
 
-def test_the_environment_of_these_tests_says_nothing() -> None:
-    assert not {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS"} & set(environment())
-
-
 def test_signs_stay_apart_where_a_stream_has_few_letters(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = [f"{i % 2},{i % 2},{i % 2 if i else 1}" for i in range(40)]
@@ -216,7 +202,7 @@ def test_signs_stay_apart_where_a_stream_has_few_letters(tmp_path: Path) -> None
 )
 def test_what_nobody_gets_is_an_output_error_too(words: str) -> None:
     done = shell(f"clfeval {words} >&-")
-    assert (done.code, done.err) == (2, "standard output is closed [output]\n")
+    assert (done.code, problem_places(done.err)) == (2, ["[output]"])
 
 
 @NEEDS_BASH
@@ -225,10 +211,8 @@ def test_a_removed_working_directory_is_called_so() -> None:
     # not by its script: where the path has a space, that is one of sh, which complains too
     program = f"{shlex.quote(sys.executable)} -m clfeval"
     done = shell(f"cd gone; rmdir ../gone; {program} mars t.csv -q")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        "the working directory has been removed [no-folder]\nhint: change to another: cd FOLDER\n"
-    )
+    assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[no-folder]"])
+    check_text(done.err)
     away = shell(f't="$PWD/t.csv"; mkdir gone; cd gone; rmdir ../gone; {program} mars "$t" -q')
     assert (away.code, away.err) == (0, "")
 
@@ -237,7 +221,8 @@ def test_a_table_that_looks_like_an_option_is_named_by_a_hint() -> None:
     Path("-x.csv").write_text(WIDE, encoding="utf-8")
     done = clfeval("mars", "-x.csv")
     assert done.code == 2
-    assert done.err.endswith("hint: the file '-x.csv' is called './-x.csv' here\n")
+    assert "'./-x.csv'" in done.err
+    check_text(done.err)
     assert clfeval("mars", "./-x.csv", "-q").code == 0
 
 
@@ -245,15 +230,15 @@ def test_a_table_that_looks_like_an_option_is_named_by_a_hint() -> None:
 def test_a_pattern_of_the_whole_disk_is_refused(pattern: str) -> None:
     done = clfeval("mars", pattern)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"{pattern}: would search the whole file system [whole-disk]\n")
+    assert problem_places(done.err) == [f"{pattern}: [whole-disk]"]
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
 def test_a_device_without_end_is_refused() -> None:
     done = clfeval("mars", "/dev/zero")
     assert (done.code, done.out) == (3, "")
-    assert "is a device, which may never end [not-readable]" in done.err
-    assert "(0 bytes) [empty-table]" in clfeval("mars", "/dev/null").err
+    assert problem_places(done.err) == ["/dev/zero: [not-readable]"]
+    assert problem_places(clfeval("mars", "/dev/null").err) == ["/dev/null: [empty-table]"]
 
 
 @pytest.mark.parametrize("odds", thinned(["1e-300:1", "1e-308:1", "1:1e300"], ["1e-308:1"]))
@@ -267,7 +252,5 @@ def test_a_line_end_in_a_name_begins_no_line_of_its_own() -> None:
     Path("n.csv").write_text('truth,"a\n\x1b[31mwrote x"\n1,1\n0,x\n', encoding="utf-8")
     done = clfeval("mars", "n.csv")
     assert done.code == 3
-    assert done.err.splitlines()[0] == (
-        r"n.csv: wide; truth 'truth'; labels of 'a\n\x1b[31mwrote x'"
-    )
+    assert done.err.splitlines()[0].endswith(r"'a\n\x1b[31mwrote x'")
     assert [line for line in done.err.splitlines() if line.startswith("\x1b")] == []

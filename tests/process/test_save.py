@@ -12,6 +12,7 @@ import pytest
 
 from clfeval.unnamed import Draft
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
+from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
 STARTS = {
@@ -34,7 +35,7 @@ def test_every_suffix_is_written_and_told() -> None:
     words = [word for name in STARTS for word in ("--save", name)]
     done = clfeval("mars", "t.csv", *words, "--fail-under", "recall=0.1")
     assert done.code == 0
-    assert done.err.splitlines()[1:] == [f"wrote {name}" for name in STARTS]
+    assert [line.split()[-1] for line in done.err.splitlines()[1:]] == [*STARTS]
     assert names() == {"t.csv", *STARTS}
     for name, start in STARTS.items():
         assert Path(name).read_text(encoding="utf-8").startswith(start)
@@ -58,34 +59,24 @@ def test_a_file_is_replaced_whole_and_keeps_ordinary_permissions() -> None:
 
 
 REFUSED = {
-    "a missing folder": (
-        "nowhere/r.json", "cannot write 'nowhere/r.json': No such file or directory [output]\n"
-    ),
-    "a folder": ("d.json", "cannot write 'd.json': Is a directory [output]\n"),
-    "a file as folder": (
-        "t.csv/r.json", "cannot write 't.csv/r.json': Not a directory [output]\n"
-    ),
-    "no suffix": (
-        "result", "--save 'result': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json; plots stand in .html\n",
-    ),
-    "another suffix": (
-        "r.txt", "--save 'r.txt': the suffix says no format [bad-suffix]\n"
-        "hint: one of .json, .csv, .md, .html, .xml, .metrics.json; plots stand in .html\n",
-    ),
-    "JUnit without gates": (
-        "r.xml", "--save 'r.xml': a JUnit file lists gates, and there are none [no-gates]\n"
-        "hint: add --fail-under, --fail-over or --max-drop\n",
-    ),
-}  # fmt: skip
+    "a missing folder": ("nowhere/r.json", "[output]"),
+    "a folder": ("d.json", "[output]"),
+    "a file as folder": ("t.csv/r.json", "[output]"),
+    "a name too long": (f"{'x' * 251}.json", "[output]"),
+    "no suffix": ("result", "[bad-suffix]"),
+    "another suffix": ("r.txt", "[bad-suffix]"),
+    "JUnit without gates": ("r.xml", "[no-gates]"),
+}
 
 
-@pytest.mark.parametrize(("name", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_saved_is_refused_before_computing(name: str, message: str) -> None:
+@pytest.mark.parametrize(("name", "code"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_saved_is_refused_before_computing(name: str, code: str) -> None:
     Path("d.json").mkdir()
     # the table is bad too, but nobody got as far as reading it; r.md is not written either
     done = clfeval("mars", "gone.csv", "--save", "r.md", "--save", name)
-    assert (done.code, done.out, done.err) == (2, "", message)
+    assert (done.code, done.out, name in done.err) == (2, "", True)
+    assert problem_places(done.err)[0].endswith(code)
+    check_text(done.err)
     assert names() == {"t.csv", "d.json"}
 
 
@@ -110,7 +101,7 @@ def test_a_read_only_place_is_refused_before_computing(folder: Path, what: str) 
     place.chmod(0o555 if what == "folder" else 0o777)
     done = python(AS_NOBODY, "mars", "gone.csv", "--save", "place/r.json")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "cannot write 'place/r.json': Permission denied [output]\n"
+    assert ("'place/r.json'" in done.err, "[output]" in done.err) == (True, True)
     assert os.listdir(place) == ["r.json"]
     assert (place / "r.json").read_text(encoding="utf-8") == "old"
 
@@ -186,10 +177,6 @@ def test_a_name_as_long_as_the_folder_takes() -> None:
     assert clfeval("mars", "t.csv", "-q", "--save", name).code == 0
     assert clfeval("mars", "t.csv", "-q", "--save", name).code == 0  # replaced
     assert names() == {"t.csv", name}
-    longer = clfeval("mars", "gone.csv", "-q", "--save", f"x{name}")
-    assert (longer.code, longer.err) == (
-        2, f"cannot write 'x{name}': File name too long [output]\n"
-    )  # fmt: skip
 
 
 def test_a_folder_where_nothing_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +190,7 @@ def test_a_folder_where_nothing_may_be_replaced(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(os, name, refused)
     done = clfeval("mars", "t.csv", "-q", "--save", "r.json")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "cannot write 'r.json': Operation not permitted [output]\n"
+    assert ("'r.json'" in done.err, "[output]" in done.err) == (True, True)
     assert Path("r.json").read_text(encoding="utf-8") == "old"
 
 

@@ -21,6 +21,7 @@ from tests.process.program import (
     shell,
 )
 from tests.tables.door import FRAME, encoded, packed
+from tests.texts import check_text, problem_places
 
 TABLES = {
     "t.csv": encoded(FRAME, "csv"),
@@ -58,32 +59,28 @@ def test_stdin_gives_what_the_file_gives_in_every_format() -> None:
 def test_errors_name_stdin() -> None:
     done = piped(b"truth,a\n1,1\n0\n", "mars", "-", "-q")
     assert (done.code, done.out) == (3, "")
-    assert done.err.startswith("<stdin>:3: column 'a': 1 fields where the header has 2 ")
+    assert problem_places(done.err) == ["<stdin>:3: column 'a': [short-row]"]
     empty = piped(b"", "mars", "-", "-q")
-    assert (empty.code, empty.err) == (3, "<stdin>: the input is empty (0 bytes) [empty-table]\n")
+    assert (empty.code, problem_places(empty.err)) == (3, ["<stdin>: [empty-table]"])
 
 
 def test_stdin_twice_is_refused() -> None:
     done = piped(TABLES["t.csv"], "mars", "-", "-")
-    assert done.code == 2
-    assert "named twice: every row would count twice [repeated-file]" in done.err
+    assert (done.code, problem_places(done.err)) == (2, ["-: [repeated-file]"])
 
 
 def test_a_terminal_is_no_table() -> None:
     done = on_terminal("mars", "-")
-    assert done.code == 2
-    assert done.out == ""
-    assert done.err == (
-        "<stdin>: standard input is a terminal, no table is coming [no-input]\n"
-        "hint: pipe a table in, or name a file: clfeval mars preds.csv\n"
-    )
+    assert (done.code, done.out) == (2, "")
+    assert problem_places(done.err) == ["<stdin>: [no-input]"]
+    check_text(done.err)
 
 
 @NEEDS_BASH
 def test_a_closed_stdin_is_no_table() -> None:
     done = shell("clfeval mars - <&-")
-    assert done.code == 3
-    assert done.err == "<stdin>: standard input is closed [not-readable]\n"
+    assert (done.code, problem_places(done.err)) == (3, ["<stdin>: [not-readable]"])
+    check_text(done.err)
 
 
 @NEEDS_BASH
@@ -143,10 +140,8 @@ def test_a_full_disk_is_not_called_damaged_data(name: str) -> None:
         name = "fifo.csv"
     done = python(FULL, "mars", name, "-q", TMPDIR="/tmp")
     assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        f"{name}: no room for a copy in '/tmp': No space left on device [output]\n"
-        "hint: name a folder that has room: TMPDIR=FOLDER clfeval ...\n"
-    )
+    assert problem_places(done.err) == [f"{name}: [output]"]
+    check_text(done.err)
 
 
 def test_a_small_copy_needs_no_disk() -> None:
@@ -169,5 +164,4 @@ def test_a_large_copy_is_read_from_the_disk(name: str, monkeypatch: pytest.Monke
 def test_trailing_bytes_of_a_packed_file_are_damage_and_zeros_are_not() -> None:
     assert piped(TABLES["t.csv.gz"] + bytes(100), "mars", "-", "-q").code == 0
     broken = piped(TABLES["t.csv.gz"] + b"x" * 100, "mars", "-", "-q")
-    assert (broken.code, broken.out) == (3, "")
-    assert broken.err.startswith("<stdin>: the gzip data is damaged: ")
+    assert (broken.code, broken.out, "[damaged-file]" in broken.err) == (3, "", True)
