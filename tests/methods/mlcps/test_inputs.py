@@ -11,6 +11,7 @@ import pytest
 
 import clfeval
 from tests.shell import at_shell
+from tests.texts import check_text
 
 FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
 FRAME = pd.DataFrame(
@@ -35,11 +36,6 @@ def test_json_of_pandas_in_every_form(orient: Any, indexed: bool, tmp_path: Path
     path = tmp_path / "metrics.json"
     frame.to_json(path, orient=orient)
     assert scores(clfeval.mlcps(path)) == EXPECTED
-
-
-def test_a_molten_frame(tmp_path: Path) -> None:
-    FRAME.melt(id_vars="model").to_csv(tmp_path / "long.csv", index=False)
-    assert scores(clfeval.mlcps(tmp_path / "long.csv")) == EXPECTED
 
 
 def test_columns_by_model_need_transpose(tmp_path: Path) -> None:
@@ -88,8 +84,9 @@ def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> No
     assert "phi" not in metrics
     assert {"sensitivity", "specificity", "precision", "mcc"} <= set(metrics)
     assert "left-out" in [warning.code for warning in ranked.warnings]
-    with pytest.raises(clfeval.DataError, match="neither more nor less of it is better"):
+    with pytest.raises(clfeval.DataError) as caught:
         at_shell(clfeval.mlcps)(path, metric=["phi", "precision", "mcc", "sensitivity"])
+    assert [one.code for one in caught.value.problems] == ["no-direction"]
 
 
 def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) -> None:
@@ -99,7 +96,8 @@ def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) ->
     path.write_text(tuned.to_json(), encoding="utf-8")
     ranked = clfeval.mlcps(path, metric=["ppv", "npv", "sensitivity"])
     said = [warning.message for warning in ranked.warnings if warning.code == "partly-read"]
-    assert said == ["population 'target' taken, 'sample', '1:1' left out"]
+    assert len(said) == 1
+    check_text(said)
     rows = {row["model"]: row for row in tuned.tables["models"] if row["population"] == "target"}
     values = {(row["model"], row["metric"]): row["value"].value for row in ranked.tables["profile"]}
     assert values["rf", "ppv"] == rows["rf"]["ppv"].value
@@ -119,7 +117,7 @@ def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Pat
 
 
 def test_more_draws_of_nothing_are_refused() -> None:
-    with pytest.raises(clfeval.UsageError, match="add --weight-sensitivity"):
+    with pytest.raises(clfeval.UsageError, match="--weight-sensitivity"):
         at_shell(clfeval.mlcps)(FRAME, draws=500)
     result = clfeval.mlcps(FRAME, draws=500, weight_sensitivity=True)
     assert result.parameters["draws"] == 500

@@ -69,5 +69,6 @@ def test_what_is_named_is_taken_in(report: Table) -> None:
     assert "'net_benefit'" not in said(ranked, "left-out")
     rays = {(row["model"], row["metric"]): row["d"] for row in ranked.tables["profile"]}
     assert rays["fair", "net_benefit"] == pytest.approx((3 / 10 - 1 / 10 + 1) / 2)
-    with pytest.raises(clfeval.DataError, match="is negative"):
+    with pytest.raises(clfeval.DataError) as caught:
         clfeval.mlcps(report, metric=["net_benefit", "mcc", "f1"])
+    assert {one.code for one in caught.value.problems} == {"negative-metric"}

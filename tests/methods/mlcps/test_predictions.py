@@ -65,25 +65,6 @@ def test_the_same_as_a_table_of_scikit_learn(options: dict[str, Any]) -> None:
     assert one.parameters["directions"] == other.parameters["directions"]
 
 
-def test_rescaled_measures_that_may_be_negative() -> None:
-    table = drawn(120, 2, good=0.5, poor=1.4)
-    t = table["truth"].to_numpy()
-    rows = [
-        [
-            (sk.matthews_corrcoef(t, p) + 1) / 2,
-            (sk.cohen_kappa_score(t, p) + 1) / 2,
-            sk.f1_score(t, p),
-        ]
-        for p in (table[name].to_numpy() >= 0.5 for name in ("good", "poor"))
-    ]
-    found = ranked(
-        table, metric=["mcc", "kappa", "f1"], rescale={"mcc": (-1, 1), "kappa": (-1, 1)},
-        interval="none",
-    )  # fmt: skip
-    areas = [ref.shoelace(row) for row in rows]
-    assert ref.column(found.tables["models"], "mlcps") == pytest.approx(areas, rel=1e-12)
-
-
 def test_without_intervals() -> None:
     table = drawn(80, 3, a=0.6, b=0.9)
     bare, full = ranked(table, interval="none"), ranked(table, resamples=100)
@@ -168,17 +149,6 @@ def test_the_same_seed_has_the_same_bytes_and_another_has_not() -> None:
     assert ref.column(one, "mlcps") == ref.column(other, "mlcps")
 
 
-def test_the_order_of_rows_changes_nothing() -> None:
-    table = drawn(100, 10, a=0.7, b=0.8)
-    metric = ["f1", "roc_auc", "brier", "sensitivity"]
-    for order in (np.random.default_rng(1).permutation(100), np.arange(100)[::-1]):
-        one, other = (
-            ranked(t, metric=metric, resamples=200) for t in (table, table[order.tolist()])
-        )
-        assert list(one.tables["models"]) == list(other.tables["models"])
-        assert list(one.tables["profile"]) == list(other.tables["profile"])
-
-
 def test_another_model_changes_no_score_and_intervals_by_chance_alone() -> None:
     """Draws are joint, of rows that all models share: the one price of comparing in pairs."""
     table = drawn(100, 11, a=0.7, b=0.8, c=0.6)
@@ -194,12 +164,3 @@ def test_another_model_changes_no_score_and_intervals_by_chance_alone() -> None:
             width = other.high - other.low
             assert abs(one.low - other.low) < 0.1 * width
             assert abs(one.high - other.high) < 0.1 * width
-
-
-def test_a_weight_of_rows_repeats_them() -> None:
-    table = drawn(60, 12, a=0.7, b=0.9)
-    n = np.random.default_rng(2).integers(1, 4, 60)
-    long = table[np.repeat(np.arange(60), n).tolist()]
-    one = ranked(table.with_columns(n=n), weight="n", resamples=200)
-    other = ranked(long, resamples=200)
-    assert list(one.tables["models"]) == list(other.tables["models"])

@@ -144,19 +144,6 @@ def test_scores_within_their_bounds(models: Models) -> None:
         )
 
 
-@given(tables(n=(3, 3)))
-@examples(60)
-def test_three_metrics_have_one_order(models: Models) -> None:
-    found, ranks = scored(models)
-    for name in AREAS[1:]:
-        assert all(
-            abs(a - b) <= 4e-16 * b + 1e-307
-            for a, b in zip(found[name], found["mlcps"], strict=True)
-        )
-        assert ranks[name] == ranks["mlcps"]
-    assert not any(ranks["order_dependent"])
-
-
 @given(tables(n=(3, 6), k=(1, 5)))
 @examples(60)
 def test_scores_to_the_last_digits(models: Models) -> None:
@@ -170,16 +157,6 @@ def test_scores_to_the_last_digits(models: Models) -> None:
             expected = ref.area(exact, n)
             # products below the least normal number lose their digits
             assert abs(found[name][i] - expected) <= 1e-12 * expected + 1e-307, name
-
-
-@given(tables(k=(2, 6)), st.data())
-@examples(40)
-def test_another_model_changes_no_score(models: Models, data: st.DataObject) -> None:
-    left_out = data.draw(st.integers(0, len(models) - 1))
-    found, _ = scored(models)
-    fewer, _ = scored(models[:left_out] + models[left_out + 1 :])
-    for name in (*SCORES, "normalised"):
-        assert fewer[name] == found[name][:left_out] + found[name][left_out + 1 :]
 
 
 eighths = st.lists(st.integers(0, 8), min_size=4, max_size=4)
@@ -209,30 +186,3 @@ def test_weights_decide_between_two_models_if_each_has_a_greater_corner(
         if zero not in ((i - 1) % 4, i)
     }
     assert ranks["weight_dependent"] == [{1, -1} <= gaps] * 2
-
-
-@given(tables(n=(1, 5), k=(1, 5)), st.data())
-@examples(60)
-def test_overall_desirability_is_zero_iff_one_is(models: Models, data: st.DataObject) -> None:
-    n = len(models[0])
-    forms: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
-        [
-            {"goal": "maximize", "low": 0.25, "high": 0.75, "gamma": 0.5},
-            {"goal": "minimize", "low": 0.125, "high": 1, "gamma": 2},
-            {"goal": "target", "low": 0.125, "target": 0.5, "high": 0.875},
-            {"goal": "box", "low": 0.25, "below": 0.75},
-            {"goal": "custom", "points": [[0, 0], [0.5, 1], [1, 0.25]]},
-            {"goal": "maximize", "low": 0, "high": 1},
-        ]
-    )
-    wishes = {f"x{i}": {**data.draw(forms), "weight": 1 + i} for i in range(n)}
-    tables = clfeval.mlcps(ref.frame(models), desirability=wishes).tables
-    parts: dict[Any, list[Any]] = {}
-    for row in tables["desirability"]:
-        parts.setdefault(row["model"], []).append((ref.column([row], "d")[0], row["dealbreaker"]))
-    overall = ref.column(tables["models"], "desirability")
-    assert list(parts) == ref.column(tables["models"], "model")
-    for mean, ds in zip(overall, parts.values(), strict=True):
-        assert 0 <= mean <= 1
-        assert (mean == 0) is any(d == 0 for d, _ in ds)
-        assert all((d == 0) is dealbreaker for d, dealbreaker in ds)

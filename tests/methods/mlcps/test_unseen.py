@@ -18,8 +18,7 @@ from clfeval.methods.mlcps import ranking
 from clfeval.methods.mlcps.drawn import thin, with_unseen
 from clfeval.result import Result
 from tests.methods.mlcps.test_measured import measures
-
-RULE = "half a row more that a model gets right, and half a row that it gets wrong"
+from tests.texts import check_text, numbers_in
 
 
 def labels(positives: int, negatives: int, **wrong: tuple[int, int]) -> pl.DataFrame:
@@ -57,8 +56,8 @@ def test_a_model_without_an_error_is_not_certain() -> None:
     first: Any = row["first"]
     assert 0.8 < first.value < 0.99
     (note,) = [one.message for one in result.warnings if one.code == "unseen-errors"]
-    assert note.startswith("9 positive rows, no FN of 'none', no FP of 'none': ")
-    assert RULE in note
+    assert numbers_in(note)[0] == 9
+    check_text(note)
 
 
 def test_single_metrics_have_exact_limits() -> None:
@@ -160,24 +159,25 @@ def joint_of(table: pl.DataFrame) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "reasons"),
     [
-        (labels(30, 30, a=(1, 1), b=(29, 2)), []),
-        (labels(29, 30, a=(1, 1), b=(2, 2)), ["29 positive rows"]),
-        (labels(40, 1, a=(1, 0)), ["1 negative row", "no FP of 'a'"]),
-        (labels(40, 40, a=(40, 1), b=(0, 3)), ["no FN of 'b'", "no TP of 'a'"]),
+        (labels(30, 30, a=(1, 1), b=(29, 2)), 0),
+        (labels(29, 30, a=(1, 1), b=(2, 2)), 1),
+        (labels(40, 1, a=(1, 0)), 2),
+        (labels(40, 40, a=(40, 1), b=(0, 3)), 2),
     ],
 )
-def test_what_is_thin(table: pl.DataFrame, said: list[str]) -> None:
-    assert thin(joint_of(table.cast({"a": pl.Float64})), votes=True, ranks=False) == said
+def test_few_rows_and_empty_cells_make_predictions_thin(table: pl.DataFrame, reasons: int) -> None:
+    found = thin(joint_of(table.cast({"a": pl.Float64})), votes=True, ranks=False)
+    assert len(found) == reasons
+    check_text(found)
 
 
 def test_where_only_ranks_matter_the_cells_of_a_threshold_do_not() -> None:
     table = scores(40, 50, 1).with_columns(pl.col("a", "b") + 10)
     assert thin(joint_of(table), votes=False, ranks=True) == []
     apart = scores(40, 50, 30)
-    (said,) = thin(joint_of(apart), votes=False, ranks=True)
-    assert said == "classes apart by the scores of 'a', 'b'"
+    assert len(thin(joint_of(apart), votes=False, ranks=True)) == 1
 
 
 def test_the_order_of_models_changes_no_draw() -> None:
@@ -198,13 +198,6 @@ def test_a_model_that_always_says_yes_may_be_wrong_about_it() -> None:
     sensitivity = drawn[:, 0, 0]
     assert sensitivity.mean() == pytest.approx(9.5 / 10, abs=0.02)  # Beta(9.5, .5)
     assert drawn[:, 0, 1].mean() == pytest.approx(0.5 / 52, abs=0.005)  # Beta(.5, 51.5)
-
-
-def test_a_metric_table_says_that_sampling_error_is_not_in_it() -> None:
-    table = {"model": ["a", "b"], "f1": [0.9, 0.8], "auc": [0.8, 0.7], "npv": [0.7, 0.6]}
-    result = clfeval.mlcps(pl.DataFrame(table))
-    said = {one.code: one.text for one in result.answer}
-    assert "no sampling error is in what follows" in said["untested"]
 
 
 @pytest.mark.parametrize(("behind", "told"), [(5, True), (10, False)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import assume, given
 
 import clfeval
 from clfeval.result import Result
-from tests.methods.phidelta.byhand import value, whole
+from tests.methods.phidelta.byhand import whole
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
@@ -60,23 +59,6 @@ def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[Scored
             assert abs(point["phi"]) + abs(point["delta"]) <= 1 + 1e-15
 
 
-def test_the_area_under_all_points_is_the_gini_coefficient() -> None:
-    result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points="all")
-    found = points(result)
-    area = np.trapezoid([p["delta"] for p in found], [p["phi"] for p in found])
-    row = whole(result, "curves")["s"]
-    assert value(row, "gini") == pytest.approx(area, abs=1e-12)
-    assert 2 * (value(row, "roc_auc") or 0) - 1 == pytest.approx(area, abs=1e-12)
-
-
-def test_a_curve_runs_from_nothing_to_everything() -> None:
-    found = points(clfeval.phidelta(MANY.select("truth", "s"), curve=True))
-    assert (found[0]["phi"], found[0]["delta"], found[0]["tp"]) == (-1, 0, 0)
-    assert (found[-1]["phi"], found[-1]["delta"]) == (1, 0)
-    assert found[-1]["tp"] == int(TRUTH.sum())
-    assert all(np.diff([point["phi"] for point in found]) > 0)
-
-
 @pytest.mark.parametrize("limit", [3, 4, 10, 499, 3000, None])
 def test_so_many_points_at_most_with_both_ends_and_the_best(limit: int | None) -> None:
     result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=limit)
@@ -117,37 +99,6 @@ def test_models_of_labels_beside_scores_have_no_curve() -> None:
     result = clfeval.phidelta(MANY.select("truth", "s", "label"), curve=True, model="*")
     assert [row["model"] for row in result.tables["models"]] == ["s", "label"]
     assert [row["model"] for row in result.tables["curves"]] == ["s"]
-
-
-def test_weights_are_repeated_rows() -> None:
-    frame = MANY.select("truth", "s").head(40).with_columns(n=pl.Series(np.arange(40) % 4))
-    repeated = frame.select(pl.col("truth", "s").repeat_by("n").explode()).drop_nulls()
-    weighed = clfeval.phidelta(frame, weight="n", curve=True)
-    plain = clfeval.phidelta(repeated, curve=True)
-    assert weighed.tables["curves"] == plain.tables["curves"]
-    assert weighed.tables["curve"] == plain.tables["curve"]
-
-
-def test_dropped_rows_are_on_no_curve() -> None:
-    frame = MANY.select("truth", "s", t="s").head(60).with_row_index("i")
-    holes = frame.with_columns(t=pl.when(pl.col("i") % 5 > 0).then("t")).drop("i")
-    dropped = clfeval.phidelta(holes, missing="drop", curve=True)
-    kept = clfeval.phidelta(frame.filter(pl.col("i") % 5 > 0).drop("i"), curve=True)
-    assert dropped.tables["curves"] == kept.tables["curves"]
-    assert dropped.inputs[0].dropped == 12
-
-
-def test_long_and_probability_layouts_have_the_same_curves(fixtures: Path) -> None:
-    folder, options = fixtures / "breast-cancer", {"positive": "malignant", "curve": True}
-    wide = clfeval.phidelta(folder / "scores.csv", **options)
-    probabilities = clfeval.phidelta(folder / "probabilities.csv", **options)
-    expected = {str(row["model"]): row for row in wide.tables["curves"]}
-    found = {str(row["model"]): row for row in probabilities.tables["curves"]}
-    common = set(expected) & set(found)
-    assert common
-    for model in common:
-        assert found[model]["gini"] == expected[model]["gini"]
-        assert found[model]["best_threshold"] == expected[model]["best_threshold"]
 
 
 def test_the_choice_on_the_same_rows_is_said() -> None:

@@ -110,15 +110,6 @@ def test_best_point_is_the_largest_delta_over_all_thresholds(rows: list[ScoredRo
         assert row["best_delta"] == pytest.approx(one_sided.statistic, abs=1e-12)
 
 
-def test_best_delta_of_a_good_model_is_the_two_sided_kolmogorov_smirnov_distance() -> None:
-    dice = np.random.default_rng(11)
-    truth = dice.integers(0, 2, 400)
-    scores = np.clip(np.round(0.3 * truth + dice.random(400) * 0.7, 2), 0, 1)
-    row = curves(pl.DataFrame({"truth": truth, "s": scores}))["s"]
-    distance = ks_2samp(scores[truth == 1], scores[truth == 0]).statistic
-    assert row["best_delta"] == pytest.approx(distance, abs=1e-15)
-
-
 @examples(60)
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_break_even_is_read_off_the_line_across_the_delta_axis(rows: list[ScoredRow]) -> None:

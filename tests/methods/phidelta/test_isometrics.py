@@ -138,34 +138,6 @@ def test_a_curved_line_is_drawn_finely_enough() -> None:
             assert bits == pytest.approx(value, abs=0.005)
 
 
-def test_no_information_is_the_phi_axis() -> None:
-    ((start, end),) = lines({"mutual_information": [0]}, 0.3).values()
-    assert [(point["phi"], point["delta"]) for point in (start, end)] == [(-1, 0), (1, 0)]
-
-
-@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
-def test_precision_turns_about_always_negative_and_npv_about_always_positive(
-    prevalence: float,
-) -> None:
-    found = lines({"precision": VALUES, "npv": VALUES}, prevalence)
-    corners = {"precision": (-1, 0), "npv": (1, 0)}
-    moved = {
-        "precision": (-2 * prevalence, 1 - 2 * prevalence),
-        "npv": (2 * (1 - prevalence), 2 * prevalence - 1),
-    }
-    for (measure, _, _), branch in found.items():
-        ends = [(point["phi"], point["delta"]) for point in branch]
-        assert pytest.approx(corners[measure], abs=1e-12) in ends
-        ends = [(point["phi_b"], point["delta_b"]) for point in branch]
-        assert pytest.approx(moved[measure], abs=1e-12) in ends
-
-
-def test_lines_of_accuracy_are_level_in_the_diamond_of_their_prevalence() -> None:
-    """delta_b = 2 accuracy - 1."""
-    for (_, value, _), branch in lines({"accuracy": VALUES}, 0.2).items():
-        assert [point["delta_b"] for point in branch] == pytest.approx([2 * value - 1] * 2)
-
-
 @pytest.mark.parametrize(
     ("measure", "value", "ends"),
     [

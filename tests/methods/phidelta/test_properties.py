@@ -16,8 +16,6 @@ from clfeval.result import Estimate
 from tests import reference as ref
 from tests.methods.phidelta.byhand import (
     EVERY,
-    POSITION,
-    UNBIASED,
     Cells,
     Line,
     counts_frame,
@@ -31,8 +29,6 @@ from tests.thoroughness import examples
 
 ALL = {str(cells): cells for cells in (Cells(*c) for c in product(range(4), repeat=4))}
 BOTH = {name: cells for name, cells in ALL.items() if cells.positives and cells.negatives}
-RATIO_FREE = (*POSITION, *UNBIASED)
-
 rows_of_both = tables(models=(1, 4), rows=(2, 14)).filter(lambda t: len({r.truth for r in t}) == 2)
 
 
@@ -57,21 +53,6 @@ def rows() -> dict[str, Line]:
     return models(counts_frame(BOTH))
 
 
-def test_every_small_table_lies_in_the_diamond(rows: dict[str, Line]) -> None:
-    for row in rows.values():
-        phi, delta = value(row, "phi"), value(row, "delta")
-        assert phi is not None
-        assert delta is not None
-        assert abs(phi) + abs(delta) <= 1 + 1e-15
-
-
-@examples(40)
-@given(rows_of_both)
-def test_predictions_lie_in_the_diamond(table: list[Row]) -> None:
-    for row in models(frame_of(table), weight="n", interval="none").values():
-        assert abs(value(row, "phi") or 0) + abs(value(row, "delta") or 0) <= 1 + 1e-15
-
-
 def test_exchanging_the_classes_mirrors_phi_and_keeps_delta(rows: dict[str, Line]) -> None:
     other = models(counts_frame({name: cells.exchanged() for name, cells in BOTH.items()}))
     for name, row in rows.items():
@@ -92,20 +73,6 @@ def test_inverting_the_predictions_mirrors_phi_and_delta(rows: dict[str, Line]) 
                 assert same(other[name][column], mirrored(row[column])), (name, column)
         for column in ("mutual_information", "mutual_information_u"):
             assert same(other[name][column], row[column]), (name, column)
-
-
-@examples(10)
-@given(rows_of_both)
-def test_exchanging_the_classes_of_predictions(table: list[Row]) -> None:
-    """Naming the other class positive is the same as exchanging 0 and 1 everywhere."""
-    frame = frame_of(table)
-    named = models(frame, weight="n", positive=0, interval="none")
-    exchanged = models(frame_of(ref.exchanged(table)), weight="n", interval="none")
-    plain = models(frame, weight="n", interval="none")
-    for name, row in plain.items():
-        assert named[name] == exchanged[name]
-        assert same(named[name]["phi"], mirrored(row["phi"]))
-        assert same(named[name]["delta"], row["delta"])
 
 
 def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
@@ -159,20 +126,6 @@ def test_a_weight_is_so_many_rows(table: list[Row]) -> None:
     repeated = clfeval.phidelta(frame_of(ref.repeated(table), weight=False), **options)
     assert weighed.tables == repeated.tables
     assert weighed.summary == repeated.summary
-
-
-@pytest.mark.parametrize(("positives", "negatives"), [(1, 10), (1000, 1), (3, 7), (10**6, 1)])
-def test_tuning_leaves_all_that_is_free_of_the_class_ratio(
-    rows: dict[str, Line], positives: int, negatives: int
-) -> None:
-    tuned = models(
-        counts_frame({name: c.times(positives, negatives) for name, c in BOTH.items()}),
-        interval="none",
-    )
-    for name, row in rows.items():
-        for column in RATIO_FREE:
-            found, expected = value(tuned[name], column), value(row, column)
-            assert found == pytest.approx(expected, abs=1e-13), (name, column)
 
 
 def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> None:

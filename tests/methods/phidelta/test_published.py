@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from scipy.stats import binomtest
-from sklearn.metrics import matthews_corrcoef
 
 import clfeval
 from tests.example import PAPER
@@ -52,15 +51,6 @@ def test_mars_table_2_in_every_layout(way: str, paper: Path) -> None:
         assert found == pytest.approx(expected, abs=1e-15)
 
 
-def test_the_prior_aware_pair_of_c2_written_out() -> None:
-    """C2 has TP 2, FP 3, FN 4, TN 1: phi_b = 2 (3 - 4) / 10, delta_b = 2 (2 + 1) / 10 - 1."""
-    row = one(Cells(2, 3, 4, 1))
-    assert value(row, "phi_b") == 2 * (3 - 4) / 10 == -0.2
-    assert value(row, "delta_b") == pytest.approx(2 * 3 / 10 - 1, abs=1e-16)
-    assert value(row, "phi") == pytest.approx(2 / 6 + 3 / 4 - 1)
-    assert value(row, "delta") == pytest.approx(2 / 6 - 3 / 4)
-
-
 KUHN = Cells(tp=2613, fp=564, fn=750, tn=2180)  # AML4TD Table 15.1
 
 
@@ -100,26 +90,6 @@ def test_aml4td_predictive_values_at_a_prevalence(
     row = whole(result, "populations")["m"]
     assert value(row, "precision") == pytest.approx(ppv, abs=5.1e-8)
     assert value(row, "npv") == pytest.approx(npv, abs=5.1e-8)
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [KUHN, Cells(3, 2, 3, 2), Cells(1, 2, 5, 2), Cells(90, 1, 10, 9999), Cells(1, 0, 0, 7)],
-    ids=str,
-)
-def test_mcc_u_is_the_mcc_of_the_table_with_equal_classes(cells: Cells) -> None:
-    """scikit-learn, each row of a class weighted by one over the size of the class."""
-    truth, says = [1, 0, 1, 0], [1, 1, 0, 0]
-    n = [cells.tp, cells.fp, cells.fn, cells.tn]
-    weights = [
-        count / (cells.positives if t else cells.negatives)
-        for t, count in zip(truth, n, strict=True)
-    ]
-    row = one(cells)
-    even = matthews_corrcoef(truth, says, sample_weight=weights)
-    assert value(row, "mcc_u") == pytest.approx(even, rel=1e-12)
-    raw = matthews_corrcoef(truth, says, sample_weight=n)
-    assert value(row, "mcc") == pytest.approx(raw, rel=1e-12)
 
 
 # METHODS: oracle (0, 1), always positive (2n, p-n), anti-oracle (2(n-p), -1), always negative

@@ -85,14 +85,6 @@ def test_two_files_of_one_name_are_two_runs(tmp_path: Path) -> None:
     assert sorted(map(str, runs(result).values())) == sorted(map(str, EXPECTED.values()))
 
 
-def test_different_formats_of_files(tmp_path: Path) -> None:
-    first, second, third = written(tmp_path, WIDE)
-    parquet = second.with_suffix(".parquet")
-    pl.read_csv(second).write_parquet(parquet)
-    result = clfeval.phidelta([first, parquet, third], run_files=True)
-    assert list(runs(result).values()) == list(EXPECTED.values())
-
-
 def test_files_with_different_models_are_refused(tmp_path: Path) -> None:
     paths = written(tmp_path, LONG)
     LONG.filter((pl.col("fold") == "2") & (pl.col("model") == "a")).drop("fold").write_csv(paths[1])
@@ -178,13 +170,6 @@ def test_counts_files_without_run_files_are_refused_and_it_is_offered(tmp_path: 
 
 
 def test_one_file_twice_is_no_two_runs(folds: list[Path]) -> None:
-    assert "named twice" in str(refusal([folds[0], folds[0]], run_files=True))
-
-
-def test_curves_of_run_files_are_those_of_all_files(tmp_path: Path) -> None:
-    scores = WIDE.with_columns(pl.col("a", "b") * 0.7)
-    result = clfeval.phidelta(
-        written(tmp_path, scores), run_files=True, curve=True, interval="none"
-    )
-    whole = clfeval.phidelta(scores, run="fold", curve=True, interval="none")
-    assert result.tables["curves"] == whole.tables["curves"]
+    error = refusal([folds[0], folds[0]], run_files=True)
+    assert "fold1.csv" in str(error)
+    assert isinstance(error, clfeval.UsageError)

@@ -18,6 +18,7 @@ from tests.methods.phidelta.repeats import (
     refusal,
     runs,
 )
+from tests.texts import problem_places
 
 TABLES = {"wide": WIDE, "wide without id": WIDE.drop("id"), "long": LONG, "counts": COUNTS}
 
@@ -58,9 +59,8 @@ def test_runs_of_numbers_and_of_scores() -> None:
 def test_an_id_twice_in_one_run_is_refused_with_its_row() -> None:
     twice = pl.concat([WIDE, WIDE[25:26]])  # r5 of fold 2 stands in row 26 already
     error = refusal(twice, run="fold")
-    assert str(error.problems[0]) == (
-        "<frame>:61: column 'id': 'r5' stands in <frame>:26 already [duplicate-id]"
-    )
+    assert problem_places(str(error))[0] == "<frame>:61: column 'id': [duplicate-id]"
+    assert "<frame>:26" in error.problems[0].what
 
 
 def test_an_id_twice_in_one_run_of_a_long_table(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_an_id_twice_in_one_run_of_a_long_table(tmp_path: Path) -> None:
     pl.concat([LONG, LONG[7:8]]).write_csv(path)  # the header is row 1, so 9 and 122
     (problem,) = refusal(path, run="fold").problems
     assert (problem.row, problem.code) == (122, "duplicate-row")
-    assert "long.csv:9 already" in problem.what
+    assert "long.csv:9" in problem.what
 
 
 def test_without_run_repeated_ids_are_refused() -> None:
@@ -110,7 +110,7 @@ def test_a_model_without_a_row_in_one_run_is_named() -> None:
     lacking = LONG.filter((pl.col("model") != "b") | (pl.col("fold") != "2"))
     error = refusal(lacking, run="fold")
     assert {problem.code for problem in error.problems} == {"unequal-ids"}
-    assert "has no row of model 'b'" in str(error)
+    assert "'b'" in error.problems[0].what
     assert error.totals["unequal-ids"] == 20
 
 
@@ -128,10 +128,10 @@ def test_an_id_has_one_truth_within_a_run_and_across_runs() -> None:
 def test_an_unknown_run_column_gets_a_suggestion() -> None:
     error = refusal(WIDE, run="flod")
     assert error.problems[0].code == "unknown-column"
-    assert error.hint == "did you mean 'fold'?"
+    assert "'fold'" in str(error.hint)
 
 
-def test_too_many_runs_are_refused_in_the_words_of_runs() -> None:
+def test_too_many_runs_are_refused_by_the_option_of_runs() -> None:
     """A column of ids is no run; the option to mend is --run, not --by, which nobody gave."""
     n = 1001
     frame = pl.DataFrame({"case": range(n), "truth": [0, 1] * (n // 2) + [0], "m": [1] * n})

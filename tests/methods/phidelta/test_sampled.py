@@ -13,6 +13,7 @@ import clfeval
 from clfeval.errors import UsageError
 from tests.methods.phidelta.byhand import Cells, bounds, counts_frame, models, one, value
 from tests.methods.phidelta.test_intervals import LEVELS, MEASURES, TABLES
+from tests.texts import check_text
 
 MEASURED = {**MEASURES, "phi_b": lambda p, x, y: 2 * ((1 - p) * y - p * (1 - x))}
 
@@ -95,9 +96,9 @@ def test_fixed_totals_are_said() -> None:
     assert "|totals:fixed|" in fixed.signature
     assert "totals" not in drawn.signature
     methods = [result.parameters["interval_methods"] for result in (drawn, fixed)]
-    assert any("are random" in text for text in methods[0].values())
-    assert any("are fixed" in text for text in methods[1].values())
-    with pytest.raises(UsageError, match="totals is one of random, fixed"):
+    assert methods[0] != methods[1]
+    check_text(line for method in methods for line in method.values())
+    with pytest.raises(UsageError, match=r"totals.*random.*fixed"):
         clfeval.phidelta(frame, totals="known")
 
 

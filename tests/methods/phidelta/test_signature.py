@@ -50,17 +50,6 @@ def test_row_order_changes_the_data_and_never_the_statistics(tmp_path: Path) -> 
     assert all(numbers(result) == numbers(results[0]) for result in results)
 
 
-def test_order_of_models_changes_no_statistics(tmp_path: Path) -> None:
-    one = clfeval.phidelta(PLAIN)
-    other = clfeval.phidelta(PLAIN.select("b", "truth", "a"))
-    assert parts(one)["stats"] == parts(other)["stats"]
-
-
-def test_other_counts_are_other_statistics() -> None:
-    flipped = PLAIN.with_columns(truth=pl.Series([1 - TRUTH[0], *TRUTH[1:]]))
-    assert parts(clfeval.phidelta(PLAIN))["stats"] != parts(clfeval.phidelta(flipped))["stats"]
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -11,8 +11,6 @@ import pytest
 import clfeval
 from clfeval.measures.catalog import CATALOG
 from tests.methods.phidelta.byhand import (
-    EVERY,
-    POSITION,
     UNBIASED,
     Cells,
     Line,
@@ -23,6 +21,7 @@ from tests.methods.phidelta.byhand import (
     value,
     whole,
 )
+from tests.texts import check_text
 
 NO_POSITIVES = Cells(tp=0, fp=3, fn=0, tn=4)
 NO_NEGATIVES = Cells(tp=3, fp=0, fn=4, tn=0)
@@ -205,7 +204,7 @@ def test_a_slice_with_one_class_has_reasons_and_the_others_their_values() -> Non
 def test_a_whole_table_of_one_class_is_said() -> None:
     result = clfeval.phidelta(pl.DataFrame({"truth": [1, 1], "m": [1, 0]}))
     assert [warning.code for warning in result.warnings] == ["single-class"]
-    assert "no negative row" in result.warnings[0].message
+    check_text(result.warnings[0].message)
     assert result.summary["prevalence"] is None
     assert result.summary["odds"] is None
     assert (result.summary["positives"], result.summary["negatives"]) == (2, 0)
@@ -214,14 +213,5 @@ def test_a_whole_table_of_one_class_is_said() -> None:
 
 def test_nothing_at_all_in_a_counts_table_is_no_table() -> None:
     """Predictions without a row are refused as empty; four zeros are the same."""
-    with pytest.raises(clfeval.DataError, match="empty-table"):
+    with pytest.raises(clfeval.DataError, match=r"\[empty-table\]"):
         clfeval.phidelta(counts_frame({"m": Cells(0, 0, 0, 0)}))
-
-
-def test_every_undefined_case_renders() -> None:
-    cases = {"a": NO_POSITIVES, "b": NO_NEGATIVES, "c": NEVER, "d": ALWAYS, "e": PERFECT}
-    for name, cells in cases.items():
-        result = clfeval.phidelta(counts_frame({name: cells}), prevalence=0.2)
-        assert name in str(result)
-        assert clfeval.Result.from_json(result.to_json()).to_json() == result.to_json()
-        assert {*POSITION, *EVERY} <= set(result.tables["models"][0])

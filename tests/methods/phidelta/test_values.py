@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import clfeval
 from tests.methods.phidelta import byhand
-from tests.methods.phidelta.byhand import EVERY, Cells, cells_of, counts_frame, models, value, whole
+from tests.methods.phidelta.byhand import EVERY, Cells, counts_frame, models, value, whole
 from tests.reference import Row
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
@@ -119,14 +119,6 @@ def test_predictions_against_scikit_learn(rows: list[Row]) -> None:
             expected["mcc_u"] = metrics.matthews_corrcoef(truth, says, sample_weight=even)
         for name, number in expected.items():
             assert value(row, name) == pytest.approx(number, rel=1e-9, abs=1e-12), name
-
-
-@examples(40)
-@given(tables(models=(1, 4)))
-def test_counts_are_those_of_a_row_by_row_count(rows: list[Row]) -> None:
-    found = models(frame_of(rows), weight="n", interval="none")
-    for j, row in enumerate(found.values()):
-        assert byhand.counted(row) == cells_of(rows, j)
 
 
 def test_scores_at_the_threshold_are_positive_and_the_threshold_is_said() -> None:
