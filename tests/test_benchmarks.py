@@ -10,27 +10,26 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from clfeval.result import Answer
-from tests.benchmarks.claims import SEED, run
+from clfeval.result import Answer, Estimate
+from tests.benchmarks.claims import SEED, run, said
 from tests.benchmarks.claims.__main__ import cells
-from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE
-from tests.benchmarks.claims.populations import FAULTS, Sample, against_old, sample
-from tests.benchmarks.claims.sentences import (
-    BASELINE,
-    OPERATING,
-    claimed,
-    described,
-    miscalibrated,
-    ranking,
-    slices_named,
+from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE, in_two_tenths
+from tests.benchmarks.claims.populations import (
+    FAULTS,
+    Sample,
+    against_old,
+    equal,
+    join,
+    sample,
 )
+from tests.benchmarks.claims.reports import report_of
 from tests.benchmarks.coverage.__main__ import topics
 
 FEW = 10  # tables of each setting: enough for one of them to have what is measured
 SOME = ("slices/shift/200", "baseline/prevalence/200", "reference/less-specific/200",
         "calibration/two-tenths/200", "no-fault/4/200", "equal/2/scores/reference",
         "equal/5/labels/alone")  # fmt: skip
-MODELS = ("m0", "m1", "m2", "m3", "m4")
+MODELS = ("m0", "m1")
 MANY = 300_000  # rows, of which every measure is known to about 0.002
 
 
@@ -53,86 +52,57 @@ def test_claims_are_judged_on_todays_reports(name: str, tmp_path: Path) -> None:
     assert all(0 <= line.covered <= 1 for line in found.lines)
 
 
-def saying(code: str, text: str) -> Any:
-    """Return as much of a result as is read: a leader, and a sentence."""
-    best = Answer("best", "m0 has the highest ROC AUC: 0.9." if code != "best" else text, ("m0",))
-    return SimpleNamespace(answer=(best,) if code == "best" else (Answer(code, text), best))
+def test_planted_faults_are_read_from_answers_and_tables(tmp_path: Path) -> None:
+    """A shift of one site's scores, since a week without it, which has as many positives."""
+    rng, week = np.random.default_rng(3), tmp_path / "old.csv"
+    site = np.repeat(["e", "n", "s", "w"], 1000).tolist()
+    sample(rng, 1000).frame(MODELS, site=["e"] * 1000).write_csv(week)
+    parts = [sample(rng, 1000, fault="shift" if one == 1 else None) for one in range(4)]
+    now = join(parts).frame(MODELS, first=5000, site=site)
+    found = report_of(now, by="site", baseline=week)
+    assert said.slices_named(found) == {"site=n": {"oe_ratio", "specificity"}}
+    changed = said.claimed(found, said.BASELINE)
+    assert "specificity" in changed
+    assert not changed & {"roc_auc", "prevalence"}
+    assert said.claimed(found, said.BASELINE, unless="m0") == set()
+    (rows,) = said.answers(found, said.BASELINE_ROWS)
+    assert said.described(found, "prevalence") == (rows.low, rows.high)
+    shifted = said.described(found, "mean_score")
+    assert shifted is None or 0 < shifted[0] < shifted[1]
+    assert said.described(found, "kappa@x") is None
+    assert said.tied_set(found) == {"m0": True, "m1": False}
+    assert [one[:3] for one in said.relations(found)] == [("m1", "m0", True)]
+    assert said.astray(found) == []
 
 
-@pytest.mark.parametrize(("text", "named"), [
-    ("In site=east specificity is 0.44 (0.87 elsewhere, q < 0.001) and predicted risk 0.70 "
-     "against 0.40 observed; ranking is unaffected.", {"site=east": {"specificity", "oe_ratio"}}),
-    ("m0 is significantly worse in site=east: specificity 0.44 (elsewhere 0.87, q <0.001), and in "
-     "site=west: ROC AUC 0.80 (elsewhere 0.92, q 0.003); its sensitivity is unaffected.",
-     {"site=east": {"specificity"}, "site=west": {"roc_auc"}}),
-    ("In site=b2 O:E is 0.71 (elsewhere 1.02, q 0.002) and ROC AUC is not significantly different.",
-     {"site=b2": {"oe_ratio"}}),
-    ("In no slice is m0 significantly worse than elsewhere (4 slices, 4 measures).", {}),
-    ("No slice can be judged: site=a has 12 rows.", {}),
-])  # fmt: skip
-def test_slices_are_read_with_their_measures(text: str, named: dict[str, set[str]]) -> None:
-    assert slices_named(saying("slices", text)) == named
+def test_a_worse_specificity_is_read_and_an_equal_area_is_none() -> None:
+    table = against_old(np.random.default_rng(3), 3000, "less specific").frame(("new", "old"))
+    found = report_of(table, reference="old")
+    assert said.claimed(found, said.OPERATING) == {"specificity"}
+    assert not said.ranked_worse(found)
+    assert said.contradictions(said.relations(found)) == []
+    assert said.slices_named(found) == {}
+    calibrated = report_of(equal(np.random.default_rng(2), 1000, 2).frame(MODELS))
+    assert not said.miscalibrated(calibrated)
+    events, _ = in_two_tenths(1000, np.random.default_rng(4), 0, Path())
+    assert events["fault named"].happened
 
 
-@pytest.mark.parametrize(("codes", "text", "measures"), [
-    (OPERATING, "At threshold 0.5 m1 detects 12 more of 212 positives (p 0.001); specificity not "
-     "significantly changed.", {"sensitivity"}),
-    (OPERATING, "At threshold 0.5 m1 detects 3 more of 212 positives (p 0.40); its specificity is "
-     "lower by 0.10 (p <0.001).", {"specificity"}),
-    (OPERATING, "At threshold 0.5 sensitivity and specificity of m1 are not significantly "
-     "different from those of m0.", set()),
-    (BASELINE, "Since old.csv m0 is significantly worse: Brier +0.020 (95% CI 0.010 to 0.030), "
-     "balanced accuracy -0.08; ROC AUC not significantly changed.", {"brier", "balanced_accuracy"}),
-    (BASELINE, "No measure of m0 or m1 has significantly changed since old.csv.", set()),
-    (BASELINE, "Beside old.csv, by ROC AUC: m0 is worse, -0.1; m1 cannot be told from before.",
-     {"roc_auc"}),
-])  # fmt: skip
-def test_claims_are_read_with_their_measures(
-    codes: tuple[str, ...], text: str, measures: set[str]
-) -> None:
-    assert claimed(saying(codes[0], text), codes) == measures
-
-
-@pytest.mark.parametrize(("text", "worse", "tied"), [
-    ("m0 has the highest ROC AUC: 0.986 (95% CI 0.963 to 0.995). m1 and m2 are not significantly "
-     "different; the other models are significantly worse.", "m3<m0 m4<m0", "m1=m0 m2=m0"),
-    ("m0 has the highest ROC AUC, 0.9; every other model is significantly worse.",
-     "m1<m0 m2<m0 m3<m0 m4<m0", ""),
-    ("m0 has the highest ROC AUC, 0.9; m1 is significantly worse, and m2, m3 and m4 are tied.",
-     "m1<m0", "m2=m0 m3=m0 m4=m0"),
-    ("m0 has the largest ROC AUC, 0.9; any of the 4 others may be the best as well.", "",
-     "m1=m0 m2=m0 m3=m0 m4=m0"),
-    ("m1 is significantly better than m0 and m2 is significantly worse than m0.", "m0<m1 m2<m0",
-     ""),
-    ("m1 is not significantly different from m2: ROC AUC 0.06 higher (95% CI -0.01 to 0.13).", "",
-     "m1=m2"),
-    ("Compared with m0, by ROC AUC: m1 is significantly worse; no other model is significantly "
-     "different.", "m1<m0", "m2=m0 m3=m0 m4=m0"),
-])  # fmt: skip
-def test_relations_of_models_are_read(text: str, worse: str, tied: str) -> None:
-    """The same of a sentence on the leader and of one on the reference."""
-    for code in ("best", "compared"):
-        found = ranking(saying(code, text), MODELS, "m0")
-        assert {f"{one.first}<{one.second}" for one in found if one.worse} == {*worse.split()}
-        assert {f"{one.first}={one.second}" for one in found if not one.worse} == {*tied.split()}
-
-
-@pytest.mark.parametrize(("text", "wrong"), [
-    ("The probabilities of m0 are well calibrated (slope 1.17, 95% CI 0.82 to 1.52).", False),
-    ("The probabilities of m0 show no significant miscalibration.", False),
-    ("The probabilities of m0 are miscalibrated: too extreme (slope 0.70).", True),
-    ("The probabilities of m0 are well calibrated; those of m1 are miscalibrated.", True),
-])  # fmt: skip
-def test_miscalibration_is_read(text: str, wrong: bool) -> None:
-    assert miscalibrated(saying("probabilities", text)) == wrong
-
-
-def test_intervals_of_changed_rows_are_read() -> None:
-    text = "Prevalence was 0.37 and is 0.20: -0.17 (95% CI -0.19 to -0.15); mean score 0.37 and "
-    said = saying("baseline-rows", f"{text}0.40: +0.03 (95% CI \u22120.01 to 0.07).")
-    assert described(said, "prevalence") == (-0.19, -0.15)
-    assert described(said, "mean_score") == (-0.01, 0.07)
-    assert described(said, "brier") is None
+def test_an_answer_that_is_not_of_its_table_and_tables_that_contradict_are_found() -> None:
+    row: Any = {
+        "against": "reference", "slice": None, "measure": "roc_auc", "model": "m1",
+        "reference": "m0", "difference": Estimate(-0.1, -0.2, -0.05), "verdict": "worse",
+    }  # fmt: skip
+    tied: Any = [{"measure": "roc_auc", "model": name, "tied": True} for name in MODELS]
+    answer = Answer("compared", "", ("m1",), "roc_auc", -0.1, -0.2, -0.05)
+    best = Answer("best", "", ("m0",), "roc_auc", 0.9)
+    found: Any = SimpleNamespace(answer=(answer, best), tables={"comparisons": [row]})
+    assert said.astray(found) == []
+    assert said.contradictions(said.relations(found)) == []
+    wrong = Answer("compared", "", ("m1",), "roc_auc", -0.3, -0.4, -0.2)
+    found = SimpleNamespace(answer=(wrong, best), tables={"comparisons": [row], "best": tied})
+    assert said.astray(found) == [wrong]
+    assert len(said.contradictions(said.relations(found))) == 1
 
 
 def measured(found: Sample, model: int = 0) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """How often the sentences of a report are right, and how often false: simulations of whole tables.
 
 A module of this package has `cells() -> list[Cell]`. A cell draws tables of one kind, calls
-`clfeval.report` on each and judges what it says by `sentences`, the only module that reads English.
+`clfeval.report` on each and judges what it says by `said`.
 `python -m tests.benchmarks.claims` runs them. The seed was fixed before the code that they judge.
 """
 

@@ -6,9 +6,9 @@ rounded to tenths, or labels alone. With a reference: the first model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +19,26 @@ from clfeval.result import Result
 from tests.benchmarks.claims import Cell, Event, Judged, Promise
 from tests.benchmarks.claims.populations import equal
 from tests.benchmarks.claims.reports import report_of
-from tests.benchmarks.claims.sentences import (
+from tests.benchmarks.claims.said import (
     CALIBRATION,
     OPERATING,
     RANKING,
     Pair,
-    Relation,
+    answers,
+    astray,
     claimed,
+    contradictions,
+    leading,
     miscalibrated,
     pairs,
-    ranking,
-    sentences,
-    tied_set,
+    ranked_worse,
+    relations,
 )
 
 COUNTS, ROWS = (2, 5, 10), (2, 4, 10, 30, 100, 200, 1000, 5000)
 FORMS = {"scores": 5000, "tenths": 1000, "labels": 1000}  # how many tables of each
 WORSE, PAIRS = "an equal model called worse or left out", "p, interval and verdict disagree"
-CONTRADICTING = "sentences or tables contradict each other"
+CONTRADICTING, ASTRAY = "two tables contradict each other", "an answer is not of its table"
 
 
 def cells() -> list[Cell]:
@@ -53,6 +55,7 @@ def cells() -> list[Cell]:
 def _promised(form: str, reference: bool) -> dict[str, Promise]:
     promised = {
         CONTRADICTING: Promise(most=0, slack=0),
+        ASTRAY: Promise(most=0, slack=0),
         PAIRS: Promise(most=0, slack=0),
         f"{PAIRS}, any measure": Promise(most=0, slack=0),
         WORSE: Promise(most=0.057, slack=0),
@@ -76,7 +79,7 @@ def judge(
         result = report_of(frame, reference=first, kind="label" if form == "labels" else "score")
     except ClfevalError as error:
         return {f"refused: {error}": Event(True)}, ()
-    return judged(result, names, first, n, form), (result,)
+    return judged(result, first, n, form), (result,)
 
 
 def as_form(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFrame:
@@ -87,40 +90,29 @@ def as_form(frame: pl.DataFrame, names: Sequence[str], form: str) -> pl.DataFram
     return frame.with_columns((columns >= 0.5).cast(pl.Int64)) if form == "labels" else frame
 
 
-def judged(
-    result: Result, names: Sequence[str], reference: str | None, n: int, form: str
-) -> dict[str, Event]:
+def judged(result: Result, reference: str | None, n: int, form: str) -> dict[str, Event]:
     """Return the events of a table."""
-    lead = next((one.measure for one in result.answer if one.code == "best"), None) or "roc_auc"
-    said = ranking(result, names, reference)
-    compared = pairs(result)
-    leading = [one for one in compared if one.metric == lead]
-    tied = tied_set(result, lead)
-    there = bool(sentences(result, RANKING))
-    by_sentence = any(one.worse for one in said)
-    by_set, by_pairs = not all(tied.values()), any(one.told for one in leading)
-    worse = by_sentence or by_set or by_pairs
-    tables = [*_of_pairs(leading), *_of_set(result, tied)]
-    both = contradictions([*said, *tables])
+    said, compared = relations(result), pairs(result)
+    there, worse = bool(answers(result, RANKING)), ranked_worse(result)
+    by_lead = [one for one in compared if one.metric == leading(result)]
     found = {
-        CONTRADICTING: Event(bool(both), there),
-        "two sentences contradict each other": Event(bool(contradictions(said)), there),
-        PAIRS: _disagree(leading),
+        CONTRADICTING: Event(bool(contradictions(said)), there),
+        ASTRAY: Event(bool(astray(result)), there),
+        PAIRS: _disagree(by_lead),
         f"{PAIRS}, any measure": _disagree(compared),
         WORSE: Event(worse, there),
-        "by a sentence": Event(by_sentence, there),
-        "by the tied set": Event(by_set, bool(tied)),
-        "by the pairs": Event(by_pairs, bool(leading)),
-        "no relation read": Event(not said, there),
     }
+    for source in ("tied set", "pairs"):
+        some = [one for one in said if one.source == source]
+        found[f"by {source}"] = Event(any(one.worse for one in some), bool(some))
     if reference:
-        differing, there = claimed(result, OPERATING), bool(sentences(result, OPERATING))
+        differing, there = claimed(result, OPERATING), bool(answers(result, OPERATING))
         found["operating point false"] = Event(bool(differing), there)
         told = {one.metric for one in compared if one.told} & {"sensitivity", "specificity"}
         found["operating point is not as its table"] = Event(there and differing != told, there)
     found[f"{WORSE}, {n} rows"] = Event(worse, there)
     if form == "scores":  # tenths are not quite calibrated
-        event = Event(miscalibrated(result), bool(sentences(result, CALIBRATION)))
+        event = Event(miscalibrated(result), bool(answers(result, CALIBRATION)))
         found |= {"calibration false": event, f"calibration false, {n} rows": event}
     return found
 
@@ -129,28 +121,3 @@ def _disagree(compared: Sequence[Pair]) -> Event:
     """Tell whether any pair's numbers disagree; said: the interval of all pairs is in the table."""
     said = any(one.joint is not None for one in compared)
     return Event(not all(one.agrees for one in compared), said)
-
-
-def contradictions(relations: Sequence[Relation]) -> list[tuple[Relation, Relation]]:
-    """Return pairs of statements on the same two models of which one at least is false."""
-    return [
-        (one, other)
-        for one, other in combinations(relations, 2)
-        if one.key() == other.key() and one.kind() != other.kind()
-    ]
-
-
-def _of_pairs(leading: Sequence[Pair]) -> Iterator[Relation]:
-    for one in leading:
-        better = one.verdict == "better"
-        first, second = (one.other, one.model) if better else (one.model, one.other)
-        yield Relation(first, second, one.told, "comparisons")
-
-
-def _of_set(result: Result, tied: dict[str, bool]) -> Iterator[Relation]:
-    best = next((one for one in result.answer if one.code == "best"), None)
-    if best is None or not best.models:
-        return
-    for model, is_tied in tied.items():
-        if model not in best.models:
-            yield Relation(model, best.models[0], not is_tied, "tied set")

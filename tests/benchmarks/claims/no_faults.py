@@ -18,18 +18,18 @@ from clfeval.result import Result
 from tests.benchmarks.claims import Cell, Event, Judged, Promise
 from tests.benchmarks.claims.populations import equal
 from tests.benchmarks.claims.reports import report_of
-from tests.benchmarks.claims.sentences import (
+from tests.benchmarks.claims.said import (
     BASELINE,
     BASELINE_ROWS,
     CALIBRATION,
     OPERATING,
     RANKING,
     SLICES,
+    answers,
     claimed,
     described,
     miscalibrated,
-    ranking,
-    sentences,
+    ranked_worse,
     slices_named,
 )
 
@@ -68,7 +68,7 @@ def without(slices: int, rows: int, rng: np.random.Generator, number: int, folde
 def false_sentences(results: Sequence[Result]) -> dict[str, Event]:
     """Return which sentences are false in any of the reports of a table, and whether any is."""
     found: dict[str, tuple[Sequence[str], Callable[[Result], bool]]] = {
-        "ranking": (RANKING, _ranked),
+        "ranking": (RANKING, ranked_worse),
         "operating point": (OPERATING, lambda one: bool(claimed(one, OPERATING))),
         "calibration": (CALIBRATION, miscalibrated),
         "slices": (SLICES, lambda one: bool(slices_named(one))),
@@ -76,20 +76,16 @@ def false_sentences(results: Sequence[Result]) -> dict[str, Event]:
     }
     events = {
         f"{name} false": Event(
-            any(map(false, results)), any(sentences(one, codes) for one in results)
+            any(map(false, results)), any(answers(one, codes) for one in results)
         )
         for name, (codes, false) in found.items()
     }
     return {**events, "any sentence false": Event(any(one.happened for one in events.values()))}
 
 
-def _ranked(result: Result) -> bool:
-    return any(one.worse for one in ranking(result, MODELS, MODELS[0]))
-
-
 def _numbers(result: Result) -> dict[str, Event]:
     """Return of each description whether its interval excludes 0; it is no claim by itself."""
-    there, events = bool(sentences(result, BASELINE_ROWS)), {}
+    there, events = bool(answers(result, BASELINE_ROWS)), {}
     for name in NUMBERS:
         ends = described(result, name)
         out = ends is not None and not ends[0] <= 0 <= ends[1]

@@ -18,18 +18,18 @@ import polars as pl
 from tests.benchmarks.claims import Cell, Event, Judged, Promise
 from tests.benchmarks.claims.populations import FAULTS, against_old, join, sample
 from tests.benchmarks.claims.reports import report_of
-from tests.benchmarks.claims.sentences import (
+from tests.benchmarks.claims.said import (
     BASELINE,
     BASELINE_ROWS,
     CALIBRATION,
     OPERATING,
     RANKING,
     SLICES,
+    answers,
     claimed,
     described,
     miscalibrated,
-    ranking,
-    sentences,
+    ranked_worse,
     slices_named,
 )
 
@@ -87,7 +87,7 @@ def in_a_site(fault: str, rows: int, rng: np.random.Generator, number: int, fold
     site = np.repeat(SITES, rows).tolist()
     result = report_of(table.frame(MODELS, site=site), by="site")
     named = slices_named(result)
-    there = bool(sentences(result, SLICES))
+    there = bool(answers(result, SLICES))
     label = f"site={faulty}"
     return {
         "fault named": Event(bool(named.get(label, set()) & WORSE[fault]), there),
@@ -111,7 +111,7 @@ def in_a_week(fault: str, rows: int, rng: np.random.Generator, number: int, fold
     if fault == "prevalence":
         ends = described(result, "prevalence")
         named = named or (ends is not None and not ends[0] <= 0 <= ends[1])
-    there = bool(sentences(result, (*BASELINE, *BASELINE_ROWS)))
+    there = bool(answers(result, (*BASELINE, *BASELINE_ROWS)))
     return {
         "fault named": Event(named, there),
         "with a measure that did not change": Event(bool(said & UNAFFECTED[fault]), there),
@@ -125,14 +125,11 @@ def in_a_model(
     table = against_old(rng, rows, fault).frame((NEW, OLD))
     result = report_of(table, reference=OLD)
     said = claimed(result, OPERATING)
-    there = bool(sentences(result, OPERATING))
+    there = bool(answers(result, OPERATING))
     events: Mapping[str, Event] = {
         "fault named": Event(DIFFERS[fault] in said, there),
         "with the other side": Event(bool(said & {*DIFFERS.values()} - {DIFFERS[fault]}), there),
-        "one called better by ROC AUC": Event(
-            any(one.worse for one in ranking(result, (NEW, OLD), OLD)),
-            bool(sentences(result, RANKING)),
-        ),
+        "one called better by ROC AUC": Event(ranked_worse(result), bool(answers(result, RANKING))),
     }
     return events, (result,)
 
@@ -145,5 +142,5 @@ def in_two_tenths(rows: int, rng: np.random.Generator, number: int, folder: Path
     truth = rng.random(rows) < came[group]
     frame = pl.DataFrame({"id": np.arange(rows), "truth": truth * 1, "m0": scores})
     result = report_of(frame)
-    there = bool(sentences(result, CALIBRATION))
+    there = bool(answers(result, CALIBRATION))
     return {"fault named": Event(miscalibrated(result), there)}, (result,)
