@@ -16,6 +16,7 @@ from clfeval.measures.selective import aurc
 from clfeval.methods.measured.asked import DEFAULT, OF_TWO_CLASSES, SETS, asked_of
 from tests.process.program import clfeval as program
 from tests.process.program import piped
+from tests.texts import check_text, problem_places
 
 SCORED = "truth,m\n1,.9\n1,.8\n1,.4\n0,.3\n0,.2\n0,.6\n1,.7\n0,.1\n"
 FRAME = pl.DataFrame(
@@ -60,61 +61,48 @@ def test_a_name_says_its_parameters() -> None:
     assert names("expected_cost:fp=1,fn=10") == ["expected_cost:fn=10,fp=1"]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("net_benefit@t:t=1", "t is a number between 0 and 1, not 1"),
-        ("net_benefit:t=0", "t is a number between 0 and 1, not 0"),
-        ("precision@k:k=0", "k is a number above 0, not 0"),
-        ("lift@k:k=inf", "k is a number above 0, not inf"),
-        ("f_beta:beta=-1", "beta is a number from 0 to 1e+06, not -1"),
-        ("f_beta:beta=nan", "beta is a number from 0 to 1e+06, not nan"),
-        ("ece:bins=0", "bins is a whole number from 1 up, not 0"),
-        ("ece:bins=2.5", "bins is a whole number from 1 up, not 2.5"),
-        ("ece:bins=inf", "bins is a whole number from 1 up, not inf"),
-        ("ppv_at:prevalence=0", "prevalence is a number between 0 and 1, not 0"),
-        ("ppv_at", "ppv_at needs prevalence"),
-        ("expected_cost:fp=1", "expected_cost needs fn"),
-        ("expected_cost:fp=-1,fn=1", "fp is a number from 0 up, not -1"),
-        ("partial_auc:fpr=.3..0.2", "fpr is no range within 0..1"),
-        ("partial_auc:fpr=2", "fpr is no range within 0..1"),
-        ("f_beta:gamma=1", "f_beta has no parameter 'gamma'"),
-        ("f_beta:beta=two", "'two' is not a number"),
-    ],
-)
-def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted(
-    name: str, said: str
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        asked_of((name,))
-    assert said in str(caught.value)
-    for more in ((), ("--dry-run",)):
-        done = program("report", "no-such-table.csv", "--measure", name, *more)
-        assert (done.code, done.out) == (2, "")
-        assert said in done.err
-        assert name in done.err
+OUT_OF_RANGE = (
+    "net_benefit@t:t=1", "net_benefit:t=0", "precision@k:k=0", "lift@k:k=inf", "f_beta:beta=-1",
+    "f_beta:beta=nan", "ece:bins=0", "ece:bins=2.5", "ece:bins=inf", "ppv_at:prevalence=0",
+    "ppv_at", "expected_cost:fp=1", "expected_cost:fp=-1,fn=1", "partial_auc:fpr=.3..0.2",
+    "partial_auc:fpr=2", "f_beta:gamma=1", "f_beta:beta=two",
+)  # fmt: skip
+
+
+def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted() -> None:
+    for name in OUT_OF_RANGE:
+        with pytest.raises(UsageError) as caught:
+            asked_of((name,))
+        assert [one.code for one in caught.value.problems] == ["bad-option"]
+        check_text(str(caught.value))
+        for more in ((), ("--dry-run",)):
+            done = program("report", "no-such-table.csv", "--measure", name, *more)
+            assert (done.code, done.out) == (2, "")
+            assert problem_places(done.err)[0].endswith("[bad-option]")
+            assert name in done.err
 
 
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("nri", "net_benefit or log_loss"), ("IDI", "net_benefit or log_loss"),
-        ("C-index", "roc_auc"), ("integrated discrimination improvement", "net_benefit"),
+        ("nri", "net_benefit"), ("IDI", "log_loss"), ("C-index", "roc_auc"),
+        ("integrated discrimination improvement", "net_benefit"),
     ],
 )  # fmt: skip
 def test_what_misleads_is_refused_by_name_with_what_replaces_it(name: str, instead: str) -> None:
     done = piped(SCORED.encode(), "report", "-", "--measure", name)
     assert (done.code, done.out) == (2, "")
-    assert f"--measure: no {name.upper()} here [refused-measure]" in done.err
+    assert problem_places(done.err) == ["--measure: [refused-measure]"]
     assert instead in done.err
+    check_text(done.err)
 
 
-def test_several_in_one_word_are_told_to_be_given_one_at_a_time() -> None:
+def test_several_in_one_word_are_to_be_given_one_at_a_time() -> None:
     for text, parts in (("ap,ks", "ap ks"), ("f_beta:beta=2,ks", "f_beta:beta=2 ks")):
         with pytest.raises(UsageError) as caught:
             asked_of((text,))
         each = " ".join(f"--measure {part}" for part in parts.split())
-        assert caught.value.hint == f"one at a time: {each}"
+        assert str(caught.value.hint).endswith(each)
 
 
 def test_every_name_that_is_offered_is_taken() -> None:
@@ -148,7 +136,7 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         assert "[needs-order]" in done.err
         first, hint, last = done.err.splitlines()[1:]
         assert first.startswith("<stdin>: --measure: ")
-        assert hint.endswith("the lowest first: 'high', 'low', 'middle'")
+        assert hint.endswith("'high', 'low', 'middle'")
         every = "--classes high --classes low --classes middle"
         assert last == f"try: clfeval report - --measure {name} {every}"
         words = shlex.split(last.removeprefix("try: clfeval "))
@@ -166,17 +154,6 @@ def test_net_benefit_at_a_named_risk_is_that_of_the_decision_curve() -> None:
     (curve,) = (r for r in result.tables["decision"] if r["threshold"] == 0.1)
     assert row["value"] == curve["net_benefit"]
     assert row["value"].value == pytest.approx(4 / 8 - 4 / 8 / 9)  # type: ignore[union-attr]
-
-
-def test_the_area_under_risk_and_coverage_by_hand() -> None:
-    """Sure of .9 (right), .1 (right) at .9; .8, .2 at .8; .3, .7 at .7; .4 (wrong), .6 (wrong).
-
-    Risks 0/2, 0/4, 0/6, 2/8 at four coverages: (0 + 0 + 0 + 1/4) / 4.
-    """
-    result = clfeval.report(FRAME, measure="aurc")
-    (row,) = (r for r in result.tables["measures"] if r["measure"] == "aurc")
-    assert row["value"].value == pytest.approx(1 / 16)  # type: ignore[union-attr]
-    assert row["method"] == "bootstrap"
 
 
 def test_the_area_under_risk_and_coverage_row_by_row() -> None:

@@ -1,4 +1,4 @@
-"""Numbers that a book and another program print, through the report; what the book misprints.
+"""Numbers that a book and another program print, through the report.
 
 Kuhn and Johnson, Applied Machine Learning for Tabular Data, chapter 15. What it has wrong is
 recomputed here, one test each.
@@ -9,14 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from scipy.special import xlogy
 
 import clfeval
-from clfeval import Result
-from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate, Row
 from tests.measures.test_classes import DICE
 
@@ -44,16 +40,6 @@ def ends(row: Row) -> tuple[float | None, float | None]:
     found = row["value"]
     assert isinstance(found, Estimate)
     return found.low, found.high
-
-
-def by_class(frame: pl.DataFrame, **options: Any) -> dict[tuple[str, str], float]:
-    """Return the measures of the classes together, by name and estimator."""
-    result: Result = clfeval.report(frame, **options)
-    return {
-        (str(row["measure"]), str(row["estimator"])): number(row)
-        for row in result.tables["measures"]
-        if row["estimator"] != "class"
-    }
 
 
 def test_table_15_1() -> None:
@@ -94,98 +80,6 @@ def test_table_15_5() -> None:
     }.items():  # fmt: skip
         one: Any = found[name]
         assert one.value == pytest.approx(value, abs=6e-8), name
-
-
-def test_misprint_the_root_is_printed_as_the_mean_square() -> None:
-    mean = (2 + 7 + 2 + 2 + 3 + 4 * (4 + 3)) / 118
-    assert round(mean, 7) == 0.3728814
-    assert round(math.sqrt(mean), 7) == 0.6106401  # printed as the MSE
-
-
-def test_misprint_the_precision_is_the_npv() -> None:
-    found = book()
-    assert number(found["precision"]) == pytest.approx(TP / (TP + FP), rel=1e-12)
-    assert round(TN / (TN + FN), 3) == 0.744  # printed as the precision
-
-
-def test_misprint_precision_is_the_ppv_at_the_prevalence_of_the_sample() -> None:
-    own = (TP + FN) / ROWS
-    found = book(f"ppv_at:prevalence={own!r}", "ppv_at:prevalence=.5")
-    there, half = (number(row) for name, row in found.items() if name.startswith("ppv_at"))
-    assert there == pytest.approx(TP / (TP + FP), rel=1e-12)
-    sens, fall = TP / (TP + FN), FP / (FP + TN)
-    assert half == pytest.approx(sens / (sens + fall), rel=1e-12)
-    assert half < there - 0.03
-
-
-def test_misprint_15_4_chance_agreement_is_of_the_margins_of_both() -> None:
-    truth, said = (TP + FN, FP + TN), (TP + FP, FN + TN)
-    chance = sum(t * p for t, p in zip(truth, said, strict=True)) / ROWS**2
-    kappa = ((TP + TN) / ROWS - chance) / (1 - chance)
-    assert number(book()["kappa"]) == pytest.approx(kappa, rel=1e-12)
-
-
-def test_misprint_15_15_the_weight_of_recall_is_squared() -> None:
-    precision, recall = TP / (TP + FP), TP / (TP + FN)
-    expected = (1 + 2**2) * precision * recall / (2**2 * precision + recall)
-    found = number(book("f_beta:beta=2")["f_beta:beta=2"])
-    assert found == pytest.approx(expected, rel=1e-12)
-    assert found != pytest.approx((1 + 2) * precision * recall / (2**2 * precision + recall))
-
-
-def test_misprint_15_18_the_weighted_mean_is_by_rows() -> None:
-    """Recalls 1/2 of 2 rows, 3/4 of 4 and 7/8 of 8: 11 of 14, and no sum of S / n."""
-    frame = pl.DataFrame({
-        "truth": [*"aa", *"bbbb", *"cccccccc"], "m": [*"ab", *"bbbc", *"ccccccca"],
-    })  # fmt: skip
-    found = by_class(frame)
-    weighted = (2 * 1 / 2 + 4 * 3 / 4 + 8 * 7 / 8) / 14
-    assert found["sensitivity", "weighted"] == pytest.approx(weighted, rel=1e-12)
-    assert found["sensitivity", "macro"] == pytest.approx((1 / 2 + 3 / 4 + 7 / 8) / 3, rel=1e-12)
-    assert found["sensitivity", "micro"] == found["accuracy", "multiclass"] == 11 / 14
-
-
-def test_misprint_the_macro_average_does_not_lean_to_the_largest_class() -> None:
-    frame = pl.DataFrame({"truth": [*"aabbcc"], "m": [*"aabccb"]})
-    more = frame.with_columns(n=pl.Series([50, 50, 1, 1, 1, 1]))
-    one, many = by_class(frame), by_class(more, weight="n")
-    assert one["sensitivity", "macro"] == many["sensitivity", "macro"] == pytest.approx(2 / 3)
-    assert many["sensitivity", "weighted"] == pytest.approx(102 / 104)
-
-
-def test_misprint_the_cross_entropy_of_two_classes_has_both_terms() -> None:
-    y, p = np.array([1, 0, 1, 0]), np.array([0.9, 0.3, 0.6, 0.2])
-    result = clfeval.report(pl.DataFrame({"truth": y, "m": p}))
-    (row,) = (row for row in result.tables["measures"] if row["measure"] == "log_loss")
-    assert number(row) == pytest.approx(-(xlogy(y, p) + xlogy(1 - y, 1 - p)).mean(), rel=1e-12)
-    assert number(row) > -xlogy(y, p).mean() + 0.1
-
-
-def test_misprint_15_25_the_score_per_class_goes_up_to_2_over_the_classes() -> None:
-    """Certain and wrong in every row: (1² + 1²) / C."""
-    for c in (3, 5):
-        of = CATALOG["brier_per_class"].classes
-        assert of is not None
-        assert of.of is not None
-        truth = np.arange(c)
-        found = float(of.of(truth, np.eye(c)[(truth + 1) % c], np.ones(c, int)))
-        assert found == pytest.approx(2 / c, rel=1e-12)
-
-
-def test_misprint_parts_of_the_brier_score_are_divided_by_all_rows() -> None:
-    """.2 in 4 rows, one positive; .7 in 6, three positive: not by the 2 probabilities there are."""
-    p = [0.2] * 4 + [0.7] * 6
-    y = [1, 0, 0, 0, 1, 1, 1, 0, 0, 0]
-    names = [f"brier_{part}" for part in ("reliability", "resolution", "uncertainty", "refinement")]
-    result = clfeval.report(pl.DataFrame({"truth": y, "m": p}), measure=names)
-    found = {row["measure"]: number(row) for row in result.tables["measures"] if row["value"]
-             and row["measure"] in (*names, "brier")}  # fmt: skip
-    reliability = (4 * (0.2 - 0.25) ** 2 + 6 * (0.7 - 0.5) ** 2) / 10
-    resolution = (4 * (0.25 - 0.4) ** 2 + 6 * (0.5 - 0.4) ** 2) / 10
-    assert found["brier_reliability"] == pytest.approx(reliability, rel=1e-12)
-    assert found["brier_resolution"] == pytest.approx(resolution, rel=1e-12)
-    assert found["brier"] == pytest.approx(reliability - resolution + 0.4 * 0.6, rel=1e-12)
-    assert found["brier_refinement"] == pytest.approx((4 * 0.25 * 0.75 + 6 * 0.5 * 0.5) / 10)
 
 
 # dcurves 1.1.7 on its table df_binary: 750 people, 105 with cancer; how many of each have a

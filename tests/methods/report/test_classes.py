@@ -114,17 +114,6 @@ def test_values_and_errors_by_hand() -> None:
     assert sure.low == pytest.approx(0.025 ** (1 / 5))
 
 
-def test_weights_of_rows_are_repeated_rows() -> None:
-    table = of_table(HAND)
-    often = pl.DataFrame(
-        {name: [x for x, n in zip(table[name], table["n"], strict=True) for _ in range(n)]
-         for name in ("truth", "m")}
-    )  # fmt: skip
-    weighted, repeated = clfeval.report(table, weight="n"), clfeval.report(often)
-    assert weighted.tables["measures"] == repeated.tables["measures"]
-    assert weighted.tables["confusion"] == repeated.tables["confusion"]
-
-
 def test_each_class_counts_the_clusters_it_is_in() -> None:
     """Residuals of recalls by cluster, times sqrt(g / (g - 1)) of the class, g = P² / sum P_c²."""
     table = frame(4)

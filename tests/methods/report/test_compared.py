@@ -273,16 +273,6 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
         assert (apart(row).value or 0) <= 0
 
 
-def test_a_model_more_moves_no_other_comparison_but_what_is_adjusted() -> None:
-    few, more = (
-        rows(clfeval.report(table(150, 5).select("truth", *names), positive="1", reference="m0"),
-             "brier")
-        for names in (["m0", "m1"], ["m0", "m1", "m2", "m3"])
-    )  # fmt: skip
-    assert few["m1"]["difference"] == more["m1"]["difference"]
-    assert few["m1"]["p"] == more["m1"]["p"]
-
-
 def test_models_that_say_the_same_never_differ() -> None:
     """No row of 60 differs: fewer than 1 - .025^(1/60) of them may, 6 %."""
     data = table(60, 1).with_columns(twin=pl.col("m0"))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 
 import clfeval
-from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.result import Estimate, Result
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]
@@ -26,35 +24,12 @@ def value(result: Result, name: str) -> Estimate:
     return found
 
 
-def test_average_precision_is_not_called_the_area_below_the_curve() -> None:
-    result = report(TRUTH, SCORES, "ap", "pr_auc")
-    steps, lines = value(result, "average_precision").value, value(result, "pr_auc").value
-    assert steps == pytest.approx(average_precision_score(TRUTH, SCORES), rel=1e-12)
-    precision, recall, _ = precision_recall_curve(TRUTH, SCORES)
-    assert lines == pytest.approx(auc(recall, precision), rel=1e-12)
-    assert steps != lines
-    assert find_measure("PR AUC") is CATALOG["pr_auc"]
-    assert find_measure("ap") is find_measure("pr_auc_step") is CATALOG["average_precision"]
-
-
 def test_the_brier_score_has_a_name_on_each_scale() -> None:
     """One row of .9 and one of .4, the first positive: squares .01 and .16, of each class."""
     result = report([1, 0], [0.9, 0.4], "brier_sum", "brier_per_class", "brier")
     assert value(result, "brier").value == pytest.approx((0.01 + 0.16) / 2)
     assert value(result, "brier_sum").value == pytest.approx((0.02 + 0.32) / 2)
     assert value(result, "brier_per_class").value == pytest.approx((0.02 + 0.32) / 2 / 2)
-
-
-def test_the_brier_score_of_three_classes_has_them_too() -> None:
-    """Of .5 .3 .2, the first true, .25 + .09 + .04 = .38; of 0 1 0, the third true, 2."""
-    frame = pl.DataFrame({
-        "truth": ["a", "c"], "m:a": [0.5, 0.0], "m:b": [0.3, 1.0], "m:c": [0.2, 0.0],
-    })  # fmt: skip
-    result = clfeval.report(
-        frame, classes=["a", "b", "c"], measure=["brier_sum", "brier_per_class"]
-    )
-    for name, scale in (("brier", 2), ("brier_sum", 1), ("brier_per_class", 3)):
-        assert value(result, name).value == pytest.approx((0.38 + 2) / 2 / scale)
 
 
 def test_the_last_bin_of_the_ece_is_closed() -> None:
@@ -74,34 +49,6 @@ def test_a_score_at_the_threshold_is_positive() -> None:
     assert value(result, "net_benefit").value == pytest.approx(3 / 10 - 2 / 10)
 
 
-@pytest.mark.parametrize("how", ["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap"])
-def test_a_perfect_classifier_has_neither_nan_nor_an_interval_of_no_width(how: str) -> None:
-    result = report([1] * 40 + [0] * 60, [0.9] * 40 + [0.2] * 60, interval=how, resamples=200)
-    for row in result.tables["measures"]:
-        one = row["value"]
-        assert isinstance(one, Estimate)
-        if one.value is None:
-            assert one.reason == "separation"
-        elif one.low is not None and one.high is not None:
-            assert one.low < one.high, row["measure"]
-    for name in ("roc_auc", "accuracy", "mcc", "kappa", "f1", "balanced_accuracy"):
-        one = value(result, name)
-        assert one.low is not None
-        assert 0 < one.low < one.value == one.high == 1
-
-
-def test_intervals_stay_within_the_range() -> None:
-    """Nine of ten right: p + 1.96 sqrt(p q / n) would be 1.086."""
-    truth, scores = [1] * 5 + [0] * 5, [0.9] * 5 + [0.1] * 4 + [0.9]
-    for how in ("exact", "wilson", "jeffreys", "agresti-coull", "bootstrap"):
-        result = report(truth, scores, "f_beta:beta=2", "all", interval=how, resamples=200)
-        for row in result.tables["measures"]:
-            one, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
-            assert isinstance(one, Estimate)
-            for end in (one.low, one.high):
-                assert end is None or measure.low <= end <= measure.high, (how, row["measure"])
-
-
 @pytest.mark.parametrize("kind", ["labels", "scores", "classes"])
 def test_models_that_differ_in_no_row_are_tied(kind: str) -> None:
     """No pair is discordant: that is no p of 0, and no division by it."""
@@ -115,15 +62,6 @@ def test_models_that_differ_in_no_row_are_tied(kind: str) -> None:
     assert [row["tied"] for row in result.tables["models"]] == [True, True]
     assert result.answer[0].models == ("m", "k")
     assert result.answer[0].text.startswith("All models have the same ")
-
-
-def test_accuracy_is_not_the_mean_recall() -> None:
-    """90 of 100 negatives and 2 of 10 positives right: 92/110, not (.9 + .2) / 2."""
-    truth = [0] * 100 + [1] * 10
-    scores = [0.1] * 90 + [0.9] * 10 + [0.9] * 2 + [0.1] * 8
-    result = report(truth, scores, "acc")
-    assert value(result, "accuracy").value == pytest.approx(92 / 110)
-    assert value(result, "balanced_accuracy").value == pytest.approx(0.55)
 
 
 def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:

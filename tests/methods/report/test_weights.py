@@ -152,17 +152,6 @@ def test_weights_that_are_alike_are_rows() -> None:
                 assert ends[0] == pytest.approx(ends[1], rel=1e-7), name
 
 
-def test_every_row_a_cluster_changes_nothing_of_shares() -> None:
-    frame = table(120)
-    rows, clusters = asked(frame), asked(frame, cluster="who")
-    assert clusters.summary["clusters"] == 120
-    effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
-    assert rows.summary["effective_rows"] == pytest.approx(effective, rel=1e-8)
-    for name in ("sensitivity", "precision", "accuracy", "f1", "mcc"):
-        mine, theirs = metrics(rows)[name][0], metrics(clusters)[name][0]
-        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), rel=1e-6), name
-
-
 def test_what_the_page_says() -> None:
     frame = table(45)
     result = asked(frame)

@@ -18,6 +18,7 @@ from clfeval.methods.roc import candidates, roc_points
 from clfeval.methods.tune_jpt.asked import KNOWN, tuned_names
 from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell
+from tests.texts import check_text
 
 COUNTS = (67, 5, 33, 95)  # 100 of each class
 MORE = TUNABLE[len(JPT) :]
@@ -74,26 +75,26 @@ def test_two_sets_of_numbers_are_one_too_many() -> None:
     for more in ({"measure": ["f_beta:beta=2", "f_odds:beta=3"]},
                  {"measure": ["f_beta:beta=3", "f_beta:beta=2"]},
                  {"measure": ["cost:fp=1,fn=10", "expected_cost:fp=1,fn=2"]}):  # fmt: skip
-        with pytest.raises(UsageError, match="asks for another"):
+        with pytest.raises(UsageError) as caught:
             tuned(**more)
+        check_text(str(caught.value))
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "typed"),
     [
-        ("roc_auc", "the same at every class ratio"), ("ks", "the same at every class ratio"),
-        ("average_precision", "only 2 x 2 tables are"), ("brier", "only 2 x 2 tables are"),
+        ("roc_auc", ""), ("ks", ""), ("average_precision", ""), ("brier", ""), ("ranking", ""),
         ("net_benefit@t:t=.1", "--measure net_benefit:fp=1,fn=9"),
-        ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"),
-        ("prevalence", "--population N"), ("ranking", "only 2 x 2 tables are"),
+        ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"), ("prevalence", "--population N"),
         ("f2", "f_beta:beta=2"), ("mcc,kappa", "--measure mcc --measure kappa"),
         ("AUPRC", "--measure pr_auc"),
     ],
 )  # fmt: skip
-def test_what_is_not_tuned_says_why(name: str, said: str) -> None:
+def test_what_is_not_tuned_says_why(name: str, typed: str) -> None:
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.tune_jpt)(counts=COUNTS, measure=name)
-    assert said in str(caught.value)
+    assert typed in str(caught.value)
+    check_text(str(caught.value))
 
 
 def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:

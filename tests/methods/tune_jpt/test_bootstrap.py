@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import clfeval
@@ -94,15 +93,6 @@ def test_replicates_without_a_value_are_left_out_and_told() -> None:
     row = row_of(tune(Cells(1, 0, 9, 10)), population="1:1")
     assert (row["ppv"].value, row["ppv"].low, row["ppv"].high) == (1, 1, 1)
     assert row["tar"].low == 0.5
-
-
-def test_the_order_of_rows_changes_nothing() -> None:
-    frame = pl.DataFrame({"truth": [1] * 9 + [0] * 12, "m": [1, 0, 1, 1, 1, 0, 1] * 3})
-    mixed = frame.sample(fraction=1, shuffle=True, seed=5)
-    options: dict[str, Any] = {"interval": "bootstrap", "sweep": None, "resamples": 200}
-    assert rows_of(clfeval.tune_jpt(frame, **options)) == rows_of(
-        clfeval.tune_jpt(mixed, **options)
-    )
 
 
 def test_the_result_names_the_method() -> None:

@@ -13,7 +13,7 @@ from scipy.spatial import ConvexHull
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods import roc
-from clfeval.methods.roc import candidates, roc_points, unbeaten, vertices
+from clfeval.methods.roc import candidates, unbeaten, vertices
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -101,25 +101,6 @@ def test_against_scipy(seed: int) -> None:
     # the corners are candidates even where the hull passes below or above them
     assert mine == expected | {(0, 0), tuple(every[-1].astype(int))}
     assert (np.diff(points.thresholds) < 0).all()
-
-
-def test_every_point_from_infinity_down() -> None:
-    counts = brute.score_counts([(0.2, 1), (0.2, 0), (0.7, 1), (0.9, 0)])
-    points = roc_points(counts)
-    assert points.thresholds.tolist() == [math.inf, 0.9, 0.7, 0.2]
-    assert points.tp.tolist() == [0, 0, 1, 2]
-    assert points.fp.tolist() == [0, 1, 1, 2]
-
-
-def test_tiny_tables() -> None:
-    one = candidates(brute.score_counts([(0.5, 1), (0.5, 0)]))
-    assert (one.tp.tolist(), one.fp.tolist()) == ([0, 1], [0, 1])
-    perfect = candidates(brute.score_counts([(0.9, 1), (0.1, 0)]))
-    assert perfect.thresholds.tolist() == [math.inf, 0.9, 0.1]
-    wrong = candidates(brute.score_counts([(0.9, 0), (0.1, 1)]))
-    assert (wrong.tp.tolist(), wrong.fp.tolist()) == ([0, 0, 1], [0, 1, 1])
-    single = candidates(brute.score_counts([(0.9, 1), (0.5, 1), (0.1, 1)]))
-    assert (single.tp.tolist(), single.fp.tolist()) == ([0, 3], [0, 0])
 
 
 def test_points_on_the_chance_line_stay() -> None:

@@ -250,12 +250,6 @@ def test_measures_that_say_the_same_have_the_same_limits(cells: Cells) -> None:
             assert y == pytest.approx(math.sqrt(3) / math.pi * log, rel=1e-9, abs=1e-12)
 
 
-def test_without_intervals_values_stay() -> None:
-    for with_limits, without in zip(rows(FULL[0]), rows(FULL[0], interval="none"), strict=True):
-        for name in MEASURES:
-            assert without[name] == Estimate(with_limits[name].value)
-
-
 def test_a_level_is_in_the_result_and_so_is_the_method() -> None:
     result = clfeval.tune_jpt(counts=four(FULL[0]), level=0.8, sweep=None)
     assert result.parameters["level"] == 0.8

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import polars as pl
-import pytest
 from hypothesis import given
 
 import clfeval
 from clfeval.result import Result
-from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, four, row_of, rows_of
+from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, row_of, rows_of
 from tests.reference import Row, confusion, repeated
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples
@@ -77,20 +75,6 @@ def test_models_of_one_table_are_those_of_single_ones() -> None:
         assert rows_of(alone) == rows_of(together, model=f"m{j}")
         assert "crossovers" not in alone.tables
         assert "winners" not in alone.tables
-
-
-def test_a_long_table() -> None:
-    expanded = repeated(ROWS)
-    long = pl.DataFrame(
-        [
-            {"id": i, "model": f"m{j}", "prediction": row.votes[j], "truth": row.truth}
-            for i, row in enumerate(expanded)
-            for j in range(2)
-        ]
-    )
-    expected = every_row(tune(frame_of(expanded, weight=False)))
-    assert every_row(tune(long)) == expected
-    assert every_row(tune(long.sample(fraction=1, shuffle=True, seed=3))) == expected
 
 
 def test_probabilities_vote_at_their_threshold() -> None:
@@ -165,15 +149,6 @@ def test_a_slice_without_a_class_is_undefined_and_said_so() -> None:
     assert row_of(result, slice="site=A", population="sample")["tar"].value == 0.5
 
 
-def test_several_files_are_one_table(tmp_path: Path) -> None:
-    frame = frame_of(repeated(ROWS), weight=False)
-    paths = [str(tmp_path / f"part{i}.csv") for i in range(3)]
-    for path, part in zip(paths, (frame[:4], frame[4:11], frame[11:]), strict=True):
-        part.write_csv(path)
-    assert every_row(tune(paths)) == every_row(tune(frame))
-    assert every_row(tune(str(tmp_path / "part*.csv"))) == every_row(tune(frame))
-
-
 def test_another_positive_class_exchanges_the_cells() -> None:
     """TP <-> TN and FP <-> FN; odds 1:1000 are then those of the other class."""
     frame = frame_of(ROWS).with_columns(
@@ -185,24 +160,3 @@ def test_another_positive_class_exchanges_the_cells() -> None:
         for result, cells in ((yes, (tp, fp, fn, tn)), (no, (tn, fn, fp, tp))):
             wanted = tune(None, counts={f"m{j}": cells}, measure=FEW)
             assert rows_of(result, model=f"m{j}") == rows_of(wanted)
-
-
-def test_the_input_frame_is_left_alone() -> None:
-    frame = counts_frame({"a": Cells(7, 1, 3, 9)})
-    before = frame.clone()
-    tune(frame)
-    assert frame.equals(before)
-    assert four(Cells(7, 1, 3, 9)) == frame.row(0)[1:]
-
-
-@pytest.mark.parametrize("missing", ["error", "drop"])
-def test_rows_with_a_gap_are_refused_or_dropped(missing: str) -> None:
-    frame = frame_of(repeated(ROWS), weight=False)
-    gap = pl.concat(
-        [frame, pl.DataFrame({"truth": [1], "m0": [None], "m1": [1]}, schema=frame.schema)]
-    )
-    if missing == "error":
-        with pytest.raises(clfeval.DataError, match="column 'm0': missing "):
-            tune(gap)
-    else:
-        assert every_row(tune(gap, missing="drop")) == every_row(tune(frame))

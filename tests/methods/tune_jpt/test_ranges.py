@@ -13,7 +13,6 @@ from scipy.stats import beta as beta_distribution
 import clfeval
 from clfeval.result import Estimate
 from tests.methods.tune_jpt.reference import (
-    INVARIANT,
     MEASURES,
     Cells,
     Line,
@@ -97,12 +96,6 @@ def test_mcc_is_highest_and_epa_lowest_inside(cells: Cells) -> None:
     assert found["epa"]["lowest"].value == pytest.approx(least, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", INVARIANT)
-def test_invariant_measures_have_no_range(name: str) -> None:
-    row = ranges(TABLES[0], 0.001, 0.9, measure=name)[name]
-    assert row["lowest"].value == row["highest"].value == pytest.approx(at(TABLES[0], 0.5)[name])
-
-
 def test_limits_are_those_at_that_prevalence() -> None:
     found = ranges(TABLES[0], 0.001, 0.02, interval="exact", measure=["ppv", "tar", "f_beta"])
     for name in ("ppv", "tar", "f_beta"):
@@ -123,18 +116,6 @@ def test_infinite_and_undefined_all_along() -> None:
     assert certain["lowest"] == certain["highest"] == Estimate(None, reason="infinite")
     for row in ranges(Cells(67, 5, 33, 95), 0.01, 0.2).values():
         assert row == without_limits(row)
-
-
-def test_rates_alone_have_ranges_too() -> None:
-    result = clfeval.tune_jpt(
-        sensitivity=0.67, specificity=0.95, prevalence="0.001..0.02", sweep=None
-    )
-    expected = ranges(TABLES[0], 0.001, 0.02)
-    for row in rows_of(result, "ranges"):
-        other = expected[row["measure"]]
-        for end in ("lowest", "highest"):
-            assert row[end].value == pytest.approx(other[end].value, rel=1e-9), row["measure"]
-            assert (row[end].low, row[end].high) == (None, None)
 
 
 def simulate(**options: Any) -> dict[str, Line]:

@@ -17,7 +17,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import JPT, Stakes
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.roc import RocPoints, candidates, roc_points
@@ -158,30 +158,6 @@ def test_by_hand() -> None:
     assert best("expected_cost", 1.0) == (0.3, pytest.approx(3 / 8))
     # where positives are rare, saying never positive costs 5 r / (1 + r), and .8 half of it
     assert best("expected_cost", 1e-3) == (0.8, pytest.approx(2.5 * 1e-3 / (1 + 1e-3)))
-
-
-def test_never_and_always_positive() -> None:
-    """A wrong way round model is best where it answers alike for all."""
-    rows = [(0.9, 0), (0.8, 0), (0.2, 1), (0.1, 1)]
-    points = candidates(brute.score_counts(rows))
-    measures = {"tar": formulas()["tar"]}
-    place, value = best_of(points, [0.01, 100.0], measures)["tar"]
-    assert points.thresholds[place].tolist() == [math.inf, 0.1]
-    assert value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
-
-
-def test_invariant_measures_keep_their_threshold() -> None:
-    rows = brute.fixture(CANCER, "svm", "malignant")
-    points, known = candidates(brute.score_counts(rows)), formulas()
-    invariant = {
-        name: known[name]
-        for name in JPT
-        if name in known and CATALOG[name].invariant and name not in ("phi", "dp")
-    }
-    assert len(invariant) == 7
-    for name, (place, value) in best_of(points, ODDS, invariant).items():
-        assert len(set(place.tolist())) == 1, name
-        assert len(value) == len(ODDS)
 
 
 def test_the_work_per_odds_is_that_of_the_hull() -> None:

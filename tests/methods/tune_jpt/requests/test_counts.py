@@ -180,18 +180,6 @@ def test_rates_alone_have_values_and_no_intervals() -> None:
         assert value(result, "ppv") == pytest.approx(0.67 / (0.67 + 0.05 * 100), rel=1e-14)
 
 
-def test_rates_may_be_0_and_1() -> None:
-    perfect = tuned(sensitivity=1, specificity=1.0, prevalence="1:100")
-    assert value(perfect, "tar") == 1
-    assert one(perfect, "tor").reason == "infinite"
-    never = tuned(sensitivity=0, specificity=1, prevalence="1:100")
-    assert value(never, "tar") == pytest.approx(100 / 101, rel=1e-15)
-    assert one(never, "ppv").reason == "no_positive_prediction"
-    always_wrong = tuned(sensitivity=0.0, specificity=0.0, prevalence="1:100")
-    assert value(always_wrong, "tar") == 0
-    assert one(always_wrong, "dp").reason == "minus_infinite"
-
-
 WITHOUT_TABLE = [
     ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--classes", "x"), ("--kind", "label"),
     ("--threshold", "0.5"), ("--weight", "n"), ("--by", "site"), ("--missing", "drop"),

@@ -186,7 +186,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("truth,a\n0,1\n0,0\n", {}, "single-class"),
     ("truth,s\n0,.1\n0,.9\n", {}, "single-class"),
     ("truth,a\ny,y\nn,z\n", {"positive": "y"}, f"{C}'a': [unknown-label]"),
-    ("truth,s\n1,.5\n0,x\n", {}, f"{C}'s': ["),
+    ("truth,s\n1,.5\n0,x\n", {}, "column 's': [unknown-label]"),
     ("truth,a,n\n1,1,2\n0,0,-1\n", {"weight": "n"}, f"{C}'n': ["),
     ("truth,a\n1,1\n0,0\n", {"truth": "Truht"}, "["),
     ("truth,a\n1,1\n0,0\n", {"by": "site"}, "["),

@@ -14,7 +14,6 @@ from tests.methods.tune_jpt.requests.door import (
     RF,
     codes,
     command,
-    rows_of,
     tuned,
     usage_message,
     value,
@@ -142,13 +141,6 @@ def test_measures_may_be_called_by_another_name(alias: str) -> None:
     named, plain = (tuned(counts=models, measure=name) for name in (alias, ALIASES[alias]))
     assert named.to_json() == plain.to_json()
     assert named.parameters["compared_by"] == ALIASES[alias]
-
-
-def test_measures_come_in_the_order_of_columns_and_once() -> None:
-    plain = tuned(counts=CCP).parameters["measures"]
-    result = tuned(counts=CCP, measure=["kappa", "ppv", "precision", "g_mean", "kappa"])
-    assert result.parameters["measures"] == [*plain, "kappa", "g_mean"]
-    assert list(rows_of(result, "1:1")["model"])[-2:] == ["kappa", "g_mean"]
 
 
 def test_a_sweep_may_be_given_from_either_end() -> None:

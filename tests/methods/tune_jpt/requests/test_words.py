@@ -13,7 +13,8 @@ from tests.texts import check_text, problem_places
 
 
 @pytest.mark.parametrize("words", [
-    ["--delimiter", ";"], ["--margin", "tar=0.1"], ["--reference", "ccp"], ["--counts", f"={COUNTS}"],
+    ["--delimiter", ";"], ["--margin", "tar=0.1"], ["--reference", "ccp"],
+    ["--counts", f"={COUNTS}"],
 ], ids=str)  # fmt: skip
 def test_an_option_that_does_nothing_is_refused(words: list[str]) -> None:
     """Once: Accepted without a word; other table options are refused without a table."""
