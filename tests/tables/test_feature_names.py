@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from clfeval.tables.feature import FeatureTable
 from clfeval.views.csv import csv_lines
 from clfeval.views.markdown import markdown_lines
-from tests.methods.features.door import cells, cells_of, data_message, features, usage_message
-from tests.tables.door import encoded, write
+from tests.methods.features.door import FEATURES, cells, cells_of, features
+from tests.tables.door import encoded, spots, write
 
 NAMES = [
     "a b", " a", "truth ", "[x]", "[red]", "[/x]", "it's", '"q"', "x,y", "x;y", "new\nline", "🙂",
@@ -113,31 +112,20 @@ def test_views_lose_no_name() -> None:
         assert name in markdown.replace("\\", "")
 
 
-def test_a_name_the_engine_takes_for_a_pattern_is_refused() -> None:
-    message = data_message("truth,^a$\n1,1\n0,0\n")
-    assert message.startswith("t.csv:1: the name '^a$' of column 2 means several columns")
-
-
-def test_a_name_that_stands_twice_is_refused() -> None:
-    assert data_message("truth,a,a\n1,1,1\n0,0,0\n").startswith(
-        "t.csv:1: column 3 has the name 'a' of column 2 [duplicate-column]"
-    )
-
-
 @pytest.mark.parametrize("name", ["gen 1", "GENE 1", "--cutt", "truht "])
 def test_an_unknown_feature_gets_a_suggestion(name: str) -> None:
     frame = pl.DataFrame({"truth": [1, 0], "gene 1": [1, 0], "--cut": [0, 1], "truth ": [0, 0]})
     near = {"--cutt": "--cut", "truht ": "truth "}.get(name, "gene 1")
-    assert usage_message(frame, feature=name) == (
-        f"<frame>: no feature matches '{name}'; features: 'gene 1', '--cut', 'truth ' "
-        f"[unknown-feature]\nhint: did you mean '{near}'?"
-    )
+    error = FEATURES.refusal(frame, feature=name)
+    assert spots(error) == "unknown-feature"
+    assert f"'{near}'" in (error.hint or "")
 
 
-def test_an_unknown_feature_of_a_sparse_table() -> None:
-    message = usage_message(ENTRIES.filter(pl.col("feature") != "é"), feature="it s")
-    assert "no feature matches 'it s'" in message
-    assert message.endswith("hint: did you mean 'it's'?")
+def test_names_that_are_patterns_unknown_or_twice_are_refused() -> None:
+    assert FEATURES.told("truth,^a$\n1,1\n0,0\n") == "1 bad-column-name"
+    assert FEATURES.told("truth,a,a\n1,1,1\n0,0,0\n") == "1 duplicate-column"
+    entries = ENTRIES.filter(pl.col("feature") != "é")
+    assert FEATURES.told(entries, exit_code=2, feature="it s") == "unknown-feature"
 
 
 @pytest.mark.parametrize("other", ["Truth", "truth ", "TRUTH", " truth"])
@@ -157,18 +145,10 @@ def test_many_columns_of_ndjson_keep_the_order_of_the_file() -> None:
 
 
 def test_two_columns_whose_categories_spell_alike_stay_apart() -> None:
-    """Column `a` holds `b=c`, column `a=b` holds `c`: both are `a=b=c`, told apart by column."""
+    """Column `a` holds `b=c`, column `a=b` holds `c`: both are `a=b=c`."""
     frame = pl.DataFrame({"truth": [1, 0], "a": ["b=c", "x"], "a=b": ["y", "c"]})
     rows = [dict(row) for row in features(frame).tables["features"]]
     assert {(row["column"], row["feature"]): cells(row) for row in rows} == {
         ("a", "a=b=c"): (1, 0, 0, 1), ("a", "a=x"): (0, 1, 1, 0),
         ("a=b", "a=b=y"): (1, 0, 0, 1), ("a=b", "a=b=c"): (0, 1, 1, 0),
     }  # fmt: skip
-
-
-def test_files_are_the_same_when_names_hold_line_ends(tmp_path: Path) -> None:
-    """The CSV view of the features is a table the program reads again."""
-    result = features(FRAME)
-    text = "".join(csv_lines(result, "features"))
-    again = pl.read_csv(io.StringIO(text))
-    assert again["feature"].to_list() == [row["feature"] for row in result.tables["features"]]
