@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,8 +12,9 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.asking import START
+from tests.tables.asking import START, asked, refused, spots_in
 from tests.tables.door import confusion, write
+from tests.texts import check_text
 
 CLASSES = ("mild", "moderate", "critical")
 # truth and the probabilities of A and of B; A names 3 of 4 rightly, B 2
@@ -29,6 +31,11 @@ def table(pattern: str, rows: tuple[tuple[str, tuple[float, ...], tuple[float, .
     names = [pattern.format(m=model, c=label) for model in "AB" for label in CLASSES]
     lines = [",".join(map(str, (truth, *a, *b))) for truth, a, b in rows]
     return "\n".join([",".join(["truth", *names]), *lines]) + "\n"
+
+
+def asked_in(name: str, *words: str) -> tuple[str, str]:
+    """Ask for a report of a file; return what is wrong where, and what is proposed further."""
+    return asked(Path(name).read_text(), *words, command="report")
 
 
 @pytest.mark.parametrize("pattern", [
@@ -49,16 +56,10 @@ def test_classes_that_the_first_rows_lack_are_in_the_names() -> None:
     assert found == {"A": (5001, 0, 1, 2), "B": (1, 0, 5001, 2)}
 
 
-def test_sums_that_are_not_1_are_asked_about_with_the_whole_command() -> None:
+def test_sums_that_are_not_1_are_asked_about() -> None:
     off = (("mild", (0.7, 0.2, 0.6), (0.2, 0.7, 0.1)), *ROWS[1:])
     write("t.csv", table("{m}_{c}", off))
-    done = program("report", "t.csv", "-q")
-    assert done.err.splitlines() == [
-        "t.csv:2: column 'A_mild': the class probabilities of 'A' sum to 1.5, at worst [bad-sum]",
-        "hint: --renormalize divides them by their sum in each row",
-        "try: clfeval report t.csv -q --renormalize",
-    ]
-    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
+    assert asked_in("t.csv") == ("2:A_mild bad-sum", "--renormalize")
 
 
 @pytest.mark.parametrize("pattern", ["{c}", "A_{c}", "{c} score", "A {c} prob"])
@@ -73,14 +74,14 @@ def test_capitals_in_names_of_columns_do_not_count(pattern: str) -> None:
 def test_class_columns_of_another_scale_are_no_scores_of_one_class() -> None:
     percent = tuple((t, *(tuple(100 * p for p in one) for one in some)) for t, *some in ROWS)
     write("t.csv", table("{m}_{c}", percent))  # type: ignore[arg-type]
-    done = program("report", "t.csv", "-q")
-    assert "class probabilities from 10 to 70 [bad-probability]" in done.err
-    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --renormalize"
+    spots, proposed = asked_in("t.csv")
+    assert "bad-probability" in spots
+    assert proposed == "--renormalize"
     found = confusion(clfeval.mars("t.csv", positive="critical", renormalize=True))
     assert found == FOUND
     logits = tuple((t, *(tuple(p - 1 for p in one) for one in some)) for t, *some in ROWS)
     write("t.csv", table("{m}_{c}", logits))  # type: ignore[arg-type]
-    assert "probabilities lie between 0 and 1" in program("report", "t.csv", "-q").err
+    refused("report", "t.csv")
 
 
 def test_scores_of_classes_that_are_named_to_be_models_are_models() -> None:
@@ -137,25 +138,16 @@ def test_labels_beside_class_probabilities_are_one_model() -> None:
     write("t.csv", head + "".join(f"{t},{v},{p}\n" for t, v, p in rows))
     result = clfeval.report("t.csv", interval="none")
     assert [row["model"] for row in result.tables["models"]] == ["prob"]
-    assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
-        "'y_pred', 'prob_a', 'prob_b', 'prob_c' are one model, 'prob': the most probable class is "
-        "its answer"
-    ]
+    check_text(note.message for note in result.warnings if note.code == "labels-and-scores")
     reading = clfeval.report("t.csv", dry_run=True).tables["reading"]
-    assert reading[1] == {"column": "y_pred", "taken": "labels of 'prob'", "why": "its name"}
+    assert reading[1]["column"] == "y_pred"
+    check_text([str(reading[1][key]) for key in ("taken", "why")])
 
 
 def test_labels_that_are_not_the_most_probable_class_are_asked_about() -> None:
     rows = "a,a,.7,.2,.1\nb,b,.1,.2,.7\nc,c,.2,.2,.6\nb,c,.1,.45,.45\n"  # the last one ties
     write("t.csv", f"truth,y_pred,prob_a,prob_b,prob_c\n{rows}")
-    done = program("report", "t.csv", "-q")
-    assert done.err.splitlines() == [
-        "t.csv: column 'y_pred': its labels are not the most probable class in 1 of 4 rows "
-        "[labels-differ]",
-        "hint: --ignore 'y_pred' takes the probabilities, --ignore 'prob_a' --ignore 'prob_b' and "
-        "so on takes the labels",
-        "try: clfeval report t.csv -q --ignore y_pred",
-    ]
+    assert asked_in("t.csv") == ("y_pred labels-differ", "--ignore y_pred")
     for words in ("--ignore", "y_pred"), ("--ignore", "prob_*"):
         assert program("report", "t.csv", "-q", *words).code == 0
 
@@ -182,22 +174,15 @@ def test_labels_and_scores_of_the_only_model_are_one(names: str) -> None:
 
 def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() -> None:
     write("t.csv", "actual,predicted,confidence\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
-    done = program("report", "t.csv", "-q")
-    first, _, last = done.err.splitlines()
-    assert first.endswith(
-        "'1' from 0.7 on, others up to 0.9; none is below 0.5, as if each were of the class "
-        "that is said [labels-differ]"
-    )
-    assert last == "try: clfeval report t.csv -q --ignore confidence"
-    again = program(*shlex.split(last.removeprefix(START)), "-f", "json")
-    (model,) = json.loads(again.out)["tables"]["models"]
+    assert asked_in("t.csv") == ("predicted labels-differ", "--ignore confidence")
+    result = clfeval.report("t.csv", ignore="confidence")
+    (model,) = result.tables["models"]
     assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
 
 
 def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None:
     write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
-    last = program("report", "t.csv", "-q", "--positive", "a").err.splitlines()[-1]
-    assert last == "try: clfeval report t.csv -q --positive a --ignore confidence"
+    assert asked_in("t.csv", "--positive", "a")[1] == "--ignore confidence"
 
 
 @pytest.mark.parametrize(("names", "spare"), [
@@ -207,18 +192,10 @@ def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None
 def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str) -> None:
     rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
     write("t.csv", f"truth,{names}\n{rows}")
-    done = program("report", "t.csv", "-q", "--positive", "ill")
-    first, hint, last = done.err.splitlines()
-    (kept,) = {*names.split(",")} - {spare}
-    assert first == (
-        f"t.csv: column '{spare}': 1 less '{kept}' in every row: the other class of it? "
-        "[complements]"
-    )
-    assert last == f"try: clfeval report t.csv -q --positive ill --ignore {spare}"
-    assert program(*shlex.split(last.removeprefix(START))).code == 0
+    spots, proposed = asked_in("t.csv", "--positive", "ill")
+    assert (spots, proposed) == (f"{spare} complements", f"--ignore {spare}")
     both = [word for name in names.split(",") for word in ("--model", name)]
     assert program("report", "t.csv", "-q", "--positive", "ill", *both).code == 0
-    assert hint.endswith("--model, once for each model, says that it is one")
 
 
 def test_scores_that_are_1_less_the_next_in_the_first_rows_alone_are_two_models() -> None:
@@ -227,9 +204,6 @@ def test_scores_that_are_1_less_the_next_in_the_first_rows_alone_are_two_models(
     assert "[complements]" in program("report", "t.csv", "-q").err
     write("t.csv", f"truth,a,b\n{rows}1,.3,.4\n")
     assert program("report", "t.csv", "-q").code == 0
-
-
-# ------------------------------------------------------------------ words and bits
 
 
 def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> None:
@@ -255,12 +229,8 @@ def test_bits_beside_other_labels_of_truth_are_no_probabilities_unasked(
     no, yes = pair
     write("t.csv", f"truth,pred\n{yes},1\n{no},0\n{no},1\n{yes},0\n")
     done = program("report", "t.csv", "--positive", yes, "-q")
-    lines = done.err.splitlines()
-    assert lines[0] == (
-        f"t.csv: column 'pred': only 0 and 1, and truth has '{no}', '{yes}': labels or scores? "
-        "[stray-labels]"
-    )
-    assert program(*shlex.split(lines[-1].removeprefix(START))).code == 0
+    assert spots_in(done.err) == "pred stray-labels"
+    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
     write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
     assert program("report", "t.csv", "-q").code == 0
 

@@ -11,7 +11,7 @@ import clfeval
 from tests.process.program import clfeval as program
 from tests.tables.asking import asked, found
 from tests.tables.door import confusion, write
-from tests.texts import check_text
+from tests.texts import check_text, numbers_in
 
 
 @pytest.mark.parametrize("prefix", ["", "p_", "prob_", "proba_", ".pred_"])
@@ -52,7 +52,9 @@ def test_y_pred_and_y_prob_are_one_model() -> None:
     write("t.csv", "y_true,y_pred,y_prob\n1,1,0.7\n0,0,0.2\n1,0,0.3\n0,1,0.6\n")
     result = clfeval.mars("t.csv")
     assert confusion(result) == {"model": (1, 1, 1, 1)}
-    check_text(note.message for note in result.warnings if note.code == "labels-and-scores")
+    (note,) = (one.message for one in result.warnings if one.code == "labels-and-scores")
+    assert numbers_in(note) == [0.5, 0.3, 0.6]
+    check_text(note)
 
 
 def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
@@ -62,7 +64,8 @@ def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
     result = clfeval.mars("t.csv", positive="yes")
     # between .3 and .34, so as to cut as the labels do
     assert confusion(result) == {"rf": (1, 1, 1, 1), "gb": (1, 1, 1, 1)}
-    check_text(note.message for note in result.warnings if note.code == "labels-and-scores")
+    notes = [one.message for one in result.warnings if one.code == "labels-and-scores"]
+    assert [numbers_in(note) for note in notes] == [[0.32, 0.3, 0.34]] * 2
     # a threshold that is given goes before
     assert found(positive="yes", threshold=0.5)["rf"] == (0, 1, 2, 1)
 

@@ -15,19 +15,7 @@ from tests.process.program import clfeval as program
 from tests.tables.door import write
 from tests.thoroughness import examples
 
-ODD = [
-    "it's",
-    "-yes",
-    "a\nb",
-    "$HOME",
-    "`id`",
-    'say "a"',
-    "a\\nb",
-    "tab\there",
-    "*",
-    "é\u202e",
-    "!x",
-]
+ODD = ["it's", "-yes", "a\nb", "$HOME", "`id`", 'say "a"', "a\\nb", "a\tb", "*", "é\u202e", "!x"]
 
 
 def words_of(typed: str) -> list[str]:
@@ -88,7 +76,7 @@ def test_a_cell_with_a_quote_is_quoted_whole() -> None:
     write("t.csv", "truth,a\n1,0.9\n0,0.2\n0,it's\n1,0.7\n")
     done = program("mars", "t.csv", "-q")
     said = option("--null-value", "it's")
-    assert done.err.splitlines()[-1] == f"hint: if 'it's' means missing, add {said}"
+    assert said in done.err.splitlines()[-1]
     assert words_of(said) == ["--null-value", "it's"]
 
 
@@ -108,7 +96,7 @@ NEW, OLD = (
     ([RULE], ("report",), ("--ignore", "rule")),
     ([NEW, OLD], ("report",), ("--join", "id")),
 ])  # fmt: skip
-def test_what_is_proposed_is_what_the_table_is_about(
+def test_the_proposed_options_fit_the_table(
     tables: list[str], words: tuple[str, ...], answer: tuple[str, ...]
 ) -> None:
     files = [write(f"t{i}.csv", text) for i, text in enumerate(tables)]
