@@ -43,34 +43,6 @@ def test_each_border_has_its_implication(rule: str) -> None:
     assert (row["feature"], row["implication"], row["support"]) == ("f", rule, support)
 
 
-CORNERS = {
-    # the oracle: 5 rows with f are c, 3 without are not
-    "11111000": {"f → c": 5, "¬f → ¬c": 3},
-    # the anti-oracle: 3 rows with f are not c, 5 without are
-    "00000111": {"f → ¬c": 3, "¬f → c": 5},
-}
-
-
-@pytest.mark.parametrize("bits", CORNERS)
-def test_a_corner_is_on_two_borders(bits: str) -> None:
-    result = features(table("11111000", f=bits))
-    found = {str(row["implication"]): row["support"] for row in result.tables["implications"]}
-    assert found == CORNERS[bits]
-    assert result.tables["features"][0]["implications"] == list(found)
-
-
-@pytest.mark.parametrize("bits", ["00000000", "11111111"])
-def test_nothing_follows_from_a_constant(bits: str) -> None:
-    result = features(table("11111000", f=bits))
-    assert result.tables["features"][0]["implications"] == []
-    assert list(result.tables["implications"]) == []
-
-
-def test_nothing_follows_inside_the_diamond() -> None:
-    result = features(table("11111000", f="10000100"))
-    assert list(result.tables["implications"]) == []
-
-
 @pytest.mark.parametrize("known", ["....1010", "1010...."])
 def test_nothing_follows_where_only_rows_of_one_class_are_known(known: str) -> None:
     """A share of no rows at all is not an exact zero."""

@@ -69,10 +69,6 @@ def test_the_order_is_that_of_importance(
     assert list(words) == expected
 
 
-def test_the_column_named_is_one_of_the_table(words: dict[str, Row]) -> None:
-    assert {row["column"] for row in words.values()} <= set(ENTRIES.columns)
-
-
 def test_stop_words_are_at_the_right_corner(words: dict[str, Row]) -> None:
     for word in STOP_WORDS:
         row = words[word]
@@ -97,15 +93,6 @@ def test_telling_words_are_at_the_top_and_at_the_bottom(words: dict[str, Row]) -
     bottom = {str(row["feature"]) for row in first} - top
     assert {"include", "function", "library", "return"} <= top
     assert {"options", "option"} <= bottom
-
-
-def test_the_command_and_its_mirror_image(words: dict[str, Row]) -> None:
-    """With the commands positive every word keeps phi and changes the sign of delta."""
-    mirrored = rows_of(TERMS, truth_table=CLASSES, positive="command")
-    assert set(mirrored) == set(words)
-    for name, row in words.items():
-        assert value(mirrored[name], "phi") == value(row, "phi")
-        assert value(mirrored[name], "delta") == -value(row, "delta")
 
 
 def dense() -> tuple[list[bool], dict[str, list[int]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import polars as pl
@@ -78,19 +77,6 @@ def test_a_weight_is_a_row_repeated(table: list[Line], cut: Any) -> None:
     assert weighted.summary == spelled.summary
 
 
-@MANY
-@given(table=lines(missing=True))
-def test_a_weight_is_a_row_repeated_where_cells_are_missing(table: list[Line]) -> None:
-    """All but the number of missing cells, which has a test of its own."""
-    weighted = features(frame(table, weight=True), weight="n", missing="drop")
-    spelled = features(frame(repeated(table)), missing="drop")
-    both = [json.loads(table_text(result)) for result in (weighted, spelled)]
-    for tables in both:
-        for row in tables["features"]:
-            del row["missing"]
-    assert both[0] == both[1]
-
-
 def test_the_missing_cells_of_a_weighted_row_count_as_often_as_the_row() -> None:
     """Three rows without a value are three missing values, however they are written."""
     table = pl.DataFrame({"truth": [1, 0, 1], "x": [1, 0, None], "n": [1, 1, 3]})
@@ -111,17 +97,6 @@ def test_exchanging_the_classes_keeps_phi_and_turns_delta(table: list[Line], cut
         assert (other["cut"], other["rule"]) == (row["cut"], row["rule"])
         if row["phi"].value is not None:
             mirrored(other, row, phi=1, delta=-1)
-
-
-@MANY
-@given(table=lines())
-def test_inverting_a_feature_turns_both(table: list[Line]) -> None:
-    flipped = [(t, 1 - bit, not flag, *rest) for t, bit, flag, *rest in table]
-    rows, others = rows_of(frame(table)), rows_of(frame(flipped))
-    for name in ("bit", "flag"):
-        tp, fp, fn, tn = cells(rows[name])
-        assert cells(others[name]) == (fn, tn, tp, fp)
-        mirrored(others[name], rows[name], phi=-1, delta=-1)
 
 
 def mirrored(row: Row, other: Row, *, phi: int, delta: int) -> None:

@@ -6,14 +6,9 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clfeval.result import Result
-from tests.methods.features import brute
-from tests.methods.features.brute import Placed
 from tests.methods.features.door import features
-from tests.thoroughness import examples
 
 
 def chosen(result: Result) -> list[str]:
@@ -98,46 +93,3 @@ def test_features_without_a_place_are_not_selected() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [None, None, 1, 0], "y": [1, 1, 1, 0]})
     result = features(frame, select="all", missing="drop", delta_min=1.0, phi_max=1.0)
     assert chosen(result) == ["y"]
-
-
-Columns = list[list[int]]
-
-
-@st.composite
-def columns(draw: st.DrawFn) -> tuple[list[int], Columns]:
-    truth = [1, 0, *draw(st.lists(st.integers(0, 1), max_size=8))]
-    bits = st.lists(st.integers(0, 1), min_size=len(truth), max_size=len(truth))
-    return truth, draw(st.lists(bits, min_size=1, max_size=6))
-
-
-LIMITS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3),
-                          Fraction(19, 20), Fraction(1)])  # fmt: skip
-
-
-@examples(60)
-@given(table=columns(), phi_max=LIMITS, delta_min=LIMITS, top=st.integers(1, 7))
-def test_random_tables_against_the_rule(
-    table: tuple[list[int], Columns], phi_max: Fraction, delta_min: Fraction, top: int
-) -> None:
-    truth, bits = table
-    names = [f"x{j}" for j in range(len(bits))]
-    frame = pl.DataFrame({"truth": truth} | dict(zip(names, bits, strict=True)))
-    places = {
-        name: brute.binary([t == 1 for t in truth], column)
-        for name, column in zip(names, bits, strict=True)
-    }
-    kept = sorted(
-        (name for name, placed in places.items() if allowed(placed, phi_max, delta_min)),
-        key=lambda name: (-size(places[name])[1], size(places[name])[0], name),
-    )
-    result = features(frame, select=top, phi_max=float(phi_max), delta_min=float(delta_min))
-    assert chosen(result) == kept[:top]
-
-
-def size(placed: Placed) -> tuple[Fraction, Fraction]:
-    return abs(placed.phi or Fraction(0)), abs(placed.delta or Fraction(0))
-
-
-def allowed(placed: Placed, phi_max: Fraction, delta_min: Fraction) -> bool:
-    phi, delta = size(placed)
-    return phi < phi_max and phi + delta / delta_min >= 1

@@ -82,61 +82,6 @@ def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], targ
 
 
 @examples(60)
-@given(tables(), TARGETS)
-def test_identities(rows: list[Row], target: str) -> None:
-    k = len(rows[0].votes)
-    scores = by_subset(every(rows, target))
-    ttp = ref.ttp(rows, target)
-    everybody = tuple(range(k))
-    singles = [scores[(j,)] for j in range(k)]
-    assert sum(etp for _, _, etp, _, _ in singles) <= ttp
-    assert scores[everybody] == (ttp, ref.effort(rows, everybody, target), ttp, 0, 0)
-    for subset, (covered, claimed, etp, efn_all, efn_any) in scores.items():
-        assert 0 <= efn_all <= efn_any
-        assert efn_any == (ttp - covered if subset != everybody else 0)
-        assert etp <= covered <= claimed
-        for j in set(everybody) - set(subset):
-            larger = scores[tuple(sorted((*subset, j)))]
-            assert larger[2] >= etp, "ETP is monotone in S"
-
-
-@examples(60)
-@given(tables(models=(2, 2)), TARGETS)
-def test_two_models_rules_agree_and_a_miss_is_the_others_find(rows: list[Row], target: str) -> None:
-    scores = by_subset(every(rows, target))
-    for own, other in [((0,), (1,)), ((1,), (0,))]:
-        _, _, _, efn_all, efn_any = scores[own]
-        assert efn_all == efn_any == scores[other][2]
-
-
-@examples(60)
-@given(tables(), TARGETS, st.randoms(use_true_random=False))
-def test_order_of_models_and_rows_is_irrelevant(
-    rows: list[Row], target: str, chance: random.Random
-) -> None:
-    k = len(rows[0].votes)
-    order = list(range(k))
-    chance.shuffle(order)  # new column i holds old model order[i]
-    moved = [Row(row.truth, tuple(row.votes[j] for j in order), row.n) for row in rows]
-    chance.shuffle(moved)
-    expected = by_subset(every(rows, target))
-    for subset, numbers in by_subset(every(moved, target)).items():
-        assert numbers == expected[tuple(sorted(order[i] for i in subset))]
-
-
-@examples(60)
-@given(tables())
-def test_exchanging_zero_and_one_turns_one_target_into_the_other(rows: list[Row]) -> None:
-    assert by_subset(every(rows, "negative")) == by_subset(every(ref.exchanged(rows), "positive"))
-
-
-@examples(60)
-@given(tables(), TARGETS)
-def test_weights_equal_repetition(rows: list[Row], target: str) -> None:
-    assert by_subset(every(rows, target)) == by_subset(every(ref.repeated(rows), target))
-
-
-@examples(60)
 @given(tables(models=(2, 6)), TARGETS, st.data())
 def test_groups_equal_the_subset_of_their_members(
     rows: list[Row], target: str, data: st.DataObject
@@ -205,11 +150,3 @@ def test_no_subsets_and_no_rows() -> None:
 def test_listing_subsets_of_one_size(k: int, size: int) -> None:
     listed = [tuple(np.flatnonzero(row).tolist()) for row in coverage.combinations_of(k, size)]
     assert listed == list(combinations(range(k), size))
-
-
-def test_singles_and_pairs_in_table_order() -> None:
-    assert coverage.combinations_of(3, 1).tolist() == members_matrix([[0], [1], [2]], 3).tolist()
-    assert (
-        coverage.combinations_of(3, 2).tolist()
-        == members_matrix([[0, 1], [0, 2], [1, 2]], 3).tolist()
-    )

@@ -159,7 +159,7 @@ def test_labels_stay_labels_where_truth_has_one_class(truth: str) -> None:
 @pytest.mark.parametrize("frame", [{"truth": [], "a": []}, {"truth": [1], "a": [1], "n": [0]}])
 def test_a_table_without_rows_is_an_error(frame: dict[str, list[int]]) -> None:
     table = pl.DataFrame(frame, schema=dict.fromkeys(frame, pl.Int64))
-    with pytest.raises(clfeval.DataError, match="no rows to evaluate"):
+    with pytest.raises(clfeval.DataError, match=r"\[empty-table\]"):
         clfeval.mars(table, weight="n" if "n" in frame else None)
 
 
@@ -167,7 +167,7 @@ def test_a_table_without_rows_is_an_error(frame: dict[str, list[int]]) -> None:
 def test_a_threshold_that_is_no_number_is_refused(wrong: float) -> None:
     """It must not end in a traceback, nor in a document that JSON cannot hold."""
     frame = pl.DataFrame({"truth": [1, 0], "a": [0.7, 0.2]})
-    with pytest.raises(clfeval.UsageError, match=f"^threshold {wrong} is no finite number "):
+    with pytest.raises(clfeval.UsageError, match=f"^threshold {wrong} "):
         clfeval.mars(frame, threshold=wrong)
 
 

@@ -74,18 +74,6 @@ def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     check_every_cut(steps, lambda cut: ref.voted_top(rows, -cut), target, len(ranked.models))
 
 
-@examples(60)
-@given(scored_tables(models=(1, 4)), TARGETS)
-def test_weights_equal_repetition(rows: list[ScoredRow], target: str) -> None:
-    table = table_of(rows)
-    cuts = distinct_cuts(table.scores)
-    once = [ScoredRow(row.truth, row.scores) for row in rows for _ in range(row.n)]
-    long = table_of(once)
-    a, b = sweep(table.scores, table.n, target, cuts), sweep(long.scores, long.n, target, cuts)
-    for name in ("found", "hits", "exclusive", "missed_all", "missed_any"):
-        assert getattr(a, name).tolist() == getattr(b, name).tolist()
-
-
 @pytest.mark.parametrize(("lowest", "highest"), [(-np.inf, np.inf), (-3.0, 4.0)])
 @pytest.mark.parametrize("target", ["positive", "negative"])
 @pytest.mark.parametrize("k", [1, 2, 3])
