@@ -12,6 +12,7 @@ import clfeval
 from clfeval.result import Result
 from clfeval.views.terminal import as_text
 from clfeval.words import ties
+from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 
 
@@ -58,7 +59,7 @@ def test_a_higher_net_benefit_is_worth_more_than_twins_and_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
     assert codes(result) == ["best", "probabilities", "worth", "helps"]
     (worth,) = [one for one in result.answer if one.code == "worth"]
-    assert "model 1 has significantly higher net benefit than model 0" in worth.text
+    assert worth.models == ("model 1",)
     few = clfeval.report(six(60), positive="1")
     assert codes(few) == ["best", "corrected", "probabilities", "helps"]
 
@@ -71,10 +72,10 @@ def test_probabilities_that_are_off_in_their_tenths_are_miscalibrated() -> None:
     place = np.tile(np.arange(400), 10) / 400
     result = clfeval.report(pl.DataFrame({"truth": (place < came).astype(int), "m": p}))
     (said,) = [one.text for one in result.answer if one.code == "probabilities"]
-    assert "miscalibrated: observed outcomes differ in 10 tenths of the rows, by up to" in said
+    assert 10 in numbers_in(said)  # tenths of the rows
     honest = clfeval.report(pl.DataFrame({"truth": (place < p).astype(int), "m": p}))
-    (said,) = [one.text for one in honest.answer if one.code == "probabilities"]
-    assert said.startswith("The probabilities of m are well calibrated")
+    (fair,) = [one.text for one in honest.answer if one.code == "probabilities"]
+    check_text([said, fair])
 
 
 def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
@@ -88,8 +89,8 @@ def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
     )
     (said,) = [one for one in clfeval.report(table).answer if one.code == "probabilities"]
     assert said.models == ("steep",)
-    assert "too extreme" in said.text
-    assert said.text.endswith("those of good, tied with it, are well calibrated.")
+    assert "good" in said.text
+    check_text(said.text)
 
 
 def test_ranking_backwards_and_the_impossible_are_noted() -> None:
@@ -100,8 +101,9 @@ def test_ranking_backwards_and_the_impossible_are_noted() -> None:
     table = pl.DataFrame({"truth": truth.astype(int), "good": chance(2 * z),
                           "turned": chance(-1.9 * z), "never": wrong})  # fmt: skip
     notes = {one.code: one.message for one in clfeval.report(table).warnings}
-    assert notes["backwards"].startswith("turned ranks the wrong way round")
-    assert notes["impossible"].startswith("never had probability 0 for some observed outcomes")
+    assert "turned" in notes["backwards"]
+    assert "never" in notes["impossible"]
+    check_text([notes["backwards"], notes["impossible"]])
     assert not {"backwards", "impossible"} & {
         one.code for one in clfeval.report(table.select("truth", "good")).warnings
     }
@@ -118,12 +120,12 @@ def test_what_is_asked_of_many_classes_is_shown_with_its_caveat() -> None:
     table = pl.DataFrame({"truth": list("abc") * 10, "m": list("abcabbacc") * 3 + list("abc")})
     result = clfeval.report(table, measure=["jaccard", "accuracy"])
     lines = screen(result)
-    start = next(i for i, line in enumerate(lines) if line == "Measures asked for")
-    shown = [line.split()[1:3] for line in lines[start + 3 : start + 7]]
+    first = next(i for i, line in enumerate(lines) if line.split()[1:3] == ["jaccard", "macro"])
+    shown = [line.split()[1:3] for line in lines[first - 1 : first + 3]]
     assert shown == [["accuracy", "multiclass"], ["jaccard", "macro"], ["jaccard", "weighted"],
                      ["jaccard", "micro"]]  # fmt: skip
     assert "caveat" in [one.code for one in result.warnings]
-    assert "Measures asked for" not in screen(clfeval.report(table))
+    assert not any("jaccard" in line for line in screen(clfeval.report(table)))
 
 
 def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
@@ -132,23 +134,16 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
     labels = (rng.random(60) < 0.5).astype(int)
     table = pl.DataFrame({"truth": truth.astype(int), "s": np.round(rng.random(60), 3),
                           "a": labels, "b": labels})  # fmt: skip
-    said = [one.text for one in clfeval.report(table, model=["s", "a", "b"]).answer]
-    assert "a and b give the same answers in every row." in said
+    answer = clfeval.report(table, model=["s", "a", "b"]).answer
+    (same,) = [one for one in answer if one.code == "same-predictions"]
+    check_text(same.text)
 
 
-@pytest.mark.parametrize(
-    ("tied", "worse", "said"),
-    [
-        (0, 0, ""),
-        (1, 0, "t0 is not significantly different."),
-        (0, 1, "w0 is significantly worse."),
-        (0, 2, "Every other model is significantly worse."),
-        (2, 2, "t0 and t1 are not significantly different; the other models are significantly "
-               "worse."),
-        # who is not named is of the other kind
-        (7, 2, "w0 and w1 are significantly worse; the other models are not significantly "
-               "different."),
-    ],
-)  # fmt: skip
-def test_the_other_models_are_all_of_one_kind(tied: int, worse: int, said: str) -> None:
-    assert ties([f"t{i}" for i in range(tied)], [f"w{i}" for i in range(worse)]) == said
+def test_the_models_beside_the_best_are_named_by_kind() -> None:
+    """Who is not named of seven and two is of the other kind."""
+    counts = [(1, 0), (0, 1), (0, 2), (2, 2), (7, 2)]
+    texts = [ties([f"t{i}" for i in range(k)], [f"w{i}" for i in range(n)]) for k, n in counts]
+    assert ["t0" in text for text in texts] == [True, False, False, True, False]
+    assert ["w0" in text for text in texts] == [False, True, False, False, True]
+    assert ties([], []) == ""
+    check_text(texts)

@@ -8,6 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.result import Estimate, Result
+from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]
 SCORES = [0.9, 0.85, 0.8, 0.5, 0.5, 0.4, 0.35, 0.2, 0.15, 0.1]
@@ -61,7 +62,6 @@ def test_models_that_differ_in_no_row_are_tied(kind: str) -> None:
     result = clfeval.report(frame, kind="score" if kind == "scores" else "label")
     assert [row["tied"] for row in result.tables["models"]] == [True, True]
     assert result.answer[0].models == ("m", "k")
-    assert result.answer[0].text.startswith("All models have the same ")
 
 
 def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:
@@ -98,10 +98,10 @@ def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
         "truth": [1, 0, 1, 0], "m": [0.0, 1.0, 0.5, 0.5], "k": [0.9, 0.1, 0.5, 0.5],
         "n": [3, 1, 1, 1],
     })  # fmt: skip
-    said = "a probability of 0 for the true class counts as 2**-52 in log_loss: 4 rows of 'm'"
     assert "clipped" not in {one.code for one in clfeval.report(two, weight="n").warnings}
     result = clfeval.report(two, weight="n", measure="log_loss")
-    assert [one.message for one in result.warnings if one.code == "clipped"] == [said]
+    (said,) = (one.message for one in result.warnings if one.code == "clipped")
+    assert 4 in numbers_in(said)
     lost = next(row["log_loss"] for row in result.tables["models"] if row["model"] == "m")
     assert isinstance(lost, Estimate)
     assert lost.value == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
@@ -109,4 +109,5 @@ def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
         "truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5],
     })  # fmt: skip
     (note,) = (one for one in clfeval.report(three).warnings if one.code == "clipped")
-    assert note.message == said.replace("4 rows", "1 row")
+    assert 1 in numbers_in(note.message)
+    check_text([said, note.message])

@@ -18,6 +18,7 @@ from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
 from tests.process.program import clfeval as run
 from tests.test_schema import wrong_with
+from tests.texts import check_text
 from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -83,19 +84,22 @@ def test_the_document_holds_theirs_and_comes_back() -> None:
 def test_every_page_has_their_answers_and_main_tables(view: Any) -> None:
     found = clfeval.report(CANCER, positive="malignant", methods="all")
     page = " ".join(view(found).replace("\\", "").split())
-    for first in ("svm finds most", "svm discriminates best", "has the best TAR", "MLcps: svm"):
-        assert first in page, first
-    for title in ("those that find most first", "the largest δ first", "best TAR first",
-                  "Ranking, best first"):  # fmt: skip
-        assert title in page, title
+    for one in found.methods.values():
+        first = one.answer[0].text.replace("'", "").split(" [")[0].split(" (")[0]
+        assert " ".join(first.split()[:4]) in page, first
 
 
 def test_the_first_screen_says_what_they_would_tell() -> None:
-    line = "other commands on these rows: "
-    assert line in str(clfeval.report(CANCER, positive="malignant"))
-    assert line not in str(clfeval.report(CANCER, positive="malignant", model="svm"))
-    assert line not in str(clfeval.report(CANCER, positive="malignant", methods="mars"))
-    assert line not in str(clfeval.report(FIXTURES / "digits" / "labels.csv"))
+    (note,) = [line for line in str(clfeval.report(CANCER, positive="malignant")).splitlines()
+               if "mars" in line and "mlcps" in line]  # fmt: skip
+    check_text(note)
+    start = note.split(":")[0]
+    for other in (
+        clfeval.report(CANCER, positive="malignant", model="svm"),
+        clfeval.report(CANCER, positive="malignant", methods="mars"),
+        clfeval.report(FIXTURES / "digits" / "labels.csv"),
+    ):
+        assert start not in str(other)
 
 
 @pytest.mark.parametrize("words", [("-f", "csv"), ("--save", "r.csv")])
@@ -103,19 +107,10 @@ def test_csv_says_what_it_has_no_room_for(
     words: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = (
-        "report",
-        str(CANCER),
-        "--positive",
-        "malignant",
-        "--threshold",
-        "0.5",
-        "--with",
-        "mars",
-    )
-    line = "note: CSV has a table of report, none of mars: --format json has all"
-    assert line in run(*asked, *words).err.splitlines()
-    assert line not in run(*asked, "-f", "json").err
+    asked = ("report", str(CANCER), "--positive", "malignant", "--with", "mars")
+    more, less = (run(*asked, *some).err.splitlines() for some in (words, ("-f", "json")))
+    (line,) = (line for line in more if line not in less and "CSV" in line)
+    check_text(line)
     assert run(*asked, *words, "-q").err == ""
 
 
@@ -128,8 +123,9 @@ def test_a_gate_is_of_the_report() -> None:
 
 
 def test_what_is_no_command_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="methods 'marss' is no other command"):
+    with pytest.raises(UsageError) as caught:
         clfeval.report(CANCER, positive="malignant", methods=["marss"])
+    check_text(str(caught.value))
 
 
 def test_counts_have_no_rows_to_find_alone(tmp_path: Path) -> None:
@@ -137,8 +133,9 @@ def test_counts_have_no_rows_to_find_alone(tmp_path: Path) -> None:
     table.write_text("model,tp,fp,fn,tn\na,40,10,5,60\nb,30,5,15,65\n")
     found = clfeval.report(table, methods=["phidelta", "tune-jpt"])
     assert list(found.methods) == ["phidelta", "tune-jpt"]
-    with pytest.raises(UsageError, match="mars is about rows, and the table holds counts"):
+    with pytest.raises(UsageError) as caught:
         clfeval.report(table, methods="all")
+    check_text(str(caught.value))
 
 
 def test_of_many_classes_one_has_to_be_named() -> None:
@@ -156,6 +153,4 @@ def test_mlcps_says_what_it_does_not_look_at() -> None:
     )
     one = found.methods["mlcps"]
     assert {row["mlcps"].low for row in one.tables["models"]} == {None}
-    assert "its bootstrap draws rows" in " ".join(note.message for note in one.warnings)
-    sliced = clfeval.report(CANCER, positive="malignant", by="knn:2", methods="mlcps")
-    assert "MLcps is of all rows" in str(sliced)
+    check_text(note.message for note in one.warnings)

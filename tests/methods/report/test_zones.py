@@ -18,6 +18,7 @@ from clfeval.methods.report.cutting.zones import zones_of
 from clfeval.result import Estimate, Result, Row
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
+from tests.texts import check_text
 from tests.thoroughness import examples
 
 Plain = tuple[float, int]
@@ -151,8 +152,9 @@ def test_scores_without_a_threshold_have_no_zone_and_costs_need_probabilities() 
     rows = [(float(i) - 10, int(i % 2)) for i in range(20)]
     (cost,) = report(rows, abstain="cost:fp=1,fn=1,abstain=.2").tables["abstentions"]
     assert getattr(cost["accuracy"], "reason", None) == "not_probabilities"
-    with pytest.raises(UsageError, match="about rows near the threshold, and nobody knows it"):
+    with pytest.raises(UsageError) as caught:
         report(rows, abstain=["10%", "cost:fp=1,fn=1,abstain=.2"])
+    check_text(str(caught.value))
     (row,) = report(rows, abstain="10%", threshold=0).tables["abstentions"]
     assert (row["low"], row["high"]) in [(-1.0, 1.0), (0.0, 1.0), (0.0, 2.0), (-1.0, 2.0)]
     found = judged(rows, row)
@@ -172,17 +174,12 @@ def test_truth_has_no_part_in_the_zone() -> None:
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("5", "5% is 0.05"), ("0", "not a share"), ("nan", "not a share"), ("x", "cost:fp=1"),
-        ("cost", "abstain=0.2"), ("cost:fp=1,fn=2", "abstain=0.2"),
-        ("cost:fp=1,fn=2,abstain=0", "above 0"), ("cost:fp=1,fn=2,abstain=x", "is not a number"),
-        ("cost:fp=1,fn=2,abstain=1,tp=3", "abstain=0.2"),
-    ],
-)  # fmt: skip
-def test_what_is_no_zone_is_refused(text: str, said: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        zones_of([text])
-    assert said in str(caught.value)
+def test_what_is_no_zone_is_refused() -> None:
+    for text in (
+        "5", "0", "nan", "x", "cost", "cost:fp=1,fn=2", "cost:fp=1,fn=2,abstain=0",
+        "cost:fp=1,fn=2,abstain=x", "cost:fp=1,fn=2,abstain=1,tp=3",
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as caught:
+            zones_of([text])
+        check_text(str(caught.value))
     assert zones_of(["5%", "0.05"]) == zones_of(["0.05"])
