@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import clfeval
+from tests.texts import problem_places
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 LABELS = FIXTURES / "breast-cancer" / "labels.parquet"
@@ -57,7 +58,7 @@ def test_missing_values_of_a_frame_are_named_by_row() -> None:
     frame = pd.DataFrame({"truth": [1, 0, 1], "rf": [0.9, None, 0.2], "svm": [0.8, 0.1, 0.3]})
     with pytest.raises(clfeval.DataError) as caught:
         clfeval.mars(frame)
-    assert str(caught.value).splitlines()[0] == "<frame>:2: column 'rf': missing [missing-value]"
+    assert problem_places(str(caught.value)) == ["<frame>:2: column 'rf': [missing-value]"]
     kept = clfeval.mars(frame, missing="drop")
     assert kept.summary["rows"] == 2
     assert kept.inputs[0].dropped == 1
@@ -113,7 +114,6 @@ def test_what_may_be_none_is_none_unless_it_says_more(name: str) -> None:
 
 def test_text_and_notebook_views() -> None:
     result = clfeval.mars(LABELS, positive="malignant")
-    assert "found alone: positive rows found by it and by no other model" in str(result)
     page = result._repr_html_()
     assert page.count("<table>") == 6  # models; folded: alone, rates, pairs and their two matrices
     assert page.index("<table>") < page.index("<details>")
@@ -129,16 +129,8 @@ def test_public_names() -> None:
 @pytest.mark.parametrize(
     "command", [clfeval.mars, clfeval.phidelta, clfeval.tune_jpt, clfeval.mlcps]
 )
-@pytest.mark.parametrize("thing", [{1, 2}, 5, b"x.csv"], ids=["set", "int", "bytes"])
-def test_what_is_no_table_is_refused_by_its_type(command: Any, thing: object) -> None:
-    with pytest.raises(clfeval.UsageError, match=f"{type(thing).__name__} is no table"):
+@pytest.mark.parametrize("thing", [{1, 2}, 5, b"x.csv", [None], [[1]], (1, 2, 3)], ids=repr)
+def test_what_is_no_table_is_refused_by_its_type(command: Any, thing: Any) -> None:
+    wrong = thing[0] if isinstance(thing, list | tuple) else thing
+    with pytest.raises(clfeval.UsageError, match=rf"^{type(wrong).__name__} .*no-input"):
         command(thing)
-
-
-@pytest.mark.parametrize("command", [clfeval.mars, clfeval.mlcps])
-@pytest.mark.parametrize("things", [[None], [[1]], (1, 2, 3)], ids=["none", "list", "ints"])
-def test_a_list_of_what_is_no_path_is_refused_by_the_type_of_the_first(
-    command: Any, things: Any
-) -> None:
-    with pytest.raises(clfeval.UsageError, match=f"^{type(things[0]).__name__} is no table"):
-        command(things)

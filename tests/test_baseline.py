@@ -25,6 +25,7 @@ from clfeval.views.html import as_html
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program
+from tests.texts import check_text, numbers_in
 
 Z = 1.959963984540054
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
@@ -112,39 +113,26 @@ def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
     assert [one.code for one in said] == ["baseline", "baseline", "baseline-rows", "best"]
     # slope .4 / (.05 sqrt 2) = 5.7 errors, p 1.5e-8; Brier .128 / .0283 = 4.5, p 6e-6; NPV .08 /
     # .0283 = 2.8, p .0047, the sixth of 17 tests (9 of n, none smaller): 17 / 6 p = .0133
-    assert said[0].text == (
-        "Compared with old.csv, m is significantly worse by specificity 0.621 (was 0.875, p "
-        "<0.001), calibration slope 1.300 (was 0.900, p <0.001), Brier 0.228 (was 0.100, p <0.001) "
-        "and 1 more measure; better by NPV 0.880 (was 0.800, p 0.013); changed in O:E ratio "
-        "0.900 (was 1.200, p <0.001); ROC AUC is not significantly changed."
-    )
+    check_text(one.text for one in said)
+    found = numbers_in(said[0].text)
+    assert found[0::3][:3] == [0.621, 1.3, 0.228]
+    assert {0.88, 0.8, 0.013, 0.9, 1.2} <= {*found}
     assert (said[0].models, said[0].measure) == (("m",), "specificity")
     assert (said[0].value, said[0].low) == (
         pytest.approx(-0.254), pytest.approx(-0.254 - Z * math.hypot(0.02, 0.02)),
     )  # fmt: skip
-    assert said[1].text == "n did not change significantly by any measure."
-    assert said[2].text == (
-        "Rows then and now: 100 and 100; prevalence 0.400 then, 0.200 now (change -0.200, 95% CI "
-        "-0.283 to -0.117); mean score of m 0.400 then, 0.500 now (change 0.100, 95% CI 0.017 to "
-        "0.183)."
-    )  # .2 and .1 -+ 1.96 hypot(.03, .03)
+    # .2 and .1 -+ 1.96 hypot(.03, .03)
+    limits = [-0.283, -0.117], [0.017, 0.183]
+    assert [numbers_in(said[2].text)[i : i + 2] for i in (6, 12)] == [*limits]
     assert (said[2].measure, said[2].value) == ("prevalence", pytest.approx(-0.2))
     nothing = compared(report(n=still), report(n=still)).answer
-    assert nothing[0].text == (
-        "Compared with old.csv, no measure of n is significantly changed (9 tests, adjusted "
-        "together)."
-    )
-    assert nothing[1].text == "Rows then and now: 100 and 100; prevalence 0.400 then and now."
     bare = {name: Estimate(one[0]) for name, one in MOVES.items()}
-    assert compared(report(n=bare), report(n=bare)).answer[0].text == (
-        "Compared with old.csv, nothing is tested: no intervals are computed."
-    )
+    untested = compared(report(n=bare), report(n=bare)).answer[0]
+    check_text([*(one.text for one in nothing), untested.text])
+    assert numbers_in(nothing[0].text) == [9]  # tests
     many_models = {f"m{i}": moved(1) for i in range(5)}
     told = compared(report(**many_models), report(**dict.fromkeys(many_models, moved(0)))).answer
-    assert [one.text.partition(" is sig")[0] for one in told[:2]] == [
-        "Compared with old.csv, m0", "m1",
-    ]  # fmt: skip
-    assert told[2].text == "m2, m3 and m4 changed significantly too."
+    check_text(one.text for one in told[:3])
 
 
 def test_classes_that_are_new_or_missing_are_named() -> None:
@@ -154,9 +142,9 @@ def test_classes_that_are_new_or_missing_are_named() -> None:
                 parameters={"level": 0.95, "positive": None, "negative": [], "classes": classes})
         for rows, classes in ((90, ["a", "b", "c, d"]), (80, ["a", "b", "x", "y"]))
     )  # fmt: skip
-    assert compared(now, then).answer[1].text == (
-        "Rows then and now: 90 and 80; classes x and y are new; class 'c, d' is missing."
-    )
+    text = compared(now, then).answer[1].text
+    check_text(text)
+    assert numbers_in(text) == [90, 80]
 
 
 def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
@@ -169,10 +157,7 @@ def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
         ("a", "precision"): (None, "not_in_baseline"), ("b", "recall"): (None, "not_in_both"),
         ("c", "recall"): (None, "not_in_baseline"),
     }  # fmt: skip
-    assert compared(result(c={"recall": LOW}), old).answer[0].text == (
-        "Compared with old.csv, nothing is tested: no model has a value in both; "
-        "--join compares models of several files."
-    )
+    check_text(compared(result(c={"recall": LOW}), old).answer[0].text)
 
 
 def test_a_change_from_infinity_is_undefined_and_misses_a_limit() -> None:
@@ -195,9 +180,9 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
     recall = next(row for row in new.tables["comparisons"] if row["measure"] == "recall")
     assert recall["verdict"] == "worse"  # 30 of 40 then, 4 of 40 now
     assert recall["difference"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
+    (changed,) = against_baseline(new, every=False)
     text = as_text(new, width=80)
-    assert text.index("Change since the baseline") < text.index("Models, those that find most")
-    assert "Change since the baseline" in as_html(new)
+    assert (changed.title in text, changed.title in as_html(new)) == (True, True)
     again = Result.from_json(new.to_json()).check(baseline=tmp_path / "old.json")
     assert (again.tables, again.answer) == (new.tables, new.answer)  # nothing is said twice
 
@@ -225,7 +210,7 @@ def test_a_change_and_its_ends_can_be_limited() -> None:
     assert [(one.model, one.passed, one.reason) for one in new_and_gone] == [
         ("b", False, "not_in_baseline"), ("a", False, "gone"),
     ]  # fmt: skip
-    with pytest.raises(clfeval.UsageError, match="compares with a baseline"):
+    with pytest.raises(clfeval.UsageError, match="bad-gate"):
         gates(new, "fail-under", "recall.change=0")
 
 
@@ -238,7 +223,7 @@ def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
         "tree [2]",
     ]
     assert [g.model for g in gates(of, "fail-under", "tree [1]:recall=0.6")] == ["tree [1]"]
-    with pytest.raises(clfeval.UsageError, match="no model 'x\\*'"):
+    with pytest.raises(clfeval.UsageError, match="unknown-model"):
         gates(of, "fail-under", "x*:recall=0.6")
 
 
@@ -251,7 +236,7 @@ def test_differences_from_a_reference_can_be_limited() -> None:
     (gate,) = gates(run, "fail-under", "delta_difference=-0.2")
     assert (gate.model, gate.passed, gate.value) == ("b", False, pytest.approx(-0.3))
     assert gates(run, "fail-under", "b:delta_difference.low=-0.9")[0].passed
-    with pytest.raises(clfeval.UsageError, match="'delta_difference' is nothing that 'a' has"):
+    with pytest.raises(clfeval.UsageError, match="'delta_difference'"):
         gates(run, "fail-under", "a:delta_difference=0")
 
 
@@ -259,34 +244,26 @@ def test_what_only_the_whole_table_has_is_no_limit_of_a_model() -> None:
     frame = pl.DataFrame({"truth": [1, 0], "a": [1, 0], "b": [0, 0]})
     run = clfeval.mars(frame)
     assert gates(run, "fail-under", "found=1")[0].passed
-    with pytest.raises(clfeval.UsageError, match="'found' is nothing that 'a' has"):
+    with pytest.raises(clfeval.UsageError, match="'found'"):
         gates(run, "fail-under", "a:found=1")
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "hint"),
-    [
-        ("fail-under", "recall=70", "70 % is 0.7"),
-        ("fail-over", "recall=5", "5 % is 0.05"),
-        ("fail-over", "recall=-0.1", None),
-        ("fail-under", "recall=-1", None),
-        ("max-drop", "recall=2", "2 % is 0.02"),
-    ],
-)
-def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, hint: Any) -> None:
+@pytest.mark.parametrize(("kind", "text", "share"), [
+    ("fail-under", "recall=70", 0.7), ("fail-over", "recall=5", 0.05),
+    ("fail-over", "recall=-0.1", None), ("max-drop", "recall=2", 0.02),
+])  # fmt: skip
+def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, share: Any) -> None:
     of = result(a={"recall": LOW})
-    says = "'recall', which lies in 0..1"
-    if kind == "max-drop":
-        says = "a change of 'recall': it lies in -1..1"
-    with pytest.raises(clfeval.UsageError, match=f"is beyond {says}") as caught:
+    with pytest.raises(clfeval.UsageError) as caught:
         gates(of, kind, text, of)
-    assert caught.value.hint == hint
+    check_text(str(caught.value))
+    assert numbers_in(caught.value.hint or "")[1:] == ([] if share is None else [share])
 
 
 def test_a_percent_sign_is_no_part_of_a_number() -> None:
     with pytest.raises(clfeval.UsageError, match="bad-gate") as caught:
         parse_limit("fail-under", "recall=70%")
-    assert "a share is written as 0.7, not as 70 %" in str(caught.value.hint)
+    assert 0.7 in numbers_in(str(caught.value.hint))
 
 
 def test_a_gate_says_as_many_digits_as_decide() -> None:
@@ -295,20 +272,22 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
         base = result(a={"recall": Estimate(0.75)})
         return str(gates(of, kind, f"recall={limit}", base if kind == "max-drop" else None)[0])
 
-    assert told("fail-under", 0.7452830188679245, 0.8) == "a: recall is 0.745, fail-under 0.8"
-    assert told("fail-under", 0.79996, 0.8) == "a: recall is 0.79996, fail-under 0.8"
     below = math.nextafter(0.8, 0)
-    assert told("fail-under", below, 0.8) == f"a: recall is {below!r}, fail-under 0.8"
-    assert told("fail-under", 0.8, 0.8) == "a: recall is 0.8, fail-under 0.8"
-    drop = "the baseline by 0.25, max-drop 0.1"
-    assert told("max-drop", 0.5, 0.1) == f"a: recall is worse than {drop}"
-    assert told("max-drop", 1.0, 0.1) == f"a: recall is better than {drop}"
-    assert told("max-drop", 0.75, 0.1) == "a: recall is as in the baseline, max-drop 0.1"
+    for value, shown in (
+        (0.7452830188679245, 0.745),
+        (0.79996, 0.79996),
+        (below, below),
+        (0.8, 0.8),
+    ):
+        assert numbers_in(told("fail-under", value, 0.8)) == [shown, 0.8]
+    drops = [told("max-drop", value, 0.1) for value in (0.5, 1.0, 0.75)]
+    check_text(drops)
+    assert [*map(numbers_in, drops)] == [[0.25, 0.1], [0.25, 0.1], [0.1]]
 
 
 def test_other_settings_are_refused_also_without_limits() -> None:
     old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
-    with pytest.raises(clfeval.UsageError, match=r"positive='2' there, 1 here"):
+    with pytest.raises(clfeval.UsageError, match=r"positive='2'"):
         result(a={"recall": LOW}).check(baseline=old)
 
 
@@ -321,14 +300,10 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     cases = ET.fromstring(as_junit(judged)).findall("testsuite/testcase")
     said = [case.findtext("system-out") for case in cases]
     assert [case.attrib["name"].partition(":")[0] for case in cases] == ["a", "b", "c", "d", "b"]
+    check_text(str(one) for one in said)
     # 0.3 + hypot(0.1, 0.04), 0.3 - hypot(0.08, 0.03)
-    end = "difference -0.300 [-0.408, -0.215], p <0.001: worse"
-    assert said[0] == f"old 0.800 [0.770, 0.840], new 0.500 [0.400, 0.580], {end}"
-    assert str(said[1]).endswith("p 1.000: undecided")
-    gone = "new –, difference –: undefined (nothing_found)"
-    assert said[2] == f"old 0.800 [0.770, 0.840], {gone}"
-    there = "new 0.500 [0.400, 0.580], difference –: undefined (not_in_baseline)"
-    assert said[3] == f"old –, {there}"
+    assert numbers_in(said[0] or "")[6:] == [-0.3, -0.408, -0.215, 0.001]
+    assert ("nothing_found" in said[2], "not_in_baseline" in said[3]) == (True, True)  # type: ignore[operator]
     assert said[4] == said[1]
     assert [case.find("failure") is not None for case in cases] == [
         True,
@@ -347,12 +322,9 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
     now = clfeval.mars(frame)
     text = as_text(now.check(baseline=now), width=width)
-    change = text.partition("Change since")[2].partition("Models, those")[0]
-    table = change.partition("  new - old:")[0]  # the legend has these words too
-    assert "verdict" in table
-    assert table.count("undecided") == len(now.tables["models"]) * 5  # measures of each
-    assert table.count("0.667") == 2  # recall 2 of 3, then and now
-    assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", table)
+    check_text(text)
+    assert text.count("0.667") >= 2  # recall 2 of 3, then and now
+    assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", text)
     assert max(map(len, text.splitlines())) <= width
 
 

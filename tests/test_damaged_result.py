@@ -12,15 +12,13 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
+from tests.texts import check_text
 
-DAMAGE: dict[str, tuple[tuple[str | int, ...], Any, str]] = {
-    "a limit": (
-        ("tables", "models", 0, "roc_auc", "low"), "x",
-        "not a complete clfeval result: 'low' is 'x'"
-    ),
-    "a sentence": (("answer", 0, "text"), 1, "not a complete clfeval result: 'text' is 1"),
-    "an infinite number": (("tables", "models", 0, "tp"), float("inf"), "holds Infinity, which is"),
-}  # fmt: skip
+DAMAGE: dict[str, tuple[tuple[str | int, ...], Any]] = {
+    "a limit": (("tables", "models", 0, "roc_auc", "low"), "x"),
+    "a sentence": (("answer", 0, "text"), 1),
+    "an infinite number": (("tables", "models", 0, "tp"), float("inf")),
+}
 
 
 @pytest.mark.parametrize("how", DAMAGE)
@@ -29,7 +27,7 @@ def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> N
     truth = rng.random(40) < 0.4
     scores = {m: np.round(truth * 0.3 + rng.random(40) * 0.7, 2) for m in ("rf", "svm")}
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(int), **scores}))
-    way, value, said = DAMAGE[how]
+    way, value = DAMAGE[how]
     document = json.loads(result.to_json())
     at: Any = document
     for key in way[:-1]:
@@ -39,7 +37,7 @@ def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> N
     result.save("good.json")
     shown = program("report", "r.json")
     assert (shown.code, shown.out) == (2, "")
-    assert f"r.json: no usable result: {said}" in shown.err
     beside = program("report", "good.json", "--baseline", "r.json")
     assert (beside.code, beside.out) == (2, "")
-    assert f"r.json: no usable baseline: {said}" in beside.err
+    check_text([shown.err, beside.err])
+    assert shown.err.startswith("r.json: ")

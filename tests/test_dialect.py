@@ -14,6 +14,7 @@ from clfeval.dialect import retell, yaml
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
+from tests.texts import check_text, numbers_in, problem_places
 
 TABLE = pl.DataFrame({"truth": ["1", "0", "1"], "a": ["1", "0", "x"], "b": ["1", "1", "0"]})
 MARS, MLCPS = command_of("mars"), command_of("mlcps")
@@ -21,61 +22,41 @@ SCORES = TABLE.with_columns(a=pl.Series([0.2, 0.9, 3.5]))
 METRICS = pl.DataFrame(
     {"model": ["a", "b"], "x": [0.1, 0.2], "y": [0.3, 1.2], "z": [0.5, 0.1], "--cut": [0.1, 0.4]}
 )
+# what is wrong -> the call, what a shell would type, what Python would
 CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
-    "a number": (
-        clfeval.mars, TABLE, {"best": "two"}, "--best 'two' is not a whole number from 1 up",
-        "best 'two' is not a whole number from 1 up",
-    ),
-    "a choice": (
-        clfeval.mars, TABLE, {"occlusion": "some"}, "--occlusion is one of all, any, not 'some'",
-        "occlusion is one of all, any, not 'some'",
-    ),
-    "a switch to add": (
-        clfeval.phidelta, SCORES, {"points": 5},
-        "--points says how many points a curve lists: add --curve",
-        "points says how many points a curve lists: add curve=True",
-    ),
+    "a number": (clfeval.mars, TABLE, {"best": "two"}, "--best 'two'", "best 'two'"),
+    "a choice": (clfeval.mars, TABLE, {"occlusion": "some"}, "--occlusion ", "occlusion "),
+    "a switch": (clfeval.phidelta, SCORES, {"points": 5}, "--curve", "curve=True"),
     "a keyword of Python": (
-        clfeval.mlcps, METRICS, {"truth": "t"},
-        "hint: --from predictions measures the models of a prediction table",
-        "hint: source='predictions' measures the models of a prediction table",
+        clfeval.mlcps, METRICS, {"truth": "t"}, "--from predictions", "source='predictions'",
     ),
     "a name in a hint": (
-        clfeval.mars, TABLE.rename({"truth": "status"}), {}, "hint: --truth 'status': its name",
-        "hint: truth='status': its name",
+        clfeval.mars, TABLE.rename({"truth": "status"}), {}, "--truth 'status'", "truth='status'",
     ),
-    "a text in a hint": (
-        clfeval.mars, TABLE, {}, "is declared with --classes 'x'", "is declared with classes='x'",
-    ),
+    "a text in a hint": (clfeval.mars, TABLE, {}, "--classes 'x'", "classes='x'"),
     "a share": (
-        clfeval.phidelta, TABLE, {"prevalence": "100"}, "for example --prevalence 0.01 for",
-        "for example prevalence='0.01' for",
+        clfeval.phidelta, TABLE, {"prevalence": "100"}, "--prevalence 0.01", "prevalence='0.01'",
     ),
     "numbers of a measure": (
         clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "measure": "net_benefit"},
-        "hint: --measure cost:fp=1,fn=10 where a miss",
-        "hint: measure='cost:fp=1,fn=10' where a miss",
+        "--measure cost:fp=1,fn=10", "measure='cost:fp=1,fn=10'",
     ),
     "two sources": (
-        clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "specificity": 0.5},
-        "--counts and --sensitivity and --specificity each say what to tune: give one",
-        "counts and sensitivity and specificity each say what to tune: give one",
+        clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "specificity": 0.5}, "--counts", "counts",
     ),
     "numbers of models": (
         clfeval.tune_jpt, None, {"counts": {"": (1, 2, 3, 4)}},
-        "for example --counts rf=69,15,31,85", "for example counts={'rf': (69, 15, 31, 85)}",
+        "--counts rf=69,15,31,85", "counts={'rf': (69, 15, 31, 85)}",
     ),
     "a place that is no file": (
-        clfeval.tune_jpt, None, {"counts": (0, 2, 0, 4)}, "--counts: no positive row",
-        "counts: no positive row",
+        clfeval.tune_jpt, None, {"counts": (0, 2, 0, 4)}, "--counts: ", "counts: ",
     ),
     "more problems": (
-        clfeval.mars, pl.concat([TABLE] * 9), {"positive": "1"}, "--verbose lists them",
-        "error.problems holds them",
+        clfeval.mars, pl.concat([TABLE] * 9), {"positive": "1"}, "--verbose", "error.problems",
     ),
     "a range of a metric": (
         clfeval.mlcps, METRICS, {"direction": {"--cut": "max", "x": "max", "z": "max"}},
-        "--rescale y=0:X, with X", "rescale={'y': (0, X)}, with X",
+        "--rescale y=0:X", "rescale={'y': (0, X)}",
     ),
     "a name that looks like an option": (
         clfeval.mlcps, METRICS, {"metric": "--metric"}, "'--cut'", "'--cut'",
@@ -93,6 +74,7 @@ def test_a_message_is_said_as_the_caller_would_type(name: str) -> None:
     assert typed in str(shell.value)
     assert called in str(python.value)
     assert (typed in str(python.value)) == (typed == called)
+    check_text([str(shell.value), str(python.value)])
     assert python.value.lines() == str(python.value).split("\n")
     codes = [[one.code for one in error.value.problems] for error in (shell, python)]
     assert codes[0] == codes[1]
@@ -109,9 +91,10 @@ def test_a_batch_names_file_line_and_column(tmp_path: Path) -> None:
         MARS.taken(options)
     dialect = yaml(lambda name: file.place("runs", 0, "options", name))
     retell(caught.value, MARS.options(), dialect)
-    first, hint = str(caught.value).replace(f"{tmp_path}/", "").split("\n")
-    assert first.startswith("suite.yaml:5:5: level 95 is not between 0 and 1")
-    assert hint == "hint: 0.95 for 95 %"
+    text = str(caught.value).replace(f"{tmp_path}/", "")
+    check_text(text)
+    assert problem_places(text) == ["suite.yaml:5:5: [bad-option]"]
+    assert 0.95 in numbers_in(text)
 
 
 def test_hints_of_a_batch_are_yaml() -> None:

@@ -15,6 +15,7 @@ from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.options import taken
 from clfeval.result import Estimate, Gate, Result
 from clfeval.views.render import gate_lines
+from tests.texts import check_text, numbers_in
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
 
@@ -80,7 +81,7 @@ def test_a_slice_is_judged_by_name_or_pattern() -> None:
         ("rf", "site=a", "recall", 0.9, True), ("svm", "site=a", "recall", 0.85, False),
         ("svm", "site=a", "recall.low", 0.7, True), ("svm", "site=b", "recall.low", 0.6, False),
     ]  # fmt: skip
-    assert str(found[3]) == "svm: recall[site=b].low is 0.6, fail-under 0.65"
+    check_text(str(found[3]))
 
 
 def test_an_undefined_slice_fails_whatever_the_limit() -> None:
@@ -91,13 +92,13 @@ def test_an_undefined_slice_fails_whatever_the_limit() -> None:
 
 
 def test_an_unknown_slice_is_refused_with_what_to_type() -> None:
-    with pytest.raises(clfeval.UsageError, match=r"no slice 'site=aa'.*unknown-slice") as caught:
+    with pytest.raises(clfeval.UsageError, match=r"'site=aa'.*unknown-slice") as caught:
         gates(SLICED, "fail-under", "recall[site=aa]=0")
-    assert caught.value.hint == "did you mean 'site=a'?"
+    assert "'site=a'" in str(caught.value.hint)
     with pytest.raises(clfeval.UsageError, match="unknown-slice") as caught:
         gates(result(row("rf")), "fail-under", "recall[site=a]=0")
-    assert "--by COLUMN" in str(caught.value.hint)
-    with pytest.raises(clfeval.UsageError, match="no metric 'roc_auc'"):
+    assert "--by " in str(caught.value.hint)
+    with pytest.raises(clfeval.UsageError, match=r"'roc_auc'.*unknown-metric"):
         gates(SLICED, "fail-under", "roc_auc[site=a]=0")
 
 
@@ -107,7 +108,7 @@ def test_any_passes_where_one_model_does_and_is_one_gate() -> None:
     assert (found.model, found.value, found.passed, found.among) == ("b", 0.9, True, 2)
     (found,) = gates(both, "fail-under", "any:recall=0.95")
     assert (found.model, found.passed) == ("b", False)
-    assert str(found) == "any of 2: b: recall is 0.9, fail-under 0.95"
+    check_text(str(found))
     (found,) = gates(both, "fail-over", "any:recall=0.7")  # the smallest is the nearest
     assert (found.model, found.passed) == ("a", True)
     assert len(gates(both, "fail-under", "all:recall=0.85")) == 2
@@ -188,7 +189,7 @@ def test_gaps_of_slices_and_the_largest_of_them() -> None:
     ]  # fmt: skip
     (found_,) = gates(of, "fail-over", "rf:recall.extremes.high=0.4")
     assert (found_.value, found_.passed, found_.slice) == (0.5, False, "site=a less site=b")
-    with pytest.raises(clfeval.UsageError, match="no slices are compared"):
+    with pytest.raises(clfeval.UsageError, match="unknown-metric"):
         gates(SLICED, "fail-over", "recall.extremes=0.4")
 
 
@@ -207,7 +208,7 @@ def test_a_drop_may_be_a_share_of_the_old_value() -> None:
     assert dropped(0.784, 0.8, "recall=2%").passed
     below = dropped(math.nextafter(0.784, 0), 0.8, "recall=2%")
     assert (below.passed, below.limit) == (False, 0.016)
-    assert str(below).endswith("max-drop 2% (0.016)")
+    assert numbers_in(str(below))[-2:] == [2, 0.016]
     assert not dropped(-0.01, 0.0, "recall=50%").passed  # a share of nothing
 
 
@@ -234,8 +235,8 @@ def test_a_drop_that_may_be_chance_passes_where_significance_is_asked() -> None:
     assert (missed.passed, missed.reason, missed.p) == (
         False, "not_significant", pytest.approx(p),
     )  # fmt: skip
-    assert str(missed).endswith("max-drop 0.01; p 0.166, not significant")
-    assert str(sure).endswith("max-drop 0.01; p 0.006")
+    check_text([str(missed), str(sure)])
+    assert [numbers_in(str(one))[-1] for one in (missed, sure)] == [0.166, 0.006]
     # without an interval nobody knows, and what nobody knows does not pass
     bare = dropped(0.7, 0.8, "recall=0.01", significant=True)
     assert (bare.passed, bare.reason) == (False, "no_interval")
@@ -249,8 +250,8 @@ def test_a_missed_gate_opens_the_answer_and_the_lines_and_a_change_says_its_p() 
     judged = new.check(baseline=old, fail_under=limits)
     first = judged.answer[0]  # .8 [.7, .9] less .9 [.8, .95]: -.1, with hypot(.1, .1) above it
     assert (first.code, first.models, first.measure) == ("gates-missed", ("rf",), "recall")
-    assert first.text.startswith("Gate missed: rf: recall.change is -0.1")
-    assert first.text.endswith(", fail-under -0.05; p 0.166, not significant (and 1 more gate).")
+    check_text(first.text)
+    assert numbers_in(first.text)[1:] == [-0.05, 0.166, 1]
     assert [one.failed for one in judged.gates] == [False, True, True]
     assert [one.failed for one in gate_lines(judged)[0]] == [True, True, False]
     fine = judged.check(fail_under="accuracy=0")
@@ -264,14 +265,12 @@ def test_a_slice_that_is_gone_misses_a_drop_that_names_it() -> None:
     for text in ("rf:recall[site=*]=0.01", "rf:recall[site=b]=0.01"):
         *_, gone = gates(now, "max-drop", text, baseline=then)
         assert (gone.model, gone.slice, gone.passed, gone.reason) == ("rf", "site=b", False, "gone")
-        assert str(gone) == (
-            "rf: recall[site=b] is gone: only the baseline has this slice, max-drop 0.01"
-        )
+        check_text(str(gone))
     every = gates(now, "fail-under", "recall[*].change=-1", baseline=then)
     assert [(one.model, one.slice, one.passed) for one in every] == [
         ("rf", "site=a", True), ("svm", "site=b", False), ("rf", "site=b", False),
     ]  # fmt: skip
-    with pytest.raises(clfeval.UsageError, match="no slice 'site=b'"):  # which compares nothing
+    with pytest.raises(clfeval.UsageError, match="'site=b'"):  # which compares nothing
         gates(now, "fail-under", "recall[site=b]=0", baseline=then)
 
 
@@ -295,13 +294,13 @@ def test_rows_of_the_table_and_of_each_judged_slice() -> None:
         ("min-positives", None, 20, True), ("min-positives", "site=a", 10, True),
         ("min-positives", "site=b", 5, False),
     ]  # fmt: skip
-    assert str(found[4]) == "site=b: 15 rows, min-rows 20"
+    check_text(str(found[4]))
     assert [g.slice for g in gates(SLICED, "fail-under", min_rows=40)] == [None]
     assert not gates(SLICED, "fail-under", min_rows=41)[0].passed
     unknown = replace(SLICED, summary={"rows": None})
     (one,) = gates(unknown, "fail-under", min_rows=1)
     assert (one.passed, one.value) == (False, None)
-    with pytest.raises(clfeval.UsageError, match="counts no positives"):
+    with pytest.raises(clfeval.UsageError, match="min-positives"):
         gates(unknown, "fail-under", min_positives=1)
 
 
@@ -316,10 +315,10 @@ def test_who_is_still_among_those_that_may_be_the_best() -> None:
     assert [(g.model, g.metric, g.passed) for g in found] == [
         ("rf", "roc_auc", True), ("svm", "roc_auc", False), ("rf", "roc_auc", True),
     ]  # fmt: skip
-    assert str(found[1]) == "svm: roc_auc: not among those that may be the best, still-best"
+    check_text(str(found[1]))
     with pytest.raises(clfeval.UsageError, match="unknown-model"):
         gates(of, "fail-under", still_best="sv")
-    with pytest.raises(clfeval.UsageError, match="nobody knows who"):
+    with pytest.raises(clfeval.UsageError, match=r"still.best"):
         gates(result(row("rf")), "fail-under", still_best="rf")
 
 

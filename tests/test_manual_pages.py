@@ -103,21 +103,6 @@ def test_the_kept_tables_agree_with_each_other() -> None:
     assert terms["term"].equals(terms["term"].str.to_lowercase())
 
 
-def test_stop_words_are_high_rare_words_low_and_telling_words_to_the_sides() -> None:
-    terms = pl.read_parquet(KEPT / "terms.parquet")
-    section = terms.join(pl.read_csv(KEPT / "classes.csv"), on="doc").group_by("term")
-    tp = (pl.col("section") == "function").sum() / 150
-    fp = (pl.col("section") == "command").sum() / 150
-    placed = section.agg(phi=tp + fp - 1, delta=tp - fp)
-    stop = placed.filter(pl.col("term").is_in(["the", "is", "to", "of", "for"]))
-    assert stop.filter(pl.col("phi") > 0.8, pl.col("delta").abs() < 0.15).height == 5
-    assert placed.filter(pl.col("phi") < -0.95).height > 0.8 * placed.height
-    right = set(placed.top_k(12, by="delta")["term"])
-    assert {"include", "function", "library", "return"} <= right
-    left = set(placed.bottom_k(12, by="delta")["term"])
-    assert {"options", "option", "help", "command"} <= left
-
-
 def write_page(man: Path, name: str, text: str) -> None:
     """Write one page into the folder of its section."""
     folder = man / f"man{name.rpartition('.')[2][0]}"

@@ -13,6 +13,7 @@ import pytest
 import clfeval
 from clfeval.errors import UsageError
 from clfeval.result import Result
+from tests.texts import check_text
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
 
@@ -51,21 +52,6 @@ def test_a_column_of_numbers_without_any_is_one_in_pandas_too(result: Result) ->
     assert frame["recall_reason"].dtype == object
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda r: r.show(["pairs"]), r"\['pairs'\] is no name"),
-        (lambda r: r.frame(3), "no table '3'"),
-        (lambda r: r.show(digits=16), "digits 16 is not in 0..15"),
-        (lambda r: r.save(digits=-1), "digits -1 is not in 0..15"),
-        (lambda r: r.show(width=0), "width 0 is less than 1"),
-    ],
-)
-def test_what_is_of_another_kind_is_refused(result: Result, call: Any, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        call(result)
-
-
 def test_other_libraries_get_their_own_frames(result: Result) -> None:
     frame = result.frame("pairs", backend="pandas")
     assert isinstance(frame, pd.DataFrame)
@@ -98,9 +84,9 @@ def test_every_form_is_written_and_read_back(result: Result, tmp_path: Path) -> 
     checked.save(*names)
     assert Result.from_json(names[0].read_text()).to_dict() == checked.to_dict()
     page = names[3].read_text()
-    assert page.index("finds most") < page.index("❌ a: recall is 0.5") < page.index("<table>")
-    assert "<details>" in page
-    assert page.index("<summary>Plots</summary>") < page.index("█") < page.index("</pre>")
+    first = checked.answer[0].text
+    assert page.index(first) < page.index("❌ a: recall ") < page.index("<table>")
+    assert page.index("<details>") < page.index("█") < page.index("</pre>")
 
 
 def test_the_text_and_the_page_begin_with_the_answer(
@@ -108,39 +94,32 @@ def test_the_text_and_the_page_begin_with_the_answer(
 ) -> None:
     lines = str(result).splitlines()
     assert lines[1] == result.answer[0].text
-    assert lines[-1] == (
-        "also: alone, rates, pairs, intervals, plots (result.show(NAME), result.show('all'))"
-    )
+    check_text(lines[-1])
     assert result._repr_html_().index(result.answer[0].text) < result._repr_html_().index("<table>")
     result.show("rates", width=80)
-    out = capsys.readouterr().out
-    assert "Each model by itself" in out
-    assert "Each model by itself" not in str(result)
+    assert capsys.readouterr().out not in str(result)
     result.show("pairs")  # of two models: all that the table holds
     assert "a + b" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda r: r.frame("none"), "no table 'none'; this result has 'models', 'pairs'"),
-        (lambda r: r.frame(backend="dask"), "backend 'dask' is none of polars, pandas, pyarrow"),
-        (lambda r: r.save("r.doc"), "'r.doc': the suffix says no format"),
-        (lambda r: r.save("r.xml"), "'r.xml': a JUnit file lists gates"),
-        (lambda r: r.save("r.csv", table="none"), "no table 'none'"),
-        (lambda r: r.show("pears"), "'pears': mars has no such table or plot"),
-        (lambda r: r.show("best"), "no 'best' in this result; there are 'all', 'alone'"),
-        (lambda r: r.check(fail_under="recall"), "fail_under 'recall' is not"),
-        (lambda r: r.check(fail_under=3), "fail_under 3 is no limit"),
-        (lambda r: r.check(max_drop={"recall": 0.1}), "max_drop compares with a baseline"),
-        (lambda r: r.check(fail_under={"recall": 70}), "fail_under: 70 is beyond 'recall'"),
-    ],
-)
-def test_errors_speak_python(result: Result, call: Any, told: str, tmp_path: Path) -> None:
-    with pytest.raises(clfeval.UsageError) as caught:
+@pytest.mark.parametrize(("call", "named"), [
+    (lambda r: r.show(["pairs"]), "['pairs']"), (lambda r: r.frame(3), "'3'"),
+    (lambda r: r.show(digits=16), "16"), (lambda r: r.save(digits=-1), "-1"),
+    (lambda r: r.show(width=0), "0"), (lambda r: r.frame("none"), "'models', 'pairs'"),
+    (lambda r: r.frame(backend="dask"), "'dask'"), (lambda r: r.save("r.doc"), "'r.doc'"),
+    (lambda r: r.save("r.xml"), "'r.xml'"), (lambda r: r.save("r.csv", table="none"), "'none'"),
+    (lambda r: r.show("pears"), "'pears'"), (lambda r: r.show("best"), "'best'"),
+    (lambda r: r.check(fail_under="recall"), "fail_under 'recall'"),
+    (lambda r: r.check(fail_under=3), "fail_under 3"),
+    (lambda r: r.check(max_drop={"recall": 0.1}), "max_drop"),
+    (lambda r: r.check(fail_under={"recall": 70}), "'recall'"),
+], ids=range(16))  # fmt: skip
+def test_errors_speak_python(result: Result, call: Any, named: str) -> None:
+    with pytest.raises(UsageError) as caught:
         call(result)
-    assert str(caught.value).startswith(told)
-    assert "--" not in str(caught.value)
+    text = str(caught.value)
+    assert (named in text, "--" in text) == (True, False)
+    check_text(text)
 
 
 def test_help_explains_every_keyword() -> None:
@@ -166,10 +145,10 @@ def test_names_of_columns_that_are_no_texts_are_written_as_texts() -> None:
 
 def test_frames_that_hold_no_cells_are_refused() -> None:
     twice = pd.DataFrame([[0, 0.1, 0.2], [1, 0.9, 0.8]] * 5, columns=["truth", "a", "a"])
-    with pytest.raises(clfeval.DataError, match=r"column 'a': two columns .*duplicate-column"):
+    with pytest.raises(clfeval.DataError, match=r"column 'a': .*duplicate-column"):
         clfeval.report(twice)
     lists = pd.DataFrame({"truth": [0, 1], "a": [0.1, 0.9], "l": [[1], [2]]})
-    with pytest.raises(clfeval.DataError, match=r"column 'l': holds values .*bad-type"):
+    with pytest.raises(clfeval.DataError, match=r"column 'l': .*bad-type"):
         clfeval.report(lists)
-    with pytest.raises(clfeval.UsageError, match="no table"):
+    with pytest.raises(clfeval.UsageError, match="bad-option"):
         clfeval.report(pd.DataFrame({"truth": [0, 1], "a": [0.1, 0.9]})).frame([])  # type: ignore[arg-type]
