@@ -15,9 +15,10 @@ import clfeval
 from tests.process.program import clfeval as program
 from tests.tables.asking import START
 from tests.tables.door import write
+from tests.texts import check_text, numbers_in
 
 
-def test_python_is_told_in_its_own_words() -> None:
+def test_python_gets_options_of_python() -> None:
     write("t.csv", "Status,rf,flag\nbad,.3,1\ngood,.4,0\ngood,.2,1\n")
     with pytest.raises(clfeval.DataError) as caught:
         clfeval.mars("t.csv")
@@ -31,19 +32,16 @@ def test_python_is_told_in_its_own_words() -> None:
 def test_a_dry_run_shows_the_reading_and_computes_nothing() -> None:
     write("t.csv", "id,truth,rf,flag,w\n1,1,.3,1,2\n2,0,.4,0,1\n3,0,.6,1,1\n")
     result = clfeval.mars("t.csv", weight="w", dry_run=True)
-    assert [(row["column"], row["taken"]) for row in result.tables["reading"]] == [
-        ("id", "id"), ("truth", "truth"), ("rf", "scores of 'rf'"), ("flag", "left out"),
-        ("w", "weight"),
-    ]  # fmt: skip
+    reading = result.tables["reading"]
+    assert [row["column"] for row in reading] == ["id", "truth", "rf", "flag", "w"]
+    check_text(f"{row['taken']}: {row['why']}" for row in reading)
     assert [row["code"] for row in result.tables["ambiguities"]] == ["stray-labels"]
     assert result.parameters == {
         "of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))",
     }  # fmt: skip
     plan = clfeval.mars("t.csv", weight="w", ignore="flag", dry_run=True).tables["plan"]
-    assert [(row["what"], row["value"]) for row in plan] == [
-        ("rows", "3"), ("positive: '1'", "2"), ("negative: '0'", "2"), ("models", "1"),
-        ("thresholds", "0.5"),
-    ]  # fmt: skip
+    assert [row["value"] for row in plan] == ["3", "2", "2", "1", "0.5"]
+    check_text(str(row["what"]) for row in plan)
 
 
 @pytest.mark.parametrize("command", clfeval.COMMANDS)
@@ -52,7 +50,7 @@ def test_every_command_has_a_dry_run(command: str) -> None:
     words = ("--from", "predictions") if command == "mlcps" else ()
     done = program(command, "t.csv", *words, "--dry-run")
     assert done.code == 3
-    assert done.out.startswith(f"Dry run of {command}: nothing was computed\n")
+    assert command in done.out.splitlines()[0]
     last = done.err.splitlines()[-1]
     again = program(*shlex.split(last.removeprefix(START)), "--dry-run", "-f", "json")
     assert again.code == 0
@@ -81,11 +79,11 @@ def test_a_dry_run_says_what_was_asked_for() -> None:
         assert given == [key for key in [*plan] if key in wanted and key.startswith("--")]
 
 
-def test_counts_of_several_models_are_said_in_a_plan_with_their_ends() -> None:
+def test_a_plan_has_the_least_and_the_most_of_several_counts() -> None:
     done = program("tune-jpt", "--counts", "a=1,2,3,4", "--counts", "b=3,2,4,4", "--dry-run",
                    "-f", "json")  # fmt: skip
-    plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
-    assert plan["positive: 'positive'"] == "4 to 7"  # 1 + 3 and 3 + 4
+    values = [row["value"] for row in json.loads(done.out)["tables"]["plan"]]
+    assert [4, 7] in [numbers_in(value) for value in values]  # positives: 1 + 3 and 3 + 4
 
 
 @pytest.mark.parametrize(("limit", "code"), [("recall=7", 2), ("recall=0.7", 0), ("rf:mcc=2", 2)])
@@ -109,7 +107,7 @@ def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
              "--fail-under", "recall=0.99", "--dry-run")  # fmt: skip
     done = program(*words)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Dry run of mars: nothing was computed\n")
+    check_text(done.out)
     assert not Path("o.json").exists()
     plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--show", "plan")
     assert plan.out.startswith("what,value\nrows,3\n")
@@ -118,9 +116,8 @@ def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
 def test_a_dry_run_lists_a_few_of_many_repeated_ids() -> None:
     write("t.csv", "id,truth,rf\n" + "".join(f"{i // 2},{i % 2},.{i % 9}\n" for i in range(4000)))
     result = clfeval.report("t.csv", dry_run=True)
-    texts = [row["text"] for row in result.tables["ambiguities"]]
-    assert texts == [
-        *(f"'{i}' stands in t.csv:{2 * i + 2} already" for i in range(5)), "and 1,995 more",
-    ]  # fmt: skip
+    texts = [str(row["text"]) for row in result.tables["ambiguities"]]
+    assert [numbers_in(text) for text in texts[:-1]] == [[i, 2 * i + 2] for i in range(5)]
+    assert numbers_in(texts[-1]) == [1995]
     assert result.summary == {"ambiguities": 1}
-    assert result.answer[0].text == "1 question must be answered before report computes."
+    check_text([*texts, result.answer[0].text])
