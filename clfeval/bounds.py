@@ -84,13 +84,13 @@ class Gate:
         of = f"{self.run}: " if self.run else ""
         if self.kind == "still-best":
             may = "" if self.passed else "not " if value is not None else f"not ({self.reason}) "
-            return f"{self.subject}: {may}among those that may be the best, {self.kind}"
+            return f"{self.subject}: {may}not significantly worse than the best, {self.kind}"
         if self.kind == "baseline":
             more = "skipped" if self.passed else "--baseline-missing skip: go on"
             return f"{of}{self.metric}: there is no such baseline ({more})"
         if self.kind.startswith("min-"):
             which = f"{self.slice}: " if self.slice else ""
-            many = "nobody knows how many" if value is None else f"{value:,.10g}"
+            many = "unknown" if value is None else f"{value:,.10g}"
             return f"{of}{which}{many} {self.metric}, {self.kind} {self.limit:g}"
         if value is None and self.reason == "gone":
             what = "model" if self.slice is None else "slice"

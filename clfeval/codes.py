@@ -28,7 +28,7 @@ ERRORS: Mapping[str, str] = {
     "bad-values": "The file changed while it was read.",
     "bad-weight": "The weight of a row is negative, missing or infinite.",
     "baseline": "The baseline cannot be read, or was made with other settings.",
-    "bug": "clfeval failed; this is a bug.",
+    "bug": "The program failed; this is a bug.",
     "class-column": "A probability column belongs to a class that truth does not have.",
     "command-line": "An option, command or argument is unknown.",
     "complements": "Two score columns sum to 1 in every row: two classes of one model.",

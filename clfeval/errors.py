@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, Self
 
 SHOWN = 5  # problems printed without --verbose
-HEADER_ONLY = "the table holds a header and nothing else"
+HEADER_ONLY = "the table has a header and no rows"
 _SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
 KEPT = 1000  # problems carried along; beyond that only totals
 
@@ -86,7 +86,7 @@ class ClfevalError(Exception):
         self.settled = False
         self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
-        self.listed = "--verbose lists them"
+        self.listed = "list all: --verbose"
         super().__init__("\n".join(self.lines()))
 
     @classmethod
@@ -151,7 +151,7 @@ class ClfevalError(Exception):
         return lines + self._offered()
 
     def _offered(self) -> list[str]:
-        when = "" if self.settled else "when the rest is mended, "
+        when = "" if self.settled else "after fixing the rest, "
         return [f"{when}try: {self.offer}"] if self.offer else []
 
 
@@ -230,11 +230,11 @@ def bad_option(what: str, hint: str | None = None) -> UsageError:
 
 
 def no_table(given: object, flag: str | None = None) -> UsageError:
-    """Build the error for an object that is no table; `flag` where an option should name one."""
+    """Build the error for an object that is not a table; `flag` where an option should name one."""
     hint = "a path, a list of paths, or a polars, pandas or Arrow frame"
     hint += "" if flag else "; or arrays: (y_true, y_prob)"
     what = f"{flag} {given!r:.60}" if flag else type(given).__name__
-    return UsageError.of(f"{what} is no table", "no-input", hint=hint)
+    return UsageError.of(f"{what} is not a table", "no-input", hint=hint)
 
 
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:

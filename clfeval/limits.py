@@ -73,9 +73,9 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     if found is None or not math.isfinite(limit) or (part and part not in PARTS):
         hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
         if number.endswith("%"):
-            hint = f"a share is written as 0.7, not as 70 %; {hint}"
+            hint = f"write a share as 0.7, not as 70%; {hint}"
         elif part:
-            hint = f"behind a slice stands one of {', '.join(f'.{name}' for name in PARTS)}"
+            hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
         raise UsageError.of(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
     metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
     known: Part = next((name for name in PARTS if name == part), "value")
@@ -104,7 +104,7 @@ def _limits(flag: str, given: Any) -> tuple[str, ...]:
     texts = listed(given)
     for text in texts:
         if not isinstance(text, str):
-            raise bad_option(f"{flag} {text!r:.60} is no limit: METRIC=VALUE")
+            raise bad_option(f"{flag} {text!r:.60} is not METRIC=VALUE")
     return tuple(texts)
 
 

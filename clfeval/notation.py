@@ -33,7 +33,7 @@ def number_or_word(_: str, texts: Sequence[str]) -> float | str:
 def one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:
-        what = f"{flag} is given {len(texts)} times, and takes one column"
+        what = f"{flag} is given {len(texts)} times, but takes one column"
         raise bad_option(what, "join the columns into one first, such as repeat 1 fold 2")
     return texts[0] if texts else None
 
@@ -65,14 +65,12 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
         if value != value:
             hint = None
             if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
-                hint = (
-                    f"{number[:-1]} % of 0..1 is {flag} {model}{equals}{float(number[:-1]) / 100:g}"
-                )
+                hint = f"{number[:-1]} % is {flag} {model}{equals}{float(number[:-1]) / 100:g}"
             raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
         key = model if equals else None
         if found.setdefault(key, value) != value:
             which = f"model '{model}'" if equals else "all models"
-            hint = f"one each time; a model's own is {flag} MODEL=NUMBER"
+            hint = f"give one value; for one model write {flag} MODEL=NUMBER"
             raise bad_option(f"{flag} names two thresholds of {which}", hint)
     return found
 
@@ -137,7 +135,7 @@ def margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
 
 def directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Parse `METRIC=max` and `METRIC=min`."""
-    example = f"for example {flag} val_loss=min: less of it is better"
+    example = f"for example {flag} val_loss=min (lower is better)"
     return dict(_of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example))
 
 

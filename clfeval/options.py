@@ -314,7 +314,7 @@ def listed(values: Any) -> list[Any]:
 def mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
     """Return a mapping by names, None as one without any; UsageError for others."""
     if not isinstance(given, Mapping | None):
-        raise bad_option(f"{flag} {given!r:.60} is no mapping of {what}")
+        raise bad_option(f"{flag} {given!r:.60} is not a mapping of {what}")
     return {str(name): value for name, value in (given or {}).items()}
 
 

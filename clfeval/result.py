@@ -175,7 +175,7 @@ class Result:
         """Rebuild a Result; ValueError when the document is no clfeval result of this schema."""
         kind, _, number = str(document.get("schema", "")).partition("/")
         if kind != SCHEMA_KIND or not number.isdigit():
-            raise ValueError("not a clfeval result: the key 'schema' is missing or foreign")
+            raise ValueError("not a clfeval result: the key 'schema' is missing or unknown")
         if int(number) > SCHEMA_VERSION:
             raise ValueError(f"schema {kind}/{number} is newer than this program's {SCHEMA}")
         try:
@@ -204,7 +204,7 @@ class Result:
         """Rebuild a Result from its JSON text; ValueError when it is not one."""
         document = json.loads(text, parse_constant=no_number)
         if not isinstance(document, dict):
-            raise ValueError("not a clfeval result: the document is no object")
+            raise ValueError("not a clfeval result: the document is not an object")
         return cls.from_dict(document)
 
     def frame(
@@ -375,13 +375,13 @@ def known(record: type[T], item: Mapping[str, Any]) -> T:
 
 def _texts(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
-        raise TypeError(f"'models' is {given!r:.40}, no texts")
+        raise TypeError(f"'models' is {given!r:.40}, not a list of texts")
     return tuple(given)
 
 
 def no_number(word: str) -> Any:
     """Refuse NaN and infinite numbers, which JSON does not have."""
-    raise ValueError(f"holds {word}, which is no number of JSON")
+    raise ValueError(f"holds {word}, which is not a JSON number")
 
 
 def _revived(cell: Any) -> Cell:

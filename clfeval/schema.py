@@ -72,7 +72,7 @@ COMMON = (
         *of("slice", "slice"), *of("text", "measure model reference"),
         *of("estimate", "old new difference"), Column("p", "p?"),
         Column("p_adjusted", "p?", "p, adjusted"),
-        Column("difference_adjusted", "estimate", "difference, all together"),
+        Column("difference_adjusted", "estimate", "simultaneous difference"),
         Column("verdict", "text", among=(None, *VERDICTS)), *of("flag", "paired"),
         Column("rows", "weight?"), Column("se", "number?", "standard error"),
         *of("number?", "detectable"), *of("text?", "method"),

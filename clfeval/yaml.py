@@ -79,12 +79,12 @@ class Composer:
         """Return the value of the only document; problems of its keys are kept."""
         next(self.events)  # the start of the stream
         if kind(next(self.events)) == "StreamEnd":
-            raise UsageError.of("the file holds nothing but comments", CODE, self.name)
+            raise UsageError.of("the file has comments only", CODE, self.name)
         value, spot = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
         after = next(self.events)
         if kind(after) != "StreamEnd":
-            self.stop(after, "a second document starts", "one file, one document")
+            self.stop(after, "a second document starts", "keep one document per file")
         return value, spot
 
     def compose(self, event: Any, depth: int) -> tuple[Value, Spot]:
@@ -97,7 +97,7 @@ class Composer:
             return self._repeated(event)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.complain(event, f"tags are not read: {quoted(tag)}", "for text use 'quotes'")
+            self.complain(event, f"tags are not supported: {quoted(tag)}", "for text use 'quotes'")
         if event.anchor is not None:
             self.anchors[event.anchor] = None  # begun, not whole
         spot = spot_of(event)
@@ -146,7 +146,7 @@ class Composer:
         here = spot_of(event)
         found = self.anchors.get(event.anchor)
         if found is None:
-            why = "stands inside itself" if event.anchor in self.anchors else "is not defined above"
+            why = "contains itself" if event.anchor in self.anchors else "is not defined above"
             self.complain(event, f"*{event.anchor} {why}", "a text that starts with * needs quotes")
             return None, here
         value, spot, values = found
@@ -185,21 +185,23 @@ MOST_BYTES = 2**20
 
 # how a complaint of PyYAML begins, what that means, what to do
 _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
-    (r"mapping values are", "a ':' where no key can stand", "check the indent, or quote the text"),
+    (r"mapping values are", "a ':' where a key is not allowed",
+     "check the indent, or quote the text"),
     (r"found character '\\t'", "a tab where a key or value starts", "indent with spaces"),
-    (r"found character", "no text can start with this character", "put the text in 'quotes'"),
+    (r"found character", "a text cannot start with this character", "put the text in 'quotes'"),
     (r"expected alphabetic or numeric", "an alias without a name",
      "a text that starts with * or & needs quotes"),
-    (r"sequence entries are", "a '-' where no item can stand", "start the list on its own line"),
-    (r"expected the node content", "no value can start like this", "put the text in 'quotes'"),
+    (r"sequence entries are", "a '-' where an item is not allowed",
+     "start the list on a new line"),
+    (r"expected the node content", "a value cannot start like this", "put the text in 'quotes'"),
     (r"found unknown escape", "an unknown escape in double quotes", "use single quotes"),
-    (r"found undefined tag", "tags are not read", "for text use 'quotes'"),
+    (r"found undefined tag", "tags are not supported", "for text use 'quotes'"),
     (r"could not find expected ':'", "a key without ':'", "write key: value, a space after ':'"),
     (r"expected <block end>", "this does not fit the lines above",
      "keys of one mapping start in one column, and so do items of one list"),
     (r"found unexpected end of", "a quote is opened here and not closed", None),
     (r"expected ',' or", "a bracket is opened here; a ',' or the closing one is missing",
-     "within brackets a text that has some itself, or a comma, needs quotes"),
+     "quote texts that contain a bracket or a comma"),
     (r"expected '<document start>'", "something follows the end of the value", None),
     (r"special characters", "a control character", "inside double quotes write it as \\x07"),
 )  # fmt: skip

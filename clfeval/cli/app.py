@@ -36,7 +36,7 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print which command is for what, before the rest."""
-        rows = [("I have", "I want to know", "use")]
+        rows = [("you have", "you want to know", "use")]
         rows += [(one.have, one.want, one.name) for one, *_ in map(declared, self.commands)]
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
@@ -131,7 +131,7 @@ def _run() -> int:
     threads = os.environ.get("POLARS_MAX_THREADS")
     try:
         if threads is not None and not (threads.isdecimal() and int(threads)):
-            raise bad_option(f"POLARS_MAX_THREADS '{threads}' is no number from 1 up")
+            raise bad_option(f"POLARS_MAX_THREADS '{threads}' is not a whole number from 1 up")
         return app(standalone_mode=not for_programs()) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
@@ -141,8 +141,8 @@ def _run() -> int:
         say_error(error, verbose=verbose)
         return error.exit_code
     except MemoryError:
-        hint = "give fewer rows or models, or a machine with more memory"
-        say_error(UsageError.of("there is not enough memory for this", "memory", hint=hint))
+        hint = "use fewer rows or models, or a machine with more memory"
+        say_error(UsageError.of("not enough memory", "memory", hint=hint))
         return ExitCode.USAGE
     except KeyboardInterrupt:
         note("interrupted")
@@ -169,7 +169,7 @@ def _run() -> int:
 def _hidden_files() -> list[str]:
     """Say how files are called whose names look like options."""
     words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
-    return [f"the file '{word}' is called './{word}' here" for word in words]
+    return [f"the file '{word}' is named './{word}' here" for word in words]
 
 
 def _has_folder() -> bool:

@@ -78,7 +78,7 @@ class Brief(TyperCommand):
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
                     what = f"{option.opts[-1]} takes one value, and is given {times} times"
-                    raise bad_option(what, hint="leave all but one out")
+                    raise bad_option(what, hint="give it once")
             return self._parsed(ctx, args)
 
     def _parsed(self, ctx: Any, args: list[str]) -> list[str]:
@@ -149,7 +149,7 @@ EAGER = (
             str | None,
             typer.Option(
                 "--explain",
-                help="Say what a heading, measure or code means; measures lists them.",
+                help="Explain a heading, measure or code; measures lists all.",
                 metavar="NAME",
                 callback=explain.of_command,
                 is_eager=True,

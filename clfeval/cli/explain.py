@@ -57,7 +57,9 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
         every = f"{ctx.command_path} --explain {ALL} has every name"
         known_here = [one for here in (page, *others.values()) for one in known_names(here)]
         hint = suggestion(name, known_here) or every
-        raise UsageError.of(f"nothing to explain is called '{name}'", "bad-option", hint=hint)
+        raise UsageError.of(
+            f"no heading, measure or code is named '{name}'", "bad-option", hint=hint
+        )
     width = max(screen_for().width or WIDTH, NARROWEST)
     text = "\n".join(_laid_out(parts, width))
     print_result([f"{text}\n"], for_people=True)

@@ -41,7 +41,7 @@ def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[No
             owner, option = (command, own) if own else owners[0]
             where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
             where = where.replace("-", "_")
-            what = f"{flag} is an option of Python and of batches, not of a shell"
+            what = f"{flag} exists in Python and in batches only"
             hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
             raise UsageError.of(what, "command-line", hint=hint) from None
         raise _refused(f"{command} has no {flag}: {has_it(shells)}", [shells[0], *words]) from None
@@ -57,7 +57,7 @@ def refuse_command(words: Sequence[str], find: Find) -> None:
         raise _refused(what, ["report", flag, *words[1:]])
     if os.path.isfile(word):
         command = "batch" if word.endswith((".yaml", ".yml")) else "report"
-        raise _refused(f"'{word}' is a file, no command", [command, *words])
+        raise _refused(f"'{word}' is a file, not a command", [command, *words])
 
 
 def _refused(what: str, words: Sequence[str]) -> UsageError:

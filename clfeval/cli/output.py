@@ -85,7 +85,7 @@ def wanted_of(output: Output, command: str) -> Wanted:
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
     wanted = Wanted.of(command, output.show, output.digits)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
-        raise bad_option("--show chooses what people see, and JSON holds all")
+        raise bad_option("JSON always has all tables; --show does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
         raise bad_option("--show names the one table of CSV", "for example --show models")
     return wanted

@@ -38,8 +38,8 @@ _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 def independence(column: str | None) -> str:
     """Say what intervals take as independent."""
     if column is None:
-        return "rows taken as independent"
-    return f"clusters of '{column}' taken as independent"
+        return "independent rows"
+    return f"independent clusters of '{column}'"
 
 
 def share_design(

@@ -10,7 +10,7 @@ from clfeval.pages.write import INFINITE, REASONS
 from clfeval.result import Result, Row, estimate
 from clfeval.schema import Column, Shown, Table, of
 
-LABELS = "labels have no scores"
+LABELS = "the model has labels only"
 LISTED = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
     SLICE, MODEL, *of("text", "measure estimator"), *of("text?", "class"), *of("estimate", "value"),
@@ -19,16 +19,16 @@ COLUMNS = (
 )  # fmt: skip
 MEASURED = Table("measures", COLUMNS)
 MEANINGS: Mapping[str, str] = {
-    "class": "the class that the measure is about; none where it is about all",
+    "class": "the class of the measure; empty if it is about all classes",
     "measure": "the measure, with its parameters",
-    "estimator": "binary: positive against the others; of more classes multiclass, macro, "
-    "weighted, micro, or class: one against the rest",
-    "value": "the measure's value",
-    "se": "its standard error, on the measure's own scale",
-    "measures.method": "how its interval, or its p, was found",
-    "calibrated_mean": "the mean of the measure, were the probabilities calibrated",
-    "calibrated_high": "what it would pass, were they calibrated, in 1 - level of all tables",
-    "measures.p": "chance of a value as far off, were the probabilities calibrated",
+    "estimator": "binary; for more classes multiclass, macro, weighted, micro, or class (one "
+    "against the rest)",
+    "value": "value of the measure",
+    "se": "standard error of the value",
+    "measures.method": "method of the interval or p",
+    "calibrated_mean": "mean of the measure if the probabilities were calibrated",
+    "calibrated_high": "upper --level quantile of the measure if they were calibrated",
+    "measures.p": "p-value against calibrated probabilities",
 }
 
 
@@ -72,5 +72,5 @@ def shown_measures(
         for reason, names in whys.items()
     ]  # fmt: skip
     note = "; ".join(said)
-    yield Shown(MEASURED.name, "Measures asked for", columns, mine, LISTED, rank="asked", name=name,
+    yield Shown(MEASURED.name, "Requested measures", columns, mine, LISTED, rank="asked", name=name,
                 note=note)  # fmt: skip

@@ -16,44 +16,43 @@ CELLS = tuple(
     for name in ("tp", "fp", "fn", "tn")
 )
 SHARED: Mapping[str, str] = {
-    "slice": "the rows that share their values in the columns of --by, else the whole table",
-    "model": "the classifier, as its column or the table calls it",
-    "threshold": "score from which on a row is called positive; none where the model gives labels, "
-    "or nobody knows it",
-    "tp": "positive rows that are called positive",
-    "fp": "negative rows that are called positive",
-    "fn": "positive rows that are called negative",
-    "tn": "negative rows that are called negative",
-    "rows": "how many rows there are, repeated ones counted each time",
+    "slice": "the rows with one value of the --by columns; without it the whole table",
+    "model": "the name of the classifier",
+    "threshold": "score at or above which a row is predicted positive; empty for models that "
+    "have labels only",
+    "tp": "true positives",
+    "fp": "false positives",
+    "fn": "false negatives",
+    "tn": "true negatives",
+    "rows": "number of rows; repeated rows count each time",
     "positives": "rows of the positive class",
     "negatives": "rows of all other classes",
-    "prevalence": "share of the rows of a population that are positive",
+    "prevalence": "share of positives in the population",
     "odds": "positives : negatives in the population",
-    "measure": "the measure or score that the row of this table is about",
-    "interval": "range that covers the true value, with the confidence that --level says",
+    "measure": "the measure of this row of the table",
+    "interval": "confidence interval, at the level of --level",
     "comparisons.against": "what the model is compared with: a reference on the same rows, the "
-    "other rows (slice), runs, a baseline, a label of a history",
-    "comparisons.measure": "the measure that is compared",
-    "comparisons.reference": "the other side: a model, the rest of the rows, a baseline or a label",
-    "old": "the value on the other side",
+    "rows outside a slice, runs, a baseline, or a label of a history",
+    "comparisons.measure": "the measure compared",
+    "comparisons.reference": "the other side: a model, the rows outside, a baseline or a label",
+    "old": "the value of the other side",
     "new": "the value of the model",
-    "difference": "new - old with its own confidence interval",
-    "p": "two-sided p-value of no difference; it inverts the interval",
-    "p_adjusted": "p adjusted for the family: joint maximum for pairs of models, Benjamini and "
-    "Hochberg for slices and changes",
-    "difference_adjusted": "the difference with an interval of a level at which all of the family "
-    "hold",
-    "verdict": "better, worse: significant in the family, changed: the same without a direction; "
-    "equivalent, not worse: by the margin",
-    "paired": "whether both sides are of the same rows",
-    "comparisons.rows": "rows compared; of runs, how many runs",
+    "difference": "new - old, with its confidence interval",
+    "p": "two-sided p-value of no difference; it agrees with the interval",
+    "p_adjusted": "p adjusted for multiple comparisons: joint maximum for pairs of models, "
+    "Benjamini-Hochberg for slices and changes",
+    "difference_adjusted": "the difference with a simultaneous confidence interval",
+    "verdict": "better, worse: significant after adjustment; changed: significant without a "
+    "direction; equivalent, not worse: within --margin",
+    "paired": "whether both sides have the same rows",
+    "comparisons.rows": "number of rows compared, or of runs",
     "se": "standard error of the difference",
     "detectable": "the smallest difference that is detected with power 0.8",
-    "comparisons.method": "how the interval and p were found",
-    "baseline_changes.id": "the row, as the column of ids calls it",
+    "comparisons.method": "method of the interval and p",
+    "baseline_changes.id": "the id of the row",
     "baseline_changes.truth": "the true class of the row",
-    "baseline_changes.before": "what the model said in the baseline, which was right",
-    "baseline_changes.after": "what it says now, which is wrong",
+    "baseline_changes.before": "the prediction in the baseline, which was correct",
+    "baseline_changes.after": "the prediction now, which is wrong",
 }
 
 
@@ -65,7 +64,7 @@ def shown_differences(result: Result) -> Iterator[Shown]:
         return
     title = f"Differences from {quoted(reference)} on the same rows" if reference else (
         "Differences between models")  # fmt: skip
-    title = f"{title.removesuffix(' on the same rows')} of means over runs" if runs else title
+    title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
     columns: dict[str, Source] = (
         {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
     )
@@ -74,7 +73,7 @@ def shown_differences(result: Result) -> Iterator[Shown]:
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
-        note = "intervals, p and verdict: adjusted for all models by a measure"
+        note = "intervals, p and verdict are adjusted for all models"
     yield Shown(
         "comparisons", title, columns, rows, LISTED, note, lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",

@@ -19,16 +19,16 @@ from clfeval.schema import COMMON, Page
 ALL = "all"
 RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
-CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS,
-         "a reason why something is undefined": REASONS,
-         "a reason of a gate": GATES}  # fmt: skip
+CODES = {"an error": ERRORS, "a warning": WARNINGS, "an answer": ANSWERS,
+         "an undefined value": REASONS,
+         "a gate": GATES}  # fmt: skip
 BETTER = {
-    "max": "more is better", "min": "less is better",
+    "max": "higher is better", "min": "lower is better",
     "zero": "nearer to 0 is better", "one": "nearer to 1 is better",
-    "none": "no value is better",
+    "none": "neither high nor low is better",
 }  # fmt: skip
 _ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
-_LEVEL = re.compile(r"^\d+(?:\.\d+)? % ")  # before what an interval's column is called
+_LEVEL = re.compile(r"^\d+(?:\.\d+)?% ?")  # before what an interval's column is called
 _BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
 _MADE = "interval"  # the one of the shared words that is no column
 
@@ -139,7 +139,7 @@ def everything(page: Page) -> Iterator[tuple[str, list[str]]]:
             lines.append(f"as above: {', '.join(above)}")
         yield f"table {table.name}", lines
     made = [term for term in every if not term.tables]
-    yield "on screens besides", [f"{term.called}: {term.short}" for term in made]
+    yield "other words on screens", [f"{term.called}: {term.short}" for term in made]
     measures = {term.name: term.measure for term in every if term.measure is not None}
     for name, measure in measures.items():
         yield f"measure {name} ({measure.title})", list(_measured(measure))
@@ -153,6 +153,8 @@ def _names(page: Page, term: Term) -> Iterator[str]:
     yield one_line(term.heading)
     keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
     yield from (head for head, key in page.headings.items() if key in keys)
+    if term.name == _MADE:
+        yield "CI"
 
 
 def _fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
@@ -177,12 +179,12 @@ def _measured(measure: Measure) -> Iterator[str]:
     yield f"formula: {measure.formula}"
     yield f"range: {_end(measure.low)} to {_end(measure.high)}; {BETTER[measure.best]}"
     if measure.invariant:
-        yield "the same at every class ratio, while sensitivity and specificity stay"
+        yield "independent of the class ratio"
     others = [name for name in same_measure(measure.id) if name != measure.id]
     if others:
         yield f"also called: {', '.join(others)}"
     whys = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
-    yield f"undefined where: {'; '.join(whys)}"
+    yield f"undefined if: {'; '.join(whys)}"
     if measure.caveat:
         yield f"note: {measure.caveat}"
     yield f"source: {measure.source}"

@@ -20,36 +20,37 @@ TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
-    "needs_scores": "the model gives labels, and no scores",
-    "needs_threshold": "nobody knows from which score on the model says positive",
-    "not_probabilities": "scores outside 0..1 are no probabilities",
-    "nothing_found": "no model finds any row of the target class",
-    "no_other_model": "no model is outside, so nothing can be missed alone",
-    "no_positive_prediction": "the model never says positive",
-    "no_positive_truth": "no row is positive",
-    "no_negative_prediction": "the model never says negative",
-    "no_negative_truth": "no row is negative",
-    "zero_margin": "a margin of the table is empty",
-    "nothing_positive": "no row is positive, and none is called so",
-    "expected_agreement_one": "truth and answers are all of one class",
+    "needs_scores": "the model has labels only, no scores",
+    "needs_threshold": "the threshold of the model is unknown",
+    "not_probabilities": "scores are outside 0 to 1",
+    "nothing_found": "no model detects any row of the target class",
+    "no_other_model": "every model is in the set",
+    "no_positive_prediction": "the model predicts no positives",
+    "no_positive_truth": "there is no positive row",
+    "no_negative_prediction": "the model predicts no negatives",
+    "no_negative_truth": "there is no negative row",
+    "zero_margin": "a row or column of the 2 x 2 table is empty",
+    "nothing_positive": "there are no positives, true or predicted",
+    "expected_agreement_one": "truth and predictions are all of one class",
     "class_absent": "truth lacks one of the classes",
-    "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",
-    "separation": "scores are 0 and 1, equal, or separable",
+    "single_class": "only one class occurs", "too_few_rows": "no rows, or too few",
+    "separation": "scores are all 0 or 1, equal, or separate the classes",
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
-    "certain_threshold": "a threshold of 0 or 1 sets no rate of exchange",
-    "fractional_weights": "weights are no rows, which cannot be split",
-    "too_few_metrics": "fewer than 3 metrics make no polygon",
-    "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
-    "outside_scale": "a value is outside the metric's scale",
-    "too_many_subsets": "another search in every fold would take too long",
-    "too_few_clusters": "the rows of a class are of one cluster",
-    "limit_unmet": "no threshold keeps to the limit",
-    "limit_seldom_met": "of the tables drawn again, fewer than half have a threshold that does",
-    "infinite_scores": "no threshold can be written among infinite scores",
-    "too_few_splits": "one split has no spread", "constant": "all models have one value",
-    "first": "there is no line before", "other_settings": "it was made with other settings",
-    "not_in_both": "one of the two lacks it", "not_in_baseline": "the baseline lacks it",
+    "certain_threshold": "the threshold is 0 or 1",
+    "fractional_weights": "weights are fractions",
+    "too_few_metrics": "a polygon needs 3 metrics",
+    "missing_component": "a metric has no value", "zero_weight": "all weights are 0",
+    "outside_scale": "a value is outside the range of the metric",
+    "too_many_subsets": "the search takes too long to cross-validate",
+    "too_few_clusters": "a class has rows of one cluster only",
+    "limit_unmet": "no threshold meets the limit",
+    "limit_seldom_met": "fewer than half of the bootstrap tables meet the limit",
+    "infinite_scores": "scores are infinite",
+    "too_few_splits": "there is only one split", "constant": "all models have the same value",
+    "first": "there is no earlier line", "other_settings": "it was made with other settings",
+    "not_in_both": "one of the two lacks this measure",
+    "not_in_baseline": "the baseline lacks this measure",
 }  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def class_counts(result: Result) -> str:
     """Say how many rows there are, and how many of each class."""
     summary = result.summary
     if summary["rows"] is None:
-        return "models with class totals of their own"
+        return "models with different class totals"
     classes = class_names(result).items()
     each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
     lines, rows = sum(file.rows for file in result.inputs), many(summary["rows"], "row")
@@ -147,12 +148,12 @@ def independence(result: Result) -> str:
     if clusters is None:
         some = result.summary.get("effective_rows")
         rows = sum(file.rows for file in result.inputs)
-        weights = "" if some is None else f", weights count as about {some:,.0f} of {rows:,} rows"
-        return f"{said or ''}{weights}"
+        weights = "" if some is None else f", effective sample size {some:,.0f} of {rows:,} rows"
+        return f"assumes {said}{weights}" if said else weights[2:]
     effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
     more = "" if effect is None else f", design effect up to {effect:.2g}"
-    more += "" if equal is None else f", with their weights as about {equal:,.0f} equal ones"
-    return f"{clusters:,} {said}{more}"
+    more += "" if equal is None else f", weighted like {equal:,.0f} equal clusters"
+    return f"assumes {clusters:,} {said}{more}"
 
 
 def without_model(prevalences: Sequence[Cell]) -> str:
@@ -165,7 +166,7 @@ def without_model(prevalences: Sequence[Cell]) -> str:
     if not known:
         return ""
     ends = dict.fromkeys(words.close(share, DIGITS) for share in (known[0], known[-1]))
-    return f"always naming the larger class has accuracy {' to '.join(ends)}"
+    return f"always predicting the larger class: accuracy {' to '.join(ends)}"
 
 
 def at_cut(rows: Sequence[Row]) -> str:

@@ -50,8 +50,8 @@ def form_of(name: str, said: str = "") -> Form:
     end = os.path.basename(name).lower()
     fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
-        what = f"{said}'{name}': the suffix says no format"
-        hint = f"one of {', '.join(BY_SUFFIX)}; plots stand in .html"
+        what = f"{said}'{name}': unknown suffix"
+        hint = f"one of {', '.join(BY_SUFFIX)}; plots are in .html"
         raise UsageError.of(what, "bad-suffix", hint=hint)
     return BY_SUFFIX[max(fits, key=len)]
 
@@ -125,12 +125,12 @@ class SavedFiles:
     def _open(self, name: str, *, gates: bool) -> Draft:
         path, form = Path(name), form_of(name, self._said)
         if form.lists_gates and not gates:
-            what = f"{self._said}'{name}': a JUnit file lists gates, and there are none"
+            what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
             raise UsageError.of(what, "no-gates", hint=hint)
         if name in self._inputs:
-            what = f"{self._said}'{name}' would replace a file that is read, or added to"
-            raise UsageError.of(what, "output", hint="give the result another name")
+            what = f"{self._said}'{name}' would overwrite an input file"
+            raise UsageError.of(what, "output", hint="choose a different name")
         if place_of(name) in self._places:
             raise UsageError.of(f"{self._said}'{name}' is named twice", "output")
         self._places.add(place_of(name))
@@ -194,6 +194,6 @@ def known_table(result: Result, table: str | None) -> str:
     if table not in result.tables:
         hint = suggestion(str(table), result.tables)
         what = f"no table '{table}'; this result has {listing(result.tables, len(result.tables))}"
-        hint = hint or "some tables exist only when an option asks for them"
+        hint = hint or "some tables need an option"
         raise UsageError.of(what, "unknown-table", hint=hint)
     return table

@@ -24,7 +24,7 @@ from clfeval.words import DIGITS, tame
 
 ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
-CUT = "\n*Cut here: a comment holds no more; JSON and HTML hold all of it*\n"
+CUT = "\n*Shortened to fit a comment; JSON and HTML have everything*\n"
 OPENED, CLOSED = "\n<details><summary>More tables</summary>\n", "\n</details>\n"
 GAP = "\u200b"  # as wide as nothing: what GitHub takes for a name or link is none with it inside
 # @mentions, #1 and GH-1, links, :emoji: - which GitHub makes whatever a backslash says
@@ -126,7 +126,7 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
-    cut = f"{left:,} more rows; all of them: --format csv --show {one.table}" if left > 0 else ""
+    cut = f"{left:,} more rows; all: --format csv --show {one.table}" if left > 0 else ""
     for line in filter(None, (worded(result, cut), *part.legend, part.note)):
         yield f"\n{escape(line)}\n"
 

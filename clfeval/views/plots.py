@@ -203,9 +203,9 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     entries = [Entry(one.letter, one.name, tuple(number(x, DIGITS) for x in one.parts[0][0]))
                for one in chart.series if one.name]  # fmt: skip
     shared = ([one.letter for one in here if one.name] for here in placed.values())
-    same = [f"{', '.join(letters)} in one place" for letters in shared if len(letters) > 1]
+    same = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
     notes = [note.text for note in chart.key]
-    notes += [f"{'; '.join(same)} (the first is drawn)"] if same else []
+    notes += [f"{'; '.join(same)} (the first is shown)"] if same else []
     head = ("model", chart.x.label, chart.y.label)
     key = key_lines(head, entries, width=width, color=False)
     above, below = notes_lines([chart.title], width=width), notes_lines(notes, width=width)
@@ -308,7 +308,7 @@ def radars(chart: Chart, *, width: int, color: bool) -> list[str]:
         panels.append(canvas.render(color=color))
     names = [f"{i} {short(plain(m), width // 2)}".replace(" ", TIE)
              for i, m in enumerate(chart.names, start=1)]  # fmt: skip
-    weighted = ", as long as their weights" if len(set(chart.weights)) > 1 else ""
+    weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
     wide = room + GAP
     drawn = [line.rstrip() for line in beside(panels, wide)]

@@ -31,12 +31,12 @@ from clfeval.words import DIGITS, number
 
 GATES = 50  # gates shown one by one
 MANY = 3  # measures undefined for one reason that are named together
-INTERVAL = "% interval"
+INTERVAL = "% CI"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
 EQUALS = "not-significantly-different"  # the sentence about models that may be as good as the best
 BEST, EQUAL = "*", "≈"
-SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
+SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
 GATE_SIGNS: Mapping[GateState, str] = {
     "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
 }  # fmt: skip
@@ -165,9 +165,9 @@ def check_shown(result: Result, names: Collection[str]) -> None:
         if name not in there:
             what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
             option = page.table(name).when.removesuffix("?")
-            hint = "some exist only when an option asks for them"
+            hint = "some need an option"
             if option.isidentifier():
-                hint = f"it is there with --{option.replace('_', '-')}"
+                hint = f"it needs --{option.replace('_', '-')}"
             raise UsageError.of(what, "unknown-table", hint=hint)
 
 
@@ -217,14 +217,14 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
             strips.append(Strip("", signs, numeric=False))
         intervals = tuple(interval(value, digits, write) for value in values)
         if any(intervals) and (wide or shown.lead in ("", source)):
-            between = shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}"
+            between = shown.between or f"{result.parameters['level'] * 100:g}{INTERVAL}"
             strips.append(Strip(between, intervals, numeric=True))
         if source == shown.lead or shown.whole:
             kept = len(strips)
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:
         more = f"--format csv --show {shown.table}" if shown.more is None else shown.more
-        notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
+        notes = [f"{left:,} more row{'s' * (left > 1)}", f"all: {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence(result) if sure and shown.rank == "main" else ""
@@ -308,7 +308,7 @@ def gate_lines(result: Result) -> tuple[list[Gate], str]:
     left = len(missed) - len(shown)
     met = len(result.gates) - len(missed)
     more = f"{left:,} more missed, " if left else ""
-    return shown, worded(result, f"{more}{met:,} gates met; all of them: --format json")
+    return shown, worded(result, f"{more}{met:,} gates met; all: --format json")
 
 
 def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:

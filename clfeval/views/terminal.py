@@ -169,7 +169,7 @@ def _in_lines(part: Section, width: int | None) -> Section:
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:
-        also = f"on a wider screen also: {', '.join(left[::-1])}"
+        also = f"wider screens also show: {', '.join(left[::-1])}"
         note = f"{note}; {also}" if note else also
     if width is not None and (beyond := _needed(strips) - width) > 0:
         room = max(names - beyond, min(names, SPLIT_WIDTH))

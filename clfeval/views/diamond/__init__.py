@@ -59,7 +59,7 @@ def phidelta_plots(
     for scene in shown:
         lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]
     if left_out > 0:
-        more = f"{left_out} more prevalence{'s' * (left_out > 1)} not drawn"
+        more = f"{left_out} more prevalence{'s' * (left_out > 1)} not shown"
         lines += ["", *notes_lines([more], width=width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -81,7 +81,7 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     name_corners(canvas, population)
     if look:
         mark_window(canvas, look[0])
-    title = "φ-δ diagram, class ratio removed"
+    title = "φ-δ diagram, independent of the class ratio"
     if not population.balanced:
         share = f"prevalence {population.prevalence:.4g}"
         title = f"φ-δ diagram at {share}, positives : negatives = {population.odds}"
@@ -94,7 +94,7 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     block = [*drawn, *notes_lines(notes, width=width)]
     if look:
         window, step = look
-        times = f"a closer look, {window.scale / canvas.scale:.0f} times as large"
+        times = f"enlarged {window.scale / canvas.scale:.0f} times"
         more = notes_lines(draw_scene(window, scene), width=room)
         head = [" " * GUTTER + line for line in notes_lines([times], width=room - GUTTER)]
         closer = [*head, *ruled(window, step, population.symbols, color=color), *more]
@@ -241,8 +241,8 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
 def _meeting(sign: str, texts: Sequence[str]) -> str:
     """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
     if not texts[0]:
-        return f"{sign} several, told apart in the closer look"
-    return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} in one place"
+        return f"{sign} several models, separate in the enlargement"
+    return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
 
 
 def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:

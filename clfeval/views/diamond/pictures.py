@@ -22,7 +22,7 @@ MOST_POPULATIONS = 3
 FEW = 30  # more features are drawn as a density
 CURVES = 3  # more only cover each other
 REGIONS = 3  # with more models the regions only cover each other
-NAMED = 5  # names of what is not drawn
+NAMED = 5  # names of what is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +186,13 @@ def model_scene(result: Result, population: Diamond) -> Scene:
         notes.append(f"{first} is one run, [{first}] the mean of its model's runs")
     if best:
         heads = (*heads, "threshold", "largest δ", "at")
-        notes.append(f"[{first}] the largest δ of a curve, ({first}) the threshold in force")
+        notes.append(f"[{first}] the largest δ of a curve, ({first}) the threshold used")
     if len(best) > len(drawn):
         names = " and ".join(f"{markers[name]}{TIE}{short(plain(name), NAME)}" for name in drawn)
-        notes.append(f"curves and thresholds of {names} only: the largest Gini"
+        notes.append(f"curves and thresholds only of {names}: largest Gini"
                      f"{', the reference' * (len(drawn) > 1)}")  # fmt: skip
     if lost:
-        notes.append(f"{lost} run{'s' * (lost > 1)} not drawn: φ or δ is undefined")
+        notes.append(f"{lost} run{'s' * (lost > 1)} not shown: φ or δ is undefined")
     scene = Scene(
         population, (*run_dots, *dots),
         () if runs else _curves(result, drawn, markers, population), regions,
@@ -228,7 +228,7 @@ def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed
             lost.setdefault(_reason(phi, delta), []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        notes.append(f"not drawn, {reason}: {', '.join(names[:NAMED])}{more}")
+        notes.append(f"not shown, {reason}: {', '.join(names[:NAMED])}{more}")
     notes = [*scene.notes, *notes]
     return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
 
@@ -301,7 +301,7 @@ def density_scenes(result: Result, shown: Sequence[Diamond]) -> Iterator[Scene]:
     told = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
     notes = [f"{len(points):,} features{f': {told}' if told else ''}"]
     if lost := len(rows) - len(points):
-        notes.append(f"{lost:,} more not drawn: φ or δ is undefined")
+        notes.append(f"{lost:,} more not shown: φ or δ is undefined")
     for population in shown:
         there = {i: population.move(points[i]) for i in far}
         yield Scene(
