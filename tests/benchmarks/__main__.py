@@ -13,12 +13,7 @@ from tests.benchmarks.batching import batches
 from tests.benchmarks.counting import ROWS, hundred_millions, millions
 from tests.benchmarks.curves import roc_curves
 from tests.benchmarks.feature_tables import PER_DOC
-from tests.benchmarks.features import (
-    dense_features,
-    numeric_features,
-    sparse_features,
-    wide_features,
-)
+from tests.benchmarks.features import dense_features, sparse_features
 from tests.benchmarks.growth import growth
 from tests.benchmarks.joining import joins
 from tests.benchmarks.measure import THREADS
@@ -26,10 +21,8 @@ from tests.benchmarks.ranking import rank_models
 from tests.benchmarks.reporting import full_report
 from tests.benchmarks.startup import start_up
 from tests.benchmarks.subsets import all_subsets
-from tests.benchmarks.sweeping import sweep_scores
 from tests.benchmarks.thresholds import best_thresholds
 
-WIDE_ROWS = 2000  # of H, whatever --rows says
 PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "scipy")
 
 
@@ -41,8 +34,8 @@ def main() -> int:
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A, J and K, entries of G; B has ten times as many, H and O half of them, E, "
-        f"F and N a tenth, I a fiftieth; targets are for {ROWS:,}",
+        help=f"rows of A, J and K, entries of G; B has ten times as many, O half of them, F and N "
+        f"a tenth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -51,11 +44,8 @@ def main() -> int:
         "B": lambda: hundred_millions(10 * rows),
         "C": all_subsets,
         "D": start_up,
-        "E": lambda: sweep_scores(max(1, rows // 10)),
         "F": lambda: dense_features(max(1, rows // 10)),
         "G": lambda: sparse_features(max(1, rows // PER_DOC)),
-        "H": lambda: wide_features(WIDE_ROWS, max(1, rows // 2)),
-        "I": lambda: numeric_features(max(1, rows // 50)),
         "J": lambda: roc_curves(rows),
         "K": lambda: best_thresholds(rows),
         "L": rank_models,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.benchmarks.measure import MIB, clfeval, interleave, python
-from tests.benchmarks.report import Check, Line, print_table, ratio
+from tests.benchmarks.report import Check, print_table, ratio
 from tests.benchmarks.tables import FOLDER
 
 RUNS, ROWS, FEW, ROUNDS = 1000, 100, 100, 1
@@ -59,9 +59,5 @@ def batches() -> bool:
     })  # fmt: skip
     more = (done[batch].peak - done[few].peak) / MIB
     flat = Check(f"{more:+.0f} MiB on {few}", f"<= +{GROWTH} MiB", more <= GROWTH)
-    lines = [
-        Line(done[alone]),
-        Line(done[batch], [ratio(done[batch], done[alone], LIMIT), flat]),
-        Line(done[few]),
-    ]
-    return print_table(f"P  batches: {RUNS:,} files of {ROWS} rows, one run each", lines)
+    checks = {batch: [ratio(done[batch], done[alone], LIMIT), flat]}
+    return print_table(f"P  batches: {RUNS:,} files of {ROWS} rows", done, checks)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.benchmarks import peers
 from tests.benchmarks.measure import ROOT, Runs, clfeval, interleave, python
-from tests.benchmarks.report import Check, Line, extra, faster, peak, print_table, ratio
+from tests.benchmarks.report import Check, extra, faster, peak, print_table, ratio
 from tests.benchmarks.tables import COLUMNS, FOLDER, size, table
 
 ROWS = 10_000_000
@@ -84,5 +84,4 @@ def _measure(path: Path, *options: str, rounds: int = ROUNDS, sklearn: int = 0) 
 
 
 def _print(title: str, path: Path, done: dict[str, Runs], checks: list[Check]) -> bool:
-    lines = [Line(runs, checks if who == CLFEVAL else ()) for who, runs in done.items()]
-    return print_table(f"{title} ({size(path)} on disk)", lines)
+    return print_table(f"{title} ({size(path)} on disk)", done, {CLFEVAL: checks})

@@ -6,7 +6,7 @@ import json
 
 from tests.benchmarks.feature_tables import CURVES
 from tests.benchmarks.measure import clfeval, interleave, python
-from tests.benchmarks.report import Line, faster, print_table
+from tests.benchmarks.report import faster, print_table
 from tests.benchmarks.tables import size, table
 
 ROUNDS = 3
@@ -46,5 +46,4 @@ def roc_curves(rows: int) -> bool:
         if row["model"] != name or not same or row["best_threshold"] != threshold:
             raise SystemExit(f"clfeval and {SKLEARN} draw the curve of {name} differently")
     title = f"J  {rows:,} rows, {CURVES} scored models, Parquet ({size(path)} on disk)"
-    lines = [Line(done[SKLEARN]), Line(done[CLFEVAL], [faster(done[CLFEVAL], done[SKLEARN])])]
-    return print_table(title, lines)
+    return print_table(title, done, {CLFEVAL: [faster(done[CLFEVAL], done[SKLEARN])]})

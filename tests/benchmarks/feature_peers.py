@@ -88,80 +88,6 @@ table = pd.DataFrame({"feature": frame.columns, "bits": values})
 table.sort_values("bits", ascending=False).to_csv(sys.stdout, index=False)
 """
 
-# every column cut at its median; prints CSV
-MEDIAN = f"""
-import sys
-import numpy as np, pandas as pd
-{PLANE}
-frame = pd.read_parquet(sys.argv[1])
-truth = frame.pop("truth").to_numpy() == 1
-columns = frame.to_numpy().T
-above = [column > np.median(column) for column in columns]
-tp = np.array([np.count_nonzero(one & truth) for one in above])
-every = np.array([np.count_nonzero(one) for one in above])
-p = int(truth.sum())
-write(frame.columns, tp, every - tp, p, len(truth) - p)
-"""
-
-# every column cut where the classes differ most, ties together; prints CSV
-BEST = f"""
-import sys
-import numpy as np, pandas as pd
-{PLANE}
-frame = pd.read_parquet(sys.argv[1])
-truth = frame.pop("truth").to_numpy() == 1
-p, n = int(truth.sum()), int((~truth).sum())
-tp, fp = [], []
-for column in frame.to_numpy().T:
-    order = np.argsort(column)
-    values, hits = column[order], truth[order]
-    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    below = np.concatenate([[0], hits.cumsum()])[first]
-    here_tp, here_fp = p - below, n - (first - below)
-    best = np.abs(here_tp / p - here_fp / n).argmax()
-    tp.append(here_tp[best])
-    fp.append(here_fp[best])
-write(frame.columns, np.array(tp), np.array(fp), p, n)
-"""
-
-# the same distance with a p-value beside it: path, columns
-KS_2SAMP = """
-import sys
-import pandas as pd
-from scipy.stats import ks_2samp
-path, *columns = sys.argv[1:]
-frame = pd.read_parquet(path, columns=["truth", *columns])
-truth = frame.pop("truth").to_numpy() == 1
-print("feature,distance")
-for name in columns:
-    x = frame[name].to_numpy()
-    print(name, ks_2samp(x[truth], x[~truth], method="asymp").statistic, sep=",")
-"""
-
-# binary columns summed, columns of text counted by class; prints CSV
-MIXED = f"""
-import sys
-import numpy as np, pandas as pd
-{PLANE}
-frame = pd.read_csv(sys.argv[1], engine="pyarrow")
-truth = frame.pop("truth").to_numpy()
-p = int(truth.sum())
-names, tp, every = [], [], []
-for name, column in frame.items():
-    if column.dtype.kind == "i":
-        bits = column.to_numpy()
-        names.append(name)
-        tp.append(np.count_nonzero(bits & truth))
-        every.append(np.count_nonzero(bits))
-    else:
-        codes, texts = pd.factorize(column)
-        names += [f"{{name}}={{text}}" for text in texts]
-        tp += np.bincount(codes[truth == 1], minlength=len(texts)).tolist()
-        every += np.bincount(codes, minlength=len(texts)).tolist()
-tp = np.array(tp)
-write(names, tp, np.array(every) - tp, p, len(truth) - p)
-"""
-
 Plane = dict[str, tuple[int, int]]
 
 
@@ -174,8 +100,3 @@ def plane_of(output: str) -> Plane:
 def deltas_of(output: str) -> dict[str, float]:
     """Read delta of every feature, in the order of the table."""
     return {row["feature"]: float(row["delta"]) for row in csv.DictReader(output.splitlines())}
-
-
-def distances_of(output: str) -> dict[str, float]:
-    """Read what `KS_2SAMP` printed."""
-    return {row["feature"]: float(row["distance"]) for row in csv.DictReader(output.splitlines())}

@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 SEED = 20150921
-FEATURES, WIDE, NUMBERS, CURVES = 500, 20_000, 500, 4
+FEATURES, CURVES = 500, 4
 TERMS, PER_DOC = 20_000, 100  # of the sparse table, PER_DOC on average
-TEXTS = {"site": 5, "colour": 12, "grade": 40}  # columns of text with so many values each
-BITS = 10  # beside the texts
 CHUNK = 250_000  # rows, which is a row group of Parquet
 
 
 def chunks(kind: str, rows: int) -> Iterator[Any]:
     """Yield the table chunk by chunk; every chunk has a seed of its own, so tables nest.
 
-    Kinds: `dense` 500 features of 0/1; `wide` and `widecsv` 20,000 of them; `numbers` 500 columns
-    of numbers with three decimals; `mixed` ten features of 0/1 and three of text; `curves` four
-    scores of full precision, the first without an error; `normal` four whose classes overlap
-    everywhere; `classes` doc and truth; `entries` doc and feature, 100 on average for each doc of
-    `classes`.
+    Kinds: `dense` 500 features of 0/1; `curves` four scores of full precision, the first without an
+    error; `normal` four whose classes overlap everywhere; `classes` doc and truth; `entries` doc
+    and feature, 100 on average for each doc of `classes`.
     """
     import numpy as np
     import polars as pl
@@ -46,29 +42,19 @@ def chunks(kind: str, rows: int) -> Iterator[Any]:
 
 def _columns(kind: str, rng: Any, truth: Any) -> Iterator[tuple[str, Any]]:
     import numpy as np
-    import polars as pl
 
-    if kind == "numbers":
-        for j in range(NUMBERS):
-            x = rng.standard_normal(len(truth)) + truth * (j / NUMBERS - 0.5)
-            yield f"x{j}", x.round(3)
-    elif kind == "curves":
+    if kind == "curves":
         for j in range(CURVES):
             yield f"m{j}", (truth + (j + 1) * rng.random(len(truth))) / (j + 2)
     elif kind == "normal":
         for j in range(CURVES):  # areas under the curve from .64 to .92
             yield f"m{j}", 1 / (1 + np.exp(-rng.standard_normal(len(truth)) - truth * (j + 1) / 2))
     else:
-        many = {"dense": FEATURES, "mixed": BITS}.get(kind, WIDE)
-        for j in range(many):
+        for j in range(FEATURES):
             share, more = _shares(j)
             limits = np.where(truth, share + more, share) * 2**16
             draws = rng.integers(0, 2**16, len(truth), np.uint16)
             yield f"f{j}", (draws < limits.astype(np.uint16)).astype(np.int8)
-    if kind == "mixed":
-        for name, many in TEXTS.items():
-            words = pl.Series([f"{name} {i}" for i in range(many)])
-            yield name, words[np.sort(rng.integers(0, many, (2, len(truth))), axis=0)[0]]
 
 
 def _shares(j: int) -> tuple[float, float]:

@@ -1,26 +1,21 @@
-"""Topics F to I: dense, sparse, wide and numeric features, whole processes side by side."""
+"""Topics F and G: dense and sparse features, whole processes side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tests.benchmarks import feature_peers as peers
-from tests.benchmarks.feature_tables import NUMBERS, PER_DOC, TERMS, WIDE
-from tests.benchmarks.measure import MIB, Command, Runs, called, clfeval, interleave, python
-from tests.benchmarks.report import Check, Line, extra, peak, print_table, ratio
+from tests.benchmarks.feature_tables import PER_DOC, TERMS
+from tests.benchmarks.measure import MIB, Runs, called, clfeval, interleave, python
+from tests.benchmarks.report import Check, extra, peak, print_table, ratio
 from tests.benchmarks.tables import size, table
 
 ROUNDS = 7
-SAMPLE_ROWS, SAMPLE_COLUMNS = 100_000, 20  # for peers that would take minutes
+SAMPLE_ROWS = 100_000  # for a peer that would take minutes
 CLFEVAL, NUMPY, CHI2 = "clfeval phidelta --features", "pandas and numpy", "scikit-learn chi2"
 MUTUAL = f"mutual_info_classif, {SAMPLE_ROWS:,} rows"
-KS = f"scipy ks_2samp, {SAMPLE_COLUMNS} columns"
-SAMPLE = f"{CLFEVAL}, {SAMPLE_COLUMNS} columns"
 STARTED = "clfeval phidelta (10 rows)"
-
-Commands = Mapping[str, tuple[Command, int]]
 
 
 def dense_features(rows: int) -> bool:
@@ -29,7 +24,7 @@ def dense_features(rows: int) -> bool:
     done = interleave(
         {
             NUMPY: (python(peers.NUMPY, path), ROUNDS),
-            CLFEVAL: (_features(path), ROUNDS),
+            CLFEVAL: (clfeval("phidelta", path, "--features", "-f", "csv"), ROUNDS),
             STARTED: (_start(), ROUNDS),
             CHI2: (python(peers.CHI2, path), 3),
             MUTUAL: (python(peers.MUTUAL, path, str(SAMPLE_ROWS)), 1),
@@ -38,7 +33,7 @@ def dense_features(rows: int) -> bool:
     _compare(done[NUMPY], done[CLFEVAL])
     others = [ratio(done[CLFEVAL], done[who]) for who in (CHI2, MUTUAL)]
     title = f"F  {rows:,} rows, 500 features of 0/1, Parquet ({size(Path(path))} on disk)"
-    return _print(title, done, [*_targets(done), *others])
+    return print_table(title, done, {CLFEVAL: [*_targets(done), *others]})
 
 
 def sparse_features(docs: int) -> bool:
@@ -48,7 +43,7 @@ def sparse_features(docs: int) -> bool:
     done = interleave(
         {
             NUMPY: (python(peers.NUMPY_SPARSE, *paths), ROUNDS),
-            CLFEVAL: (_called(paths[0], truth_table=paths[1], id="doc"), ROUNDS),
+            CLFEVAL: (_sparse(*paths), ROUNDS),
             STARTED: (_start(), ROUNDS),
             CHI2: (python(peers.CHI2_SPARSE, *paths), 3),
         }
@@ -58,63 +53,14 @@ def sparse_features(docs: int) -> bool:
         f"G  {TERMS:,} features, {docs:,} documents, {docs * PER_DOC:,} entries, "
         f"Parquet ({size(entries)} on disk)"
     )
-    return _print(title, done, [*_targets(done), ratio(done[CLFEVAL], done[CHI2])])
+    checks = [*_targets(done), ratio(done[CLFEVAL], done[CHI2])]
+    return print_table(title, done, {CLFEVAL: checks})
 
 
-def wide_features(rows: int, mixed: int) -> bool:
-    """H: 20,000 columns of 0/1, and many rows with columns of text: for information."""
-    for kind, columns in (("wide", "Parquet"), ("widecsv", "CSV")):
-        path = table(kind, rows)
-        done = _beside(path, peers.NUMPY)
-        title = f"H  {rows:,} rows, {WIDE:,} features of 0/1, {columns} ({size(path)} on disk)"
-        _print(title, done, [ratio(done[CLFEVAL], done[NUMPY])])
-    path = table("mixed", mixed)
-    done = _beside(path, peers.MIXED)
-    title = f"H  {mixed:,} rows, 10 features of 0/1 and 3 of text, CSV ({size(path)} on disk)"
-    return _print(title, done, [ratio(done[CLFEVAL], done[NUMPY])])
-
-
-def numeric_features(rows: int) -> bool:
-    """I: numeric columns cut at the median and where the classes differ most: for information."""
-    path = table("numbers", rows)
-    for cut, script in (("median", peers.MEDIAN), ("best", peers.BEST)):
-        done = _beside(path, script, "--cut", cut)
-        title = f"I  {rows:,} rows, {NUMBERS} numeric features, --cut {cut} ({size(path)} on disk)"
-        _print(title, done, [ratio(done[CLFEVAL], done[NUMPY])])
-    columns = [f"x{25 * j}" for j in range(SAMPLE_COLUMNS)]
-    done = interleave(
-        {
-            KS: (python(peers.KS_2SAMP, str(path), *columns), 3),
-            SAMPLE: (_called(str(path), cut="best", feature=columns), 3),
-        }
-    )
-    distances = peers.distances_of(done[KS].output)
-    for name, delta in peers.deltas_of(done[SAMPLE].output).items():
-        if abs(abs(delta) - distances[name]) > 1e-12:
-            raise SystemExit(f"clfeval and ks_2samp differ in {name}")
-    title = f"I  {rows:,} rows, {SAMPLE_COLUMNS} numeric features, --cut best"
-    lines = [Line(done[KS]), Line(done[SAMPLE], [ratio(done[SAMPLE], done[KS])])]
-    return print_table(title, lines)
-
-
-def _beside(path: Path, script: str, *options: str) -> dict[str, Runs]:
-    """Run a numpy script and clfeval on one table, and make sure that they count the same."""
-    commands: Commands = {
-        NUMPY: (python(script, str(path)), 3),
-        CLFEVAL: (_features(str(path), *options), 3),
-    }
-    done = interleave(commands)
-    _compare(done[NUMPY], done[CLFEVAL])
-    return done
-
-
-def _features(path: str, *options: str) -> list[str]:
-    return clfeval("phidelta", path, "--features", "-f", "csv", *options)
-
-
-def _called(path: str, **options: Any) -> list[str]:
-    """Return the same from Python, for options that no shell has."""
-    return called("phidelta", path, table="features", features=True, **options)
+def _sparse(entries: str, classes: str) -> list[str]:
+    """Return the call from Python, for options that no shell has."""
+    options = {"features": True, "truth_table": classes, "id": "doc"}
+    return called("phidelta", entries, table="features", **options)
 
 
 def _start() -> list[str]:
@@ -137,8 +83,3 @@ def _targets(done: Mapping[str, Runs]) -> list[Check]:
         extra(mine, peer, done[STARTED].seconds),
         peak(mine, peer.peak // MIB),
     ]
-
-
-def _print(title: str, done: Mapping[str, Runs], checks: list[Check]) -> bool:
-    lines = [Line(runs, checks if who == CLFEVAL else ()) for who, runs in done.items()]
-    return print_table(title, lines)

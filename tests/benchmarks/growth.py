@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.benchmarks.measure import called, clfeval, interleave, python, run
-from tests.benchmarks.report import Check, Line, below, print_table
-from tests.benchmarks.tables import FOLDER
+from tests.benchmarks.measure import called, clfeval, interleave
+from tests.benchmarks.report import Check, below, print_table
+from tests.benchmarks.tables import built
 
 SLICES, MODELS, MANY, SUBSETS = 1000, 6, 300, 60
 ROWS, LABELLED = 100_000, 2000
@@ -32,13 +30,8 @@ pl.DataFrame(columns).write_parquet(path)
 
 
 def _table(name: str, rows: int, models: int, slices: int = 0, *, scores: bool = False) -> str:
-    path = FOLDER / f"growth-{name}-{rows}-{models}-{slices}.parquet"
-    if not path.exists():
-        FOLDER.mkdir(exist_ok=True)
-        part = Path(f"{path}.part")
-        run(python(BUILD, str(part), *map(str, (rows, models, slices, int(scores)))))
-        part.rename(path)
-    return str(path)
+    name = f"growth-{name}-{rows}-{models}-{slices}.parquet"
+    return str(built(name, BUILD, rows, models, slices, int(scores)))
 
 
 def growth() -> bool:
@@ -71,10 +64,7 @@ def growth() -> bool:
     *first, best, without, some, more = runs.values()
     grown = more.seconds / some.seconds
     extra = best.seconds - without.seconds
-    lines = [Line(one, [below(one.seconds, LIMIT)]) for one in first]
-    lines += [
-        Line(best, [Check(f"{extra:+.2f} s", f"<= +{AT_ONCE:.2f} s", extra <= AT_ONCE)]),
-        Line(without), Line(some),
-        Line(more, [Check(f"{grown:.1f} x", f"<= {GROWTH:.0f} x", grown <= GROWTH)]),
-    ]  # fmt: skip
-    return print_table("M  growth in slices, models, subsets and cuts", lines)
+    checks = {one.name: [below(one.seconds, LIMIT)] for one in first}
+    checks[best.name] = [Check(f"{extra:+.2f} s", f"<= +{AT_ONCE:.2f} s", extra <= AT_ONCE)]
+    checks[more.name] = [Check(f"{grown:.1f} x", f"<= {GROWTH:.0f} x", grown <= GROWTH)]
+    return print_table("M  growth in slices, models, subsets and cuts", runs, checks)

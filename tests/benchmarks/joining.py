@@ -6,29 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.measure import ROOT, clfeval, interleave, python, run, warm
-from tests.benchmarks.report import Line, below, peak, print_table, ratio
-from tests.benchmarks.tables import FOLDER
+from tests.benchmarks.measure import clfeval, interleave, python
+from tests.benchmarks.report import below, peak, print_table, ratio
+from tests.benchmarks.tables import built
 
 ROUNDS = 3
 MOST_SECONDS, MOST_MIB = 10.0, 2048
 POLARS, CLFEVAL = "polars, a join", "clfeval mars --join"
 
-# the same ids in two orders; truth is known of an id, the scores err independently
+# ids and truth of each file are the same, orders are not; truth is known of an id, scores err
 BUILD = """
 import sys
 import numpy as np, polars as pl
-kind, rows, *paths = sys.argv[1:]
+path, kind, rows, seed = sys.argv[1:]
 n = int(rows)
-rng = np.random.default_rng(20261122)
+truth = np.random.default_rng(20261122).random(n) < 0.3
+rng = np.random.default_rng(int(seed))
 number = pl.Series(np.arange(n))
-ids = number if kind == "numbers" else number.cast(pl.String).str.zfill(9).rename("x")
-ids = ids if kind == "numbers" else ("case-" + ids)
-truth = rng.random(n) < 0.3
-for path in paths:
-    p = np.round(np.clip(rng.normal(size=n) * 0.25 + 0.3 + 0.4 * truth, 0, 1), 6)
-    frame = pl.DataFrame({"id": ids, "truth": truth.astype(np.int8), "p": p})
-    frame[rng.permutation(n)].write_csv(path)
+ids = number if kind == "numbers" else "case-" + number.cast(pl.String).str.zfill(9).rename("x")
+p = np.round(np.clip(rng.normal(size=n) * 0.25 + 0.3 + 0.4 * truth, 0, 1), 6)
+frame = pl.DataFrame({"id": ids, "truth": truth.astype(np.int8), "p": p})
+frame[rng.permutation(n)].write_csv(path)
 """
 
 # counts of the pairs of answers, in one lazy query
@@ -50,13 +48,10 @@ def joins(rows: int) -> bool:
 
 
 def _joined(kind: str, rows: int) -> bool:
-    paths = [FOLDER / f"join-{kind}-{name}-{rows}.csv" for name in ("new", "old")]
-    if not all(path.exists() for path in paths):
-        print(f"building {paths[0].relative_to(ROOT)} and its like")
-        FOLDER.mkdir(exist_ok=True)
-        run(python(BUILD, kind, str(rows), *map(str, paths)))
-    for path in paths:
-        warm(path)
+    paths = [
+        built(f"join-{kind}-{name}-{rows}.csv", BUILD, kind, rows, seed)
+        for seed, name in enumerate(("new", "old"))
+    ]
     tables = [f"{name}={path}" for name, path in zip(("new", "old"), paths, strict=True)]
     done = interleave(
         {
@@ -67,8 +62,8 @@ def _joined(kind: str, rows: int) -> bool:
     _same(json.loads(done[CLFEVAL].output), json.loads(done[POLARS].output), paths)
     mine = done[CLFEVAL]
     checks = [below(mine.seconds, MOST_SECONDS), peak(mine, MOST_MIB), ratio(mine, done[POLARS])]
-    lines = [Line(runs, checks if who == CLFEVAL else ()) for who, runs in done.items()]
-    return print_table(f"O  two files of {rows:,} ids, {kind}, in two orders, CSV", lines)
+    title = f"O  two files of {rows:,} ids, {kind}, in two orders, CSV"
+    return print_table(title, done, {CLFEVAL: checks})
 
 
 def _same(result: Any, counts: list[list[int]], paths: list[Path]) -> None:

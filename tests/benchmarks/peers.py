@@ -1,7 +1,7 @@
 """The peers, as script texts: each does in its own process the least that gives the same counts.
 
-Called with a path and the columns, all but the last two print the patterns: one list per distinct
-row, its count at the end.
+Called with a path and the columns, all but the last print the patterns: one list per distinct row,
+its count at the end.
 """
 
 from __future__ import annotations
@@ -42,26 +42,6 @@ tables = {name: confusion_matrix(answer, frame[name].to_numpy()) for name in mod
 print(json.dumps({name: table.ravel().tolist() for name, table in tables.items()}))
 """
 
-# every number of `--sweep threshold`, by comparing all scores with each of the same cuts
-SWEEP = """
-import json, sys
-import numpy as np, polars as pl
-path, points = sys.argv[1], int(sys.argv[2])
-table = pl.read_csv(path).to_numpy()
-scores = table[table[:, 0] == 1, 1:]
-cuts = np.unique(scores)
-cuts = cuts[np.unique(np.linspace(0, len(cuts) - 1, points).round().astype(int))]
-rows = []
-for cut in cuts:
-    votes = scores >= cut
-    count = votes.sum(axis=1)
-    found = int((count > 0).sum())
-    alone = votes[count == 1].sum(axis=0)
-    missed = (~votes[count == votes.shape[1] - 1]).sum(axis=0)
-    rows += [[found, int(h), int(a), int(m)] for h, a, m in zip(votes.sum(axis=0), alone, missed)]
-print(json.dumps(rows))
-"""
-
 
 def confusion_of_patterns(output: str, models: Sequence[str]) -> Confusion:
     """Add up the patterns a peer printed."""
@@ -81,9 +61,3 @@ def confusion_of_clfeval(output: str) -> Confusion:
     """Read the models table of a result."""
     rows = json.loads(output)["tables"]["models"]
     return {row["model"]: (row["tn"], row["fp"], row["fn"], row["tp"]) for row in rows}
-
-
-def sweep_of_clfeval(output: str) -> list[list[int]]:
-    """Read the sweep table of a result, in the order the numpy script prints."""
-    rows = json.loads(output)["tables"]["sweep"]
-    return [[row[n] for n in ("found", "hits", "exclusive_tp", "exclusive_fn")] for row in rows]

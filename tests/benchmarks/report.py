@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.benchmarks.measure import MIB, Runs
@@ -17,14 +17,6 @@ class Check:
     measured: str
     target: str
     met: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What ran, with its checks."""
-
-    runs: Runs
-    checks: Sequence[Check] = ()
 
 
 def ratio(runs: Runs, peer: Runs, limit: float | None = None) -> Check:
@@ -59,18 +51,18 @@ def below(seconds: float, limit: float) -> Check:
     return Check(f"{seconds:.2f} s", f"< {limit:.2f} s", seconds < limit)
 
 
-def print_table(title: str, lines: Sequence[Line]) -> bool:
-    """Print the table; return True when every target is met."""
+def print_table(
+    title: str, done: Mapping[str, Runs], checks: Mapping[str, Sequence[Check]]
+) -> bool:
+    """Print what ran, in its order, with its checks; return True when every target is met."""
     rows = [HEADER]
-    for line in lines:
-        runs = line.runs
+    for name, runs in done.items():
         fastest = min(run.seconds for run in runs.runs)
         start = (
             runs.name, f"{len(runs.runs)}", f"{runs.seconds:.3f}", f"{fastest:.3f}",
             f"{runs.peak / MIB:,.0f}",
         )  # fmt: skip
-        checks = line.checks or [Check("", "", None)]
-        for number, check in enumerate(checks):
+        for number, check in enumerate(checks.get(name) or [Check("", "", None)]):
             met = {None: "", True: "yes", False: "NO"}[check.met]
             rows.append((*(start if number == 0 else ("",) * 5), check.measured, check.target, met))
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
@@ -81,4 +73,4 @@ def print_table(title: str, lines: Sequence[Line]) -> bool:
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
-    return all(check.met is not False for line in lines for check in line.checks)
+    return all(check.met is not False for some in checks.values() for check in some)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.measure import clfeval, interleave, python, run, warm
-from tests.benchmarks.report import Check, Line, below, peak, print_table, ratio
-from tests.benchmarks.tables import FOLDER, table
+from tests.benchmarks.measure import clfeval, interleave, python
+from tests.benchmarks.report import Check, below, peak, print_table, ratio
+from tests.benchmarks.tables import built, table
 
 MODELS, SMALL = 8, 10_000
 ROUNDS = 3
@@ -73,35 +72,23 @@ import polars as pl
 frame = pl.read_parquet(sys.argv[1])
 truth = frame["truth"].cast(pl.Boolean)
 """
-AREA_HERE = (
-    AREA
-    + """
+AREA_HERE = f"""{AREA}
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.ranking import roc_auc
 for name in frame.columns[1:]:
     counts = ScoreCounts.of_rows(frame[name].to_numpy(), truth.to_numpy(), None)
     print(float(roc_auc(counts.scores, counts.positives, counts.negatives)))
 """
-)
-AREA_PEER = (
-    AREA
-    + """
+AREA_PEER = f"""{AREA}
 from rapidstats.metrics import roc_auc
 for name in frame.columns[1:]:
     print(roc_auc(truth, frame[name]))
 """
-)
 
 
 def _table(rows: int, suffix: str, sites: int = 0) -> str:
-    path = FOLDER / f"report-{rows}-{MODELS}{f'-{sites}' * bool(sites)}.{suffix}"
-    if not path.exists():
-        FOLDER.mkdir(exist_ok=True)
-        part = path.with_name(f"part-{path.name}")
-        run(python(BUILD, str(part), str(rows), str(MODELS), str(sites)))
-        part.rename(path)
-    warm(Path(path))
-    return str(path)
+    name = f"report-{rows}-{MODELS}{f'-{sites}' * bool(sites)}.{suffix}"
+    return str(built(name, BUILD, rows, MODELS, sites))
 
 
 def full_report(rows: int) -> bool:
@@ -112,14 +99,7 @@ def full_report(rows: int) -> bool:
     parquet, csv = _table(rows, "parquet"), _table(rows, "csv")
     more = {n: _table(n, "parquet") for n in (SMALL, 10 * SMALL, 10 * rows)}
     labels, sliced = str(table("bits", 10 * rows)), _table(rows, "parquet", SLICES)
-    asked = (
-        "--by",
-        "site",
-        "--reference",
-        "best",
-        "--margin",
-        "roc_auc=.01",
-    )
+    asked = "--by", "site", "--reference", "best", "--margin", "roc_auc=.01"
     names = {n: f"clfeval report, {n:,} rows" for n in (*more, rows)}
     quiet = ("-f", "json", "-q")
     areas = {AREAS: (python(AREA_HERE, parquet), ROUNDS)}
@@ -166,7 +146,7 @@ def full_report(rows: int) -> bool:
         if not all(math.isclose(*two, rel_tol=1e-12) for two in zip(*both, strict=True)):
             raise SystemExit("clfeval and rapidstats find other areas")
     title = f"N  the report of {MODELS} models, {rows:,} rows where nothing else is said"
-    return print_table(title, [Line(runs, checks.get(name, ())) for name, runs in done.items()])
+    return print_table(title, done, checks)
 
 
 def _compare(mine: str, peer: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.benchmarks.measure import clfeval, interleave, python, run
-from tests.benchmarks.report import Line, print_table, ratio
+from tests.benchmarks.report import print_table, ratio
 
 ROUNDS = 15
 LIMIT = 1.5
@@ -30,12 +30,6 @@ def start_up() -> bool:
     for command in commands.values():
         run(command)
     done = interleave({name: (command, ROUNDS) for name, command in commands.items()})
-    checks = {
-        VERSION: [ratio(done[VERSION], done[TYPER], LIMIT)],
-        MARS: [ratio(done[MARS], done[LIBRARIES], LIMIT)],
-        PHIDELTA: [ratio(done[PHIDELTA], done[LIBRARIES], LIMIT)],
-        TUNE: [ratio(done[TUNE], done[LIBRARIES], LIMIT)],
-        MLCPS: [ratio(done[MLCPS], done[LIBRARIES], LIMIT)],
-    }
-    lines = [Line(runs, checks.get(name, ())) for name, runs in done.items()]
-    return print_table("D  start-up with compiled byte code", lines)
+    peers = {VERSION: TYPER, **dict.fromkeys((MARS, PHIDELTA, TUNE, MLCPS), LIBRARIES)}
+    checks = {name: [ratio(done[name], done[peer], LIMIT)] for name, peer in peers.items()}
+    return print_table("D  start-up with compiled byte code", done, checks)

@@ -6,7 +6,7 @@ import json
 from time import perf_counter
 
 from tests.benchmarks.measure import Run, Runs, module, run
-from tests.benchmarks.report import Line, below, print_table
+from tests.benchmarks.report import below, print_table
 
 MODELS, PATTERNS, TIMES, CHECKED = 20, 100_000, 5, 200
 SEED = 391
@@ -18,7 +18,7 @@ def all_subsets() -> bool:
     times = json.loads(child.output)
     runs = Runs("score_all_subsets", tuple(Run(seconds, child.peak, "") for seconds in times))
     title = f"C  2**{MODELS} subsets of {MODELS} models from {PATTERNS:,} patterns, in one process"
-    return print_table(title, [Line(runs, [below(runs.seconds, 2.0)])])
+    return print_table(title, {runs.name: runs}, {runs.name: [below(runs.seconds, 2.0)]})
 
 
 def main() -> None:

@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.feature_tables import chunks
-from tests.benchmarks.measure import MIB, ROOT, module, run, warm
+from tests.benchmarks.measure import MIB, ROOT, module, python, run, warm
 
 FOLDER = ROOT / ".bench"
 SEED = 20220411
 CHUNK = 1_000_000
-LABEL_MODELS, SCORE_MODELS = 8, 6
-LABELS = ("bits", "rows", "text", "id", "scores")  # the kinds of this module
+LABEL_MODELS = 8
+LABELS = ("bits", "rows", "text", "id")  # the kinds of this module
 COLUMNS = ("truth", *(f"m{i}" for i in range(LABEL_MODELS)))
 SUFFIXES = {
-    "bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "scores": "csv",
-    "dense": "parquet", "entries": "parquet", "classes": "parquet", "wide": "parquet",
-    "widecsv": "csv", "numbers": "parquet", "mixed": "csv", "curves": "parquet",
-    "normal": "parquet",
+    "bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "dense": "parquet",
+    "entries": "parquet", "classes": "parquet", "curves": "parquet", "normal": "parquet",
 }  # fmt: skip
 
 
@@ -33,8 +31,7 @@ def table(kind: str, rows: int) -> Path:
     """Return a table that is in the page cache, building it when it is absent.
 
     Kinds: `bits` 0/1 as CSV, `rows` the same as Parquet, `text` benign/malignant as CSV, `id` as
-    `bits` with a row number before it, `scores` truth and six scores of six decimals as CSV; those
-    of `feature_tables`.
+    `bits` with a row number before it; those of `feature_tables`.
     """
     path = FOLDER / f"{kind}-{rows}.{SUFFIXES[kind]}"
     if not path.exists():
@@ -42,6 +39,18 @@ def table(kind: str, rows: int) -> Path:
         FOLDER.mkdir(exist_ok=True)
         done = run(module("tests.benchmarks.tables", kind, str(path), str(rows)))
         print(f"{done.seconds:.0f} s, at most {done.peak / MIB:,.0f} MiB of memory")
+    warm(path)
+    return path
+
+
+def built(name: str, script: str, *arguments: object) -> Path:
+    """Return a file in the page cache; a script, told where, writes it when it is absent."""
+    path = FOLDER / name
+    if not path.exists():
+        FOLDER.mkdir(exist_ok=True)
+        part = path.with_name(f"part-{name}")
+        run(python(script, str(part), *map(str, arguments)))
+        part.rename(path)
     warm(path)
     return path
 
@@ -68,12 +77,6 @@ def _chunks(kind: str, rows: int) -> Iterator[Any]:
         length = min(CHUNK, rows - start)
         rng = np.random.default_rng([SEED, start])
         truth = rng.integers(0, 10, length, np.uint8) < 3
-        if kind == "scores":
-            noise = rng.random((SCORE_MODELS, length))
-            columns = {"truth": truth.astype(np.int8)}
-            columns |= {f"m{i}": (truth + 2 * row) / 3 for i, row in enumerate(noise)}
-            yield pl.DataFrame(columns)
-            continue
         wrong = rng.integers(0, 5, (LABEL_MODELS, length), np.uint8) == 0
         votes = [truth, *(truth ^ row for row in wrong)]
         bits = {name: vote.astype(np.int8) for name, vote in zip(COLUMNS, votes, strict=True)}

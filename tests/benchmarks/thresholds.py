@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.benchmarks.feature_tables import CURVES
 from tests.benchmarks.measure import called, interleave, python
-from tests.benchmarks.report import Line, peak, print_table, ratio
+from tests.benchmarks.report import peak, print_table, ratio
 from tests.benchmarks.tables import size, table
 
 ROUNDS = 3
@@ -74,7 +74,7 @@ def best_thresholds(rows: int) -> bool:
         ratio(done[CLFEVAL], done[SKLEARN], limit=LIMIT),
         peak(done[CLFEVAL], limit_mib=LIMIT_MIB),
     ]
-    return print_table(title, [Line(done[SKLEARN]), Line(done[CLFEVAL], checks)])
+    return print_table(title, done, {CLFEVAL: checks})
 
 
 def _compare(mine: Any, peer: list[list[Any]]) -> None:
