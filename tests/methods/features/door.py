@@ -61,8 +61,3 @@ FEATURES = Door(partial(at_shell(clfeval.phidelta), features=True))
 refusal, data_message, usage_message = (
     FEATURES.refusal, FEATURES.data_message, FEATURES.usage_message
 )  # fmt: skip
-
-
-def problem(message: str) -> str:
-    """Return a message without its hint."""
-    return "\n".join(line for line in message.splitlines() if not line.startswith("hint: "))

@@ -71,25 +71,6 @@ def test_the_median_is_the_default(cut: str | None) -> None:
         assert cells(rows[name]) == counted(x > np.median(x))
 
 
-def test_the_mean() -> None:
-    rows = asked(cut="mean")
-    for j, name in enumerate(NAMES):
-        x = X[:, j]
-        assert rows[name]["cut"] == pytest.approx(x.mean(), rel=1e-14)
-        assert cells(rows[name]) == counted(x > x.mean())
-
-
-@pytest.mark.parametrize("cut", [0.1, 17, 654.8890999, -1.0])
-def test_a_number(cut: float) -> None:
-    rows = asked(cut=cut)
-    for j, name in enumerate(NAMES):
-        said = X[:, j] >= cut
-        assert (rows[name]["cut"], rows[name]["rule"]) == (cut, ">=")
-        assert cells(rows[name]) == counted(said)
-        expected = said[MALIGNANT].mean() - said[~MALIGNANT].mean()
-        assert value(rows[name], "delta") == pytest.approx(expected, abs=1e-14)
-
-
 def test_soft_votes() -> None:
     rows = asked(cut="soft")
     for j, name in enumerate(NAMES):

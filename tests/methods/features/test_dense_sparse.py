@@ -6,7 +6,6 @@ import gzip
 import random
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -46,11 +45,7 @@ def text_of(frame: pl.DataFrame) -> str:
     return write("t.csv.gz", gzip.compress(frame.write_csv().encode()))
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
+pytestmark = pytest.mark.usefixtures("folder")
 WAYS: dict[str, Callable[[], Any]] = {
     "wide frame": lambda: features(WIDE),
     "wide booleans": lambda: features(WORDY),
@@ -152,21 +147,3 @@ def test_an_entry_of_value_0_is_as_good_as_none() -> None:
     assert cells(rows["f3"]) == (0, 0, 20, 40)
     assert rows["f3"]["phi"].reason == "constant_feature"
     assert cells(rows["f4"]) == expected()["f4"].cells
-
-
-@pytest.mark.parametrize("cut", ["median", "mean", "best", "soft", 2.0])
-def test_cuts_agree_between_wide_and_sparse(cut: Any) -> None:
-    dice = random.Random(3)
-    numbers = {name: [dice.choice([0, 0, 0, 1, 2, 5, 7.5]) for _ in TRUTH] for name in "abcdef"}
-    wide = pl.DataFrame({"truth": TRUTH, **{n: map(float, v) for n, v in numbers.items()}})
-    entries = [(i, n, v[i], TRUTH[i]) for n, v in numbers.items() for i in range(60) if v[i]]
-    sparse = pl.DataFrame(entries, schema=["row", "feature", "value", "truth"], orient="row")
-    own, other = rows_of(wide, cut=cut), rows_of(
-        sparse.drop("truth"), cut=cut, truth_table=OWNERS
-    )  # fmt: skip
-    assert list(own) == list(other)
-    for name, row in own.items():
-        assert place(row) == place(other[name])
-        assert (row["cut"], row["rule"]) == (other[name]["cut"], other[name]["rule"])
-        placed = brute.numeric([bool(t) for t in TRUTH], numbers[name], cut)
-        assert cells(row) == pytest.approx(placed.cells, abs=1e-9)

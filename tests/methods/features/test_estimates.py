@@ -62,13 +62,6 @@ def test_what_never_varies_has_a_reason_and_is_named(cut: Any) -> None:
     assert sum(f"'{row['feature']}'" in warning for row in result.tables["features"]) == 5
 
 
-def test_a_varying_feature_is_not_called_constant() -> None:
-    result = features(frame(3, 4, 3, 4))
-    assert result.summary["constant"] == 0
-    assert result.tables["features"][0]["delta"].reason is None  # type: ignore[union-attr]
-    assert "constant-features" not in [warning.code for warning in result.warnings]
-
-
 def test_a_feature_that_varies_but_not_at_this_cut_is_constant_there() -> None:
     """Every vote is the same, so the place tells nothing of the numbers behind it."""
     table = pl.DataFrame({"truth": [1, 0, 0], "x": [1.0, 2.0, 3.0]})

@@ -76,17 +76,6 @@ def test_without_intervals_there_is_no_bound() -> None:
     assert row["confidence"] == Estimate(1.0)
 
 
-def test_weights_are_rows() -> None:
-    frame = table("1100", f="1000").with_columns(n=pl.Series([7, 1, 2, 0]))
-    (row,) = features(frame, weight="n").tables["implications"]
-    assert (row["implication"], row["support"]) == ("f → c", 7)
-
-
-def test_votes_imply_nothing() -> None:
-    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [1.0, 0.5, 0.0, 0.0]})
-    assert list(features(frame, cut="soft").tables["implications"]) == []
-
-
 def test_cuts_imply_too() -> None:
     """Above 2: one row, positive. Not above: two negatives and a positive."""
     frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [3.0, 0.5, 2.0, 1.0]})

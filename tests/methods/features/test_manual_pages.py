@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.methods.features import brute
 from tests.methods.features.door import Row, cells, rows_of, value
 
 PAGES = Path(__file__).parents[3] / "fixtures" / "manual-pages"
@@ -77,14 +75,6 @@ def test_stop_words_are_at_the_right_corner(words: dict[str, Row]) -> None:
         assert abs(value(row, "delta")) < 0.15
 
 
-def test_words_of_few_pages_are_at_the_left_corner(words: dict[str, Row]) -> None:
-    """tp + fp <= 15 of 300 pages: phi <= 15/150 - 1, and |delta| <= 15/150 is less than |phi|."""
-    few = [row for row in words.values() if row["support"] <= 15]
-    assert len(few) > 0.8 * len(words)
-    assert {row["role"] for row in few} == {"rare"}
-    assert all(value(row, "phi") <= -0.9 for row in few)
-
-
 def test_telling_words_are_at_the_top_and_at_the_bottom(words: dict[str, Row]) -> None:
     first = list(words.values())[:20]
     for row in first:
@@ -93,38 +83,6 @@ def test_telling_words_are_at_the_top_and_at_the_bottom(words: dict[str, Row]) -
     bottom = {str(row["feature"]) for row in first} - top
     assert {"include", "function", "library", "return"} <= top
     assert {"options", "option"} <= bottom
-
-
-def dense() -> tuple[list[bool], dict[str, list[int]]]:
-    """Return classes and how often some words stand in each of the 300 pages, zeros included."""
-    common = ENTRIES["term"].value_counts(sort=True)["term"].to_list()
-    chosen = common[:60] + random.Random(5).sample(common[60:], 140)
-    pages = OWNERS["doc"].to_list()
-    found = ENTRIES.filter(pl.col("term").is_in(chosen))
-    counts = {(doc, term): n for doc, term, n in found.select("doc", "term", "count").iter_rows()}
-    truth = [section == "function" for section in OWNERS["section"].to_list()]
-    return truth, {term: [counts.get((page, term), 0) for page in pages] for term in chosen}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cut", [3, "best", "median", "mean", "soft"])
-def test_cuts_of_how_often_a_word_stands_agree_with_a_dense_matrix(cut: Any) -> None:
-    rows = asked(cut=cut)
-    assert len(rows) == 10_802
-    truth, table = dense()
-    assert len(table) == 200
-    for term, counts in table.items():
-        if len(set(counts)) == 1:
-            continue
-        expected = brute.numeric(truth, counts, cut)
-        row = rows[term]
-        assert cells(row) == pytest.approx(expected.cells, abs=1e-9), term
-        assert row["rule"] == expected.rule, term
-        assert (row["cut"] is None) == (expected.cut is None)
-        if expected.cut is not None:
-            assert row["cut"] == pytest.approx(expected.cut, rel=1e-14), term
-        assert value(row, "phi") == pytest.approx(float(expected.phi or 0), abs=1e-13)
-        assert value(row, "delta") == pytest.approx(float(expected.delta or 0), abs=1e-13)
 
 
 def test_only_the_words_asked_for() -> None:

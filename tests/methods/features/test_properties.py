@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.methods.features.door import Row, cells, features, rows_of, table_text, value
+from tests.methods.features.door import features, rows_of, table_text
 from tests.methods.features.mixed import Line, agree, expected, frame, lines, repeated
 from tests.thoroughness import examples
 
@@ -82,32 +82,6 @@ def test_the_missing_cells_of_a_weighted_row_count_as_often_as_the_row() -> None
     table = pl.DataFrame({"truth": [1, 0, 1], "x": [1, 0, None], "n": [1, 1, 3]})
     row = rows_of(table, weight="n", missing="drop")["x"]
     assert (row["rows"], row["missing"]) == (2, 3)
-
-
-@MANY
-@given(table=lines(), cut=ONLY)
-def test_exchanging_the_classes_keeps_phi_and_turns_delta(table: list[Line], cut: Any) -> None:
-    ones = rows_of(frame(table), positive=1, cut=cut)
-    zeros = rows_of(frame(table), positive=0, cut=cut)
-    assert set(ones) == set(zeros)
-    for name, row in ones.items():
-        other = zeros[name]
-        tp, fp, fn, tn = cells(row)
-        assert cells(other) == (fp, tp, tn, fn)
-        assert (other["cut"], other["rule"]) == (row["cut"], row["rule"])
-        if row["phi"].value is not None:
-            mirrored(other, row, phi=1, delta=-1)
-
-
-def mirrored(row: Row, other: Row, *, phi: int, delta: int) -> None:
-    """Assert that both places and their intervals are the same up to these signs."""
-    for name, sign in (("phi", phi), ("delta", delta)):
-        ours, theirs = row[name], other[name]
-        assert value(row, name) == pytest.approx(sign * value(other, name), abs=1e-12)
-        assert ours.reason == theirs.reason
-        if theirs.low is not None:
-            ends = sorted([sign * theirs.low, sign * theirs.high])
-            assert [ours.low, ours.high] == pytest.approx(ends, abs=1e-12)
 
 
 @MANY

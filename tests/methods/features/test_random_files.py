@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,26 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.features import brute
-from tests.methods.features.door import cells_of, rows_of
-from tests.methods.features.mixed import Line, agree, expected, frame, lines
+from tests.methods.features.door import rows_of
+from tests.methods.features.mixed import agree
 from tests.thoroughness import examples
 
 MANY = examples(60)
 CUTS = st.sampled_from([None, "median", "mean", "best", "soft", 0.5, 2.0])
-
-
-@MANY
-@given(table=lines(missing=True), cut=st.sampled_from(["median", "mean", "best", 0.5]))
-def test_a_csv_file_says_what_the_definition_says(table: list[Line], cut: Any) -> None:
-    numbers = any(line[3] is not None for line in table)
-    with tempfile.TemporaryDirectory() as folder:
-        name = str(Path(folder) / "t.csv")
-        frame(table).write_csv(name)
-        rows = rows_of(name, missing="drop", cut=cut if numbers else None)
-    wanted = expected(table, cut)
-    assert set(rows) == set(wanted)
-    for feature, placed in wanted.items():
-        agree(rows[feature], placed)
 
 
 Entries = dict[tuple[int, str], float]
@@ -80,17 +64,3 @@ def test_the_order_of_entries_and_of_classes_changes_nothing(
     first = rows_of(sparse(shown), truth_table=owners(truth), cut=cut)
     second = rows_of(sparse(mixed), truth_table=owners(truth)[::-1], cut=cut)
     assert list(first.items()) == list(second.items())
-
-
-@MANY
-@given(table=entries())
-def test_the_class_in_a_column_says_the_same_of_the_rows_it_has(
-    table: tuple[list[int], Entries],
-) -> None:
-    truth, shown = table
-    seen = sorted({row for row, _ in shown})
-    if len({truth[row] for row in seen}) < 2:
-        return
-    known = owners(truth).filter(pl.col("row").is_in(seen))
-    joined = sparse(shown).join(known, on="row")
-    assert cells_of(joined) == cells_of(sparse(shown), truth_table=known)

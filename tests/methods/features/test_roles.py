@@ -73,11 +73,6 @@ def test_more_rows_make_a_role_of_the_same_place() -> None:
     assert placed(51_000, 49_000, p=100_000, n=100_000)["role"] == "covariant"
 
 
-def test_in_the_middle_there_is_no_role_however_sure() -> None:
-    assert placed(50, 50, interval="none")["role"] is None
-    assert placed(50_000, 50_000, p=100_000, n=100_000)["role"] is None
-
-
 def test_without_a_place_there_is_no_role() -> None:
     lost, found = Estimate(None, reason="too_few_rows"), Estimate(0.5)
     assert role(lost, lost) is None

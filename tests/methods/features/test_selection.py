@@ -48,14 +48,6 @@ def test_both_rules_at_their_boundaries(phi_max: float, delta_min: float) -> Non
     assert result.summary["selected"] == len(expected)
 
 
-def test_phi_must_be_below_its_limit_and_the_sum_may_be_1() -> None:
-    """phi = 8/8 + 4/8 - 1 = 1/2, delta = 1/2; phi = 1/2 - 1/8, delta = 5/8 are inside."""
-    kept = chosen(features(WIDE, select="all", phi_max=0.5, delta_min=1.0))
-    assert "84" not in kept
-    assert "83" in kept  # 3/8 + 5/8 = 1: on the border
-    assert "73" not in kept  # 1/4 + 1/2 < 1
-
-
 def test_the_limits_in_force_are_in_the_document() -> None:
     told = features(WIDE, select="all").parameters
     assert (told["phi_max"], told["delta_min"], told["select"]) == (0.95, 0.1, "all")

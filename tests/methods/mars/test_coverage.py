@@ -101,13 +101,6 @@ def test_groups_equal_the_subset_of_their_members(
     assert (covered, claimed, etp, efn_any) == (*ungrouped[:3], ungrouped[4])
 
 
-def test_one_group_leaves_the_rule_all_of_the_group_itself_unchanged() -> None:
-    counts = counts_of(PAPER).grouped({"g": ("m1", "m2")}, "positive").targets("positive")
-    assert counts.models == ("m0", "g", "m3")
-    scores = by_subset(score_all_subsets(counts))
-    assert scores[(1,)] == (2, 6, 0, 1, 4)  # C2, C3: rows 2, 4; claimed 1-5 and 9; EFN row 7
-
-
 def test_many_models_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(3)
     rows = [

@@ -83,13 +83,6 @@ def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
         check_share(row["occlusion"], efn, 6)
 
 
-def test_table_of_models_under_the_rule_any(layout: tuple[Path, dict[str, Any]]) -> None:
-    rows = run(layout, occlusion="any").tables["models"]
-    assert [row["exclusive_fn"] for row in rows] == [6 - 3, 6 - 2, 6 - 1, 6 - 4]  # TTP - TP
-    for row, missed in zip(rows, [3, 4, 5, 2], strict=True):
-        check_share(row["occlusion"], missed, 6)
-
-
 @pytest.mark.parametrize("rule", ["all", "any"])
 def test_pairs(layout: tuple[Path, dict[str, Any]], rule: str) -> None:
     pairs = by_models(run(layout, occlusion=rule).tables["pairs"])

@@ -74,15 +74,6 @@ def test_nothing_found_by_anyone() -> None:
     assert subsets[0]["yield"] == Estimate(None, reason="zero_margin")  # nothing claimed
 
 
-def test_all_found_by_all() -> None:
-    result = mars("1110", "1110", "1111", "1110")
-    assert (result.summary["found"], result.summary["missed_by_all"]) == (3, 0)
-    for row in result.tables["models"]:
-        assert shown(row, "exclusive_tp", "shine_through", "exclusive_fn") == (0, 0 / 3, 0)
-        assert shown(row, "occlusion", "recall") == (0 / 3, 3 / 3)
-    assert not result.warnings
-
-
 @pytest.mark.parametrize("rule", ["all", "any"])
 def test_one_model(rule: str) -> None:
     result = mars("1100", "1010", occlusion=rule)
@@ -91,34 +82,6 @@ def test_one_model(rule: str) -> None:
     assert shown(row, *MEASURES) == (2 / 4, 1 / 2, 1 / 2, 1.0, NO_OTHER_MODEL)
     assert result.tables["pairs"] == []
     assert codes(result) == ["one-model"]
-
-
-@pytest.mark.parametrize("rule", ["all", "any"])
-def test_two_models(rule: str) -> None:
-    result = mars("11110", "11001", "01100", occlusion=rule)
-    # found: 1 2 3; a alone 1, b alone 3; what a misses alone is what b finds alone
-    a, b = result.tables["models"]
-    assert shown(a, "exclusive_tp", "exclusive_fn", "shine_through", "occlusion") == (
-        1, 1, 1 / 3, 1 / 3,
-    )  # fmt: skip
-    assert shown(b, "exclusive_tp", "exclusive_fn", "shine_through", "occlusion") == (
-        1, 1, 1 / 3, 1 / 3,
-    )  # fmt: skip
-    (pair,) = result.tables["pairs"]
-    assert shown(pair, "covered", "effort", "shine_through") == (3, 4, 1.0)
-    assert shown(pair, "exclusive_fn", "occlusion", "p_value") == (0, NO_OTHER_MODEL, 1.0)
-
-
-def test_a_model_without_hits() -> None:
-    result = mars("1110", "1101", "0000", "0111")
-    # found: all three; a alone 1, c alone 3, both 2; b finds nothing, and 2 it alone misses
-    a, b, c = result.tables["models"]
-    assert shown(a, "exclusive_tp", "exclusive_fn") == (1, 0)
-    assert shown(b, "tp", "exclusive_tp", "exclusive_fn") == (0, 0, 1)
-    assert shown(b, *MEASURES) == (1 / 4, NO_PREDICTION, 0 / 3, 0 / 3, 1 / 3)
-    assert shown(c, "exclusive_tp", "exclusive_fn") == (1, 0)
-    any_rule = mars("1110", "1101", "0000", "0111", occlusion="any").tables["models"][1]
-    assert shown(any_rule, "exclusive_fn", "occlusion") == (3, 3 / 3)
 
 
 @pytest.mark.parametrize(

@@ -44,18 +44,6 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
     assert clfeval.mars(paper / "wide.csv", max_effort=2).tables["max_effort"] == []
 
 
-def test_groups_of_the_example(paper: Path) -> None:
-    result = clfeval.mars(paper / "wide.csv", group={"pair": ["C1", "C3"]})
-    rows = {row["model"]: row for row in result.tables["models"]}
-    assert list(rows) == ["pair", "C2", "C4"]
-    union = SAYS["C1"] | SAYS["C3"]
-    assert (rows["pair"]["tp"], rows["pair"]["fp"]) == (len(union & TRUE), len(union - TRUE))
-    alone = union & TRUE - SAYS["C2"] - SAYS["C4"]
-    assert rows["pair"]["exclusive_tp"] == len(alone) == 2  # as the pair C1 C3 without groups
-    assert rows["pair"]["exclusive_fn"] == len({4})  # 2 is found by C3 of the pair
-    assert result.summary["found"] == 6
-
-
 def test_slices_are_their_own_tables() -> None:
     frame = pl.DataFrame(
         {

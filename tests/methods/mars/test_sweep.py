@@ -150,20 +150,6 @@ def test_groups_find_what_any_member_finds(rows: list[ScoredRow], target: str, t
         assert row[found_name] == ref.etp(voted, members, target)
 
 
-def test_the_sweep_at_the_threshold_is_the_table_of_models() -> None:
-    rows = [
-        ScoredRow(1, (0.9, 0.4, 0.5), 3), ScoredRow(1, (0.1, 0.5, 0.2), 2),
-        ScoredRow(0, (0.7, 0.2, 0.8)), ScoredRow(1, (0.3, 0.1, 0.4)), ScoredRow(0, (0.2, 0.3, 0.1)),
-    ]  # fmt: skip
-    result = clfeval.mars(frame_of(rows), weight="n", sweep="threshold")
-    at_half = [row for row in result.tables["sweep"] if row["threshold"] == 0.5]
-    assert len(at_half) == 3
-    for swept, model in zip(at_half, result.tables["models"], strict=True):
-        for name in ("model", "exclusive_tp", "shine_through", "exclusive_fn", "occlusion"):
-            assert swept[name] == model[name]
-        assert swept["hits"] == model["tp"]
-
-
 def test_slices_are_swept_at_the_cuts_of_the_whole() -> None:
     frame = pl.DataFrame(
         {

@@ -1,10 +1,9 @@
-"""MLcps, its orders, wishes and agreements by definition, one number at a time: the slow way."""
+"""MLcps, its orders and wishes by definition, one number at a time: the slow way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise, permutations
 from math import cos, pi, sin, sqrt
 from typing import Any
 
@@ -108,28 +107,11 @@ def sign(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
-def kendall(x: Rays, y: Rays) -> float:
-    """Tau-b: concordant less discordant pairs, over the root of the pairs untied in each."""
-    pairs = [(sign(x[i] - x[j]), sign(y[i] - y[j])) for i, j in combinations(range(len(x)), 2)]
-    untied = [sum(p[side] != 0 for p in pairs) for side in (0, 1)]
-    return sum(a * b for a, b in pairs) / sqrt(untied[0] * untied[1])
-
-
-def mean_ranks(x: Rays) -> list[Fraction]:
-    """Ascending ranks, ties sharing the mean of theirs."""
-    return [Fraction(sum(b < a for b in x) * 2 + sum(b == a for b in x) + 1, 2) for a in x]
-
-
 def pearson(x: Rays, y: Rays) -> float:
     """Covariance over the root of the variances."""
     mx, my = mean(x), mean(y)
     both = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
     return float(both) / sqrt(sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
-
-
-def spearman(x: Rays, y: Rays) -> float:
-    """Pearson's correlation of the mean ranks."""
-    return pearson(mean_ranks(x), mean_ranks(y))
 
 
 def clipped(share: float) -> float:
@@ -145,23 +127,6 @@ def maximize(x: float, low: float, high: float, gamma: float = 1) -> float:
 def minimize(x: float, low: float, high: float, gamma: float = 1) -> float:
     """1 to low, 0 from high."""
     return float(clipped((x - high) / (low - high)) ** gamma)
-
-
-def target(
-    x: float, low: float, aim: float, high: float, rise: float = 1, fall: float = 1
-) -> float:
-    """1 at the aim, 0 outside low and high, with a power on either side."""
-    return maximize(x, low, aim, rise) if x <= aim else minimize(x, aim, high, fall)
-
-
-def custom(x: float, points: Sequence[tuple[float, float]]) -> float:
-    """Straight lines between points, level outside."""
-    if x <= points[0][0]:
-        return points[0][1]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if x <= x1:
-            return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
-    return points[-1][1]
 
 
 def overall(ds: Sequence[float], weights: Sequence[float] | None = None) -> float:

@@ -55,8 +55,6 @@ def check(result: Result, here: Eighths, there: Eighths) -> None:
     for row in rows:
         x, y = ours[str(row["measure"])], theirs[str(row["measure"])]
         tau, rho = ref.column([row], "kendall")[0], ref.column([row], "spearman")[0]
-        assert tau == pytest.approx(ref.kendall(x, y), abs=1e-14)
-        assert rho == pytest.approx(ref.spearman(x, y), abs=1e-14)
         assert tau == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
         assert rho == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
         assert row["models"] == len(common)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from clfeval.errors import UsageError
 from clfeval.inference import resampling
 from clfeval.methods.mlcps import given as module
-from clfeval.methods.mlcps.asked import MEASURED
 from clfeval.methods.mlcps.given import Given
 from tests.methods.mlcps.test_measured import measures, scored
 from tests.texts import check_text
@@ -91,13 +90,6 @@ def test_all_models_are_measured_on_the_same_rows_in_each_replicate() -> None:
     np.testing.assert_allclose(accuracy, p * sensitivity + (1 - p) * specificity, atol=1e-14)
     np.testing.assert_allclose(accuracy * 60, np.round(accuracy * 60), atol=1e-10)
     assert len(np.unique(np.round(p * 60))) > 5
-
-
-def test_identical_models_have_identical_replicates() -> None:
-    frame = scored().with_columns(c=pl.col("a"), d=pl.col("b"))
-    found = replicates(frame, *MEASURED, model=("a", "b", "c", "d"), weight="n")
-    np.testing.assert_array_equal(found[:, 0], found[:, 2])
-    np.testing.assert_array_equal(found[:, 1], found[:, 3])
 
 
 def assert_same(found: Given, other: Given) -> None:

@@ -53,14 +53,6 @@ def test_a_perfect_model_has_the_maximum(n: int, area: float) -> None:
     assert found["normalised"] == [1, 0]
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
-def test_order_free_is_the_mean_over_all_orders(n: int) -> None:
-    models = drawn(5, n, seed=10 + n)
-    sums = [ref.sums_over_orders(row) for row in models]
-    means = [Fraction(sum(s), len(s) * 100**2) for s in sums]
-    assert scores(models)["order_free"] == close([ref.area(m, n) for m in means])
-
-
 TIED = [(3, 9, 9), (4, 9, 3), (5, 9, 9), (6, 9, 3), (7, 6, 100), (8, 3, 100), (8, 3, 5), (9, 2, 99)]
 
 

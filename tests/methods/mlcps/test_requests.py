@@ -26,10 +26,6 @@ def settings(result: Result) -> str:
     return "|".join(p for p in result.signature.split("|") if not p.startswith(("data:", "stats:")))
 
 
-def codes(result: Result) -> list[str]:
-    return [warning.code for warning in result.warnings]
-
-
 @pytest.mark.parametrize(
     "options",
     [

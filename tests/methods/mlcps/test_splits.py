@@ -86,14 +86,6 @@ def test_weights_directions_and_ranges_hold_for_every_split() -> None:
     assert ref.column(result.tables["splits"], "normalised") == pytest.approx(normalised, rel=1e-12)
 
 
-def test_chosen_metrics_only() -> None:
-    values = drawn(3, 4, 5, seed=4)
-    chosen = ["roc_auc", "accuracy", "precision"]
-    result = clfeval.mlcps(cv_results(values, NAMES), metric=chosen)
-    areas = [ref.shoelace([row[4] / 8, row[0] / 8, row[3] / 8]) for m in values for row in m]
-    assert ref.column(result.tables["splits"], "mlcps") == pytest.approx(areas, rel=1e-12)
-
-
 def test_one_split_has_no_spread() -> None:
     values = drawn(1, 4, 4, seed=5)
     result = clfeval.mlcps(cv_results(values, NAMES[:4]))

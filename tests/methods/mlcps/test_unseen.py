@@ -180,14 +180,6 @@ def test_where_only_ranks_matter_the_cells_of_a_threshold_do_not() -> None:
     assert len(thin(joint_of(apart), votes=False, ranks=True)) == 1
 
 
-def test_the_order_of_models_changes_no_draw() -> None:
-    table = scores(12, 60, 2)
-    names = ("f1", "roc_auc", "brier")[:2]
-    one = measures(table, *names, resamples=30, **AREA).replicates
-    other = measures(table.select("b", "truth", "a"), *names, resamples=30, **AREA).replicates
-    np.testing.assert_array_equal(one, other[:, ::-1])  # type: ignore[index]
-
-
 def test_a_model_that_always_says_yes_may_be_wrong_about_it() -> None:
     """Its precision is the share of positives, and what is drawn of it never undefined."""
     table = labels(9, 51, yes=(0, 51), good=(1, 1))

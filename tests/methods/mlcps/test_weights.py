@@ -126,15 +126,6 @@ def test_draws_do_not_depend_on_the_models() -> None:
     assert small.random() == large.random()
 
 
-@pytest.mark.parametrize("k", [1, 4000])
-def test_one_model_and_many(k: int) -> None:
-    wins, free = winner_shares(
-        np.random.default_rng(2).random((k, 6)), draws=400, rng=np.random.default_rng(1)
-    )
-    assert wins.shape == free.shape == (k,)
-    assert wins.sum() == free.sum() == 400
-
-
 def test_many_models_as_whole_matrices() -> None:
     d = np.random.default_rng(8).beta(5, 2, (5000, 6))
     wins, free = winner_shares(d, draws=600, rng=np.random.default_rng(4))
@@ -172,22 +163,6 @@ def test_weight_dependent_as_neighbours_show(k: int, n: int, steps: int, seed: i
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(weights, "_PAIRS", 3)
         assert weight_dependent(d).tolist() == expected
-
-
-def test_no_weights_turn_what_does_not_depend_on_them() -> None:
-    # in pairs that turn round, each pair above the one before in every product; one above all
-    d = np.array(
-        [[0.2, 0.4, 0.2, 0.2], [0.2, 0.2, 0.2, 0.4], [0.6, 0.7, 0.6, 0.6], [0.6, 0.6, 0.6, 0.7],
-         [0.8, 0.9, 0.9, 0.9]]
-    )  # fmt: skip
-    assert weight_dependent(d).tolist() == [True, True, True, True, False]
-    leads = set()
-    for w in np.exp(np.random.default_rng(12).normal(0, 4, (3000, 4))):
-        scores = np.array([around(w * model) for model in d])
-        assert scores[:2].max() < scores[2:4].min()
-        assert scores.argmax() == 4
-        leads |= {(scores[0] > scores[1], scores[2] > scores[3])}
-    assert len(leads) == 2
 
 
 def test_rounding_is_no_difference() -> None:

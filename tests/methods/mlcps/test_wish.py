@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from clfeval.methods.mlcps.wishes import Wish, desirabilities, wishes_of
+from clfeval.methods.mlcps.wishes import desirabilities, wishes_of
 from tests.texts import check_text, numbers_in
 
 NAN = math.nan
@@ -77,15 +77,6 @@ def test_a_wish_leads_back_to_itself(entry: dict[str, object]) -> None:
     assert None not in written.values()
 
 
-def test_the_plain_mapping_of_a_wish() -> None:
-    (wish,) = wishes_of(
-        {"m": {"goal": "target", "low": 0, "target": 1, "high": 3, "gamma": [1, 2]}}
-    )
-    assert wish.as_dict() == {
-        "goal": "target", "low": 0, "target": 1, "high": 3, "gamma": [1, 2], "weight": 1,
-    }  # fmt: skip
-
-
 def test_a_long_shape_is_shortened_in_words() -> None:
     points = [(i, i / 9) for i in range(10)]
     (wish,) = wishes_of({"m": {"goal": "custom", "points": points}})
@@ -103,9 +94,3 @@ def test_columns_of_any_shape_are_judged_together() -> None:
     assert d.shape == (2, 3, 2)
     np.testing.assert_array_equal(d[..., 0], values)
     np.testing.assert_array_equal(d[..., 1], [[0, 0, 0], [0, 0, 1]])
-
-
-def test_a_wish_cannot_be_changed() -> None:
-    wish = Wish("m", "box", low=1.0)
-    with pytest.raises(AttributeError):
-        wish.weight = 2.0  # type: ignore[misc]

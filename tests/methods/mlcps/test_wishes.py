@@ -37,10 +37,7 @@ WISHES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages name bare files."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")  # messages name bare files
 
 
 def refused(text: str) -> str:

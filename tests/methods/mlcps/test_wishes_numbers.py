@@ -9,13 +9,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import clfeval
 from clfeval.result import Estimate, Result
 from tests.methods.mlcps import reference as ref
-from tests.thoroughness import examples
 
 # AML4TD 15.10: fewer than 20 predictors, specificity at least 80 %, Brier score in [0, .1)
 CHAPTER = """\
@@ -136,18 +133,3 @@ def test_a_wish_without_a_column_is_refused_and_a_missing_value_too() -> None:
         ranked({"recall": [0.5], "f1": [0.5], "auc": [0.3]}, {"recal": "maximize"})
     with pytest.raises(clfeval.DataError, match="f1"):
         ranked({"f1": [0.5, float("nan")]}, {"f1": "maximize"})
-
-
-NAMES = ("f1", "recall", "npv")
-parts = st.lists(st.floats(0.001, 1), min_size=3, max_size=3)
-
-
-@given(st.lists(parts, min_size=2, max_size=5), st.lists(st.floats(0.1, 9), min_size=3, max_size=3))
-@examples(30)
-def test_ranks_are_those_of_the_products(models: list[list[float]], weights: list[float]) -> None:
-    wishes = {n: {"goal": "maximize", "weight": w} for n, w in zip(NAMES, weights, strict=True)}
-    values = dict(zip(NAMES, map(list, zip(*models, strict=True)), strict=True))
-    rows = ranked(values, wishes).tables["models"]
-    overall = [ref.overall(row, weights) for row in models]
-    assert ref.column(rows, "desirability") == pytest.approx(overall, rel=1e-10)
-    assert ref.column(rows, "rank") == ref.dense([round(v, 11) for v in overall])

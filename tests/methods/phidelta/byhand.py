@@ -50,10 +50,6 @@ class Cells:
         """Exchange the classes, in the truth and in the answers."""
         return Cells(tp=self.tn, fp=self.fn, fn=self.fp, tn=self.tp)
 
-    def inverted(self) -> Cells:
-        """Say the other class wherever an answer is given."""
-        return Cells(tp=self.fn, fp=self.tn, fn=self.tp, tn=self.fp)
-
     def times(self, positives: int, negatives: int) -> Cells:
         """Repeat the rows of each class."""
         return Cells(

@@ -8,20 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
 from scipy import stats
 
 import clfeval
 from clfeval.result import Estimate, Result
 from tests.methods.phidelta.byhand import Line, bounds, value
-from tests.reference import Row
-from tests.strategies import frame_of, tables
 from tests.texts import check_text
-from tests.thoroughness import examples
-
-both_classes = tables(models=(2, 4), rows=(2, 14)).filter(
-    lambda table: len({row.truth for row in table}) == 2
-)
 
 
 def rows_of(result: Result, part: str | None = None) -> dict[tuple[str, str], Line]:
@@ -77,31 +69,6 @@ def test_the_interval_is_that_of_influence_values_and_half_a_row_in_each_class(s
                 (change - reach, change + reach), rel=1e-9
             )
             assert row["p"] == pytest.approx(2 * stats.t.sf(abs(change) / se, df), rel=1e-7)
-
-
-@examples(25)
-@given(both_classes)
-def test_a_difference_is_that_of_the_two_rows_of_models(rows: list[Row]) -> None:
-    result = clfeval.phidelta(frame_of(rows), weight="n", reference="m0", interval="none")
-    placed = {row["model"]: dict(row) for row in result.tables["models"]}
-    for (metric, model), row in rows_of(result).items():
-        mine, theirs = (value(placed[who], metric) for who in (model, row["reference"]))
-        assert value(row, "difference") == pytest.approx((mine or 0) - (theirs or 0), abs=1e-12)
-        assert [row[name] for name in ("p", "p_adjusted")] == [None] * 2
-
-
-@examples(40)
-@given(both_classes)
-def test_the_other_way_round_negates_and_swaps_the_limits(rows: list[Row]) -> None:
-    frame = frame_of(rows)
-    there, back = (compare(frame, of, weight="n") for of in ("m0", "m1"))
-    for metric in ("delta", "phi"):
-        one, other = there[metric, "m1"], back[metric, "m0"]
-        assert value(one, "difference") == pytest.approx(-(value(other, "difference") or 0))
-        if one["difference"].low is not None:
-            low, high = bounds(other, "difference")
-            assert bounds(one, "difference") == pytest.approx((-high, -low), abs=1e-12)
-        assert one["p"] == pytest.approx(other["p"])
 
 
 @pytest.mark.parametrize("seed", range(3))

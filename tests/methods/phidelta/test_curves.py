@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
@@ -75,16 +74,6 @@ def test_gini_is_twice_the_auc_of_scikit_learn_less_one(rows: list[ScoredRow]) -
         auc = roc_auc_score(truth, [r.scores[j] for r in rows], sample_weight=n)
         assert value(row, "roc_auc") == pytest.approx(auc, abs=1e-12)
         assert value(row, "gini") == pytest.approx(2 * auc - 1, abs=1e-12)
-
-
-def test_gini_with_weights_that_are_no_whole_numbers() -> None:
-    dice = np.random.default_rng(5)
-    truth, scores = dice.integers(0, 2, 60), dice.integers(0, 9, 60) / 8
-    n = dice.integers(1, 40, 60) / 8
-    frame = pl.DataFrame({"truth": truth, "s": scores, "n": n})
-    row = curves(frame, weight="n", interval="none")["s"]
-    auc = roc_auc_score(truth, scores, sample_weight=n)
-    assert value(row, "gini") == pytest.approx(2 * auc - 1, abs=1e-12)
 
 
 @examples(40)

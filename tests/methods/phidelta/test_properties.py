@@ -20,7 +20,6 @@ from tests.methods.phidelta.byhand import (
     Line,
     counts_frame,
     models,
-    value,
     whole,
 )
 from tests.reference import Row
@@ -65,16 +64,6 @@ def test_exchanging_the_classes_mirrors_phi_and_keeps_delta(rows: dict[str, Line
             assert same(other[name]["precision_u"], row["npv_u"])
 
 
-def test_inverting_the_predictions_mirrors_phi_and_delta(rows: dict[str, Line]) -> None:
-    other = models(counts_frame({name: cells.inverted() for name, cells in BOTH.items()}))
-    for name, row in rows.items():
-        for column in ("phi", "delta", "delta_b", "mcc", "mcc_u"):
-            if row[column].value is not None:
-                assert same(other[name][column], mirrored(row[column])), (name, column)
-        for column in ("mutual_information", "mutual_information_u"):
-            assert same(other[name][column], row[column]), (name, column)
-
-
 def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
     for options in ({"prevalence": 0.5}, {"prevalence": "1:1"}, {"prevalence": "7:7"}):
         result = clfeval.phidelta(counts_frame(BOTH), **options)  # type: ignore[arg-type]
@@ -84,21 +73,6 @@ def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
             assert same(even[name]["delta_b"], row["delta"])
             for column in ("accuracy", "precision", "npv", "mutual_information"):
                 assert same(even[name][column], row[f"{column}_u"]), (name, column)
-
-
-@examples(10)
-@given(rows_of_both)
-def test_at_the_sample_s_own_prevalence_a_population_is_the_sample(table: list[Row]) -> None:
-    hits = sum(row.n for row in table if row.truth)
-    others = sum(row.n for row in table if not row.truth)
-    result = clfeval.phidelta(
-        frame_of(table), weight="n", prevalence=f"{hits}:{others}", totals="fixed"
-    )
-    for name, row in whole(result).items():
-        own = whole(result, "populations")[name]
-        assert same(own["phi_b"], row["phi_b"])
-        assert value(own, "delta_b") == pytest.approx(value(row, "delta_b"), abs=1e-12)
-        assert value(own, "accuracy") == pytest.approx(value(row, "accuracy"), abs=1e-12)
 
 
 @examples(10)

@@ -41,11 +41,6 @@ def test_the_same_ids_in_several_runs(layout: str, how: str, tmp_path: Path) -> 
     assert result.summary["runs"] == 3
 
 
-def test_the_same_tables_from_every_layout() -> None:
-    tables = [clfeval.phidelta(t, run="fold", reference="a").tables for t in (WIDE, LONG)]
-    assert tables[0] == tables[1]
-
-
 def test_runs_of_numbers_and_of_scores() -> None:
     typed = WIDE.with_columns(
         pl.col("fold").cast(pl.Int64), pl.col("a", "b").cast(pl.Float64) * 0.6

@@ -50,23 +50,6 @@ def test_row_order_changes_the_data_and_never_the_statistics(tmp_path: Path) -> 
     assert all(numbers(result) == numbers(results[0]) for result in results)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"curve": True, "points": 7, "reference": "a", "prevalence": ["1:9"]},
-        {"run": "fold", "isometrics": {"mutual_information": [0.1]}},
-        {"by": ["fold", "seed"], "weight": "n"},
-    ],
-    ids=lambda options: " ".join(options) or "plain",
-)
-def test_the_same_input_gives_the_same_bytes(options: dict[str, Any], tmp_path: Path) -> None:
-    FRAME.write_csv(tmp_path / "t.csv")
-    documents = {clfeval.phidelta(tmp_path / "t.csv", **MODELS, **options).to_json() for _ in "123"}
-    assert len(documents) == 1
-    assert str(tmp_path) not in documents.pop()
-
-
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "level": ({"level": 0.9}, {"level": 0.95}),
     "interval": ({"interval": "none"}, {}),

@@ -42,43 +42,26 @@ def _no_numerical_warning() -> Any:
 BOTH_NEEDED = {"phi", "delta", "phi_b", "delta_b", *UNBIASED} - {"mutual_information_u"}
 
 
-def test_without_positives() -> None:
-    """Specificity 4/7 is there, and so is what counts rows: accuracy 4/7, precision 0/3, NPV 4/4.
-
-    F1 is 0 / (0 + 3 + 0): only TP = FP = FN = 0 leaves it undefined.
-    """
-    row = one(NO_POSITIVES)
-    expected = dict.fromkeys(BOTH_NEEDED, "no_positive_truth")
-    expected |= {
-        "sensitivity": "no_positive_truth",
-        "region_sensitivity": "no_positive_truth",
-        "mcc": "zero_margin",
-    }
-    found_reasons = reasons(row)
-    assert found_reasons.pop("mutual_information_u") in ("single_class", "no_positive_truth")
-    assert found_reasons.pop("mutual_information") == "single_class"
-    assert found_reasons == expected
-    found = {name: value(row, name) for name in ("specificity", "accuracy", "precision", "npv")}
-    assert found == {"specificity": 4 / 7, "accuracy": 4 / 7, "precision": 0.0, "npv": 1.0}
-    assert value(row, "error_rate") == 3 / 7
-    assert value(row, "f1") == 0.0
-
-
-def test_without_negatives() -> None:
-    row = one(NO_NEGATIVES)
-    expected = dict.fromkeys(BOTH_NEEDED, "no_negative_truth")
-    expected |= {
-        "specificity": "no_negative_truth",
-        "region_specificity": "no_negative_truth",
-        "mcc": "zero_margin",
-    }
-    found_reasons = reasons(row)
-    assert found_reasons.pop("mutual_information_u") in ("single_class", "no_negative_truth")
-    assert found_reasons.pop("mutual_information") == "single_class"
-    assert found_reasons == expected
-    found = {name: value(row, name) for name in ("sensitivity", "accuracy", "precision", "npv")}
-    assert found == {"sensitivity": 3 / 7, "accuracy": 3 / 7, "precision": 1.0, "npv": 0.0}
-    assert value(row, "f1") == 6 / (6 + 0 + 4)
+@pytest.mark.parametrize(
+    ("cells", "lacking", "there", "found"),
+    [
+        # F1 is 0 / (0 + 3 + 0): only TP = FP = FN = 0 leaves it undefined
+        (NO_POSITIVES, "positive", "specificity", (4 / 7, 4 / 7, 0 / 3, 4 / 4, 3 / 7, 0)),
+        (NO_NEGATIVES, "negative", "sensitivity", (3 / 7, 3 / 7, 3 / 3, 0 / 4, 4 / 7, 6 / 10)),
+    ],
+)
+def test_without_one_class_what_counts_rows_is_there(
+    cells: Cells, lacking: str, there: str, found: tuple[float, ...]
+) -> None:
+    row, reason = one(cells), f"no_{lacking}_truth"
+    rate = {"specificity": "sensitivity", "sensitivity": "specificity"}[there]
+    expected = dict.fromkeys({*BOTH_NEEDED, rate, f"region_{rate}"}, reason)
+    given = reasons(row)
+    assert given.pop("mutual_information_u") in ("single_class", reason)
+    assert given.pop("mutual_information") == "single_class"
+    assert given == {**expected, "mcc": "zero_margin"}
+    names = (there, "accuracy", "precision", "npv", "error_rate", "f1")
+    assert tuple(value(row, name) for name in names) == found
 
 
 def test_the_only_class_without_an_error() -> None:
