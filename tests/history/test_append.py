@@ -18,6 +18,7 @@ from clfeval.history.file import append, read_past
 from clfeval.history.line import Accepted
 from tests.history.lines import line, measured
 from tests.process.program import BIN, clfeval, environment, python
+from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
 WORDS = ("mars", "t.csv", "-q")
@@ -30,7 +31,8 @@ def said(name: str = "h.jsonl") -> list[dict[str, Any]]:
 
 def test_a_run_adds_a_line_for_each_model_after_its_gates() -> None:
     done = clfeval("mars", "t.csv", *ADDING, "--fail-under", "a:recall=0.4")
-    assert (done.code, done.err.splitlines()[-1]) == (0, "wrote h.jsonl")
+    assert done.code == 0
+    check_text(done.err)
     a, b = said()
     assert [a["model"], b["model"], a["label"], a["command"]] == ["a", "b", "W1", "mars"]
     assert (a["gates"], b["gates"]) == ({"recall": True}, {})
@@ -41,7 +43,7 @@ def test_a_run_adds_a_line_for_each_model_after_its_gates() -> None:
     assert len(a["data"][0]) == 64
 
 
-def test_a_missed_gate_adds_its_line_and_says_so_there() -> None:
+def test_a_missed_gate_adds_its_line_with_the_miss() -> None:
     done = clfeval(*WORDS, *ADDING, "--fail-under", "recall=0.9")
     assert done.code == 1
     assert [one["gates"] for one in said()] == [{"recall": False}, {"recall": False}]
@@ -65,33 +67,28 @@ def test_a_dry_run_and_a_refused_table_add_nothing() -> None:
     assert not Path("h.jsonl").exists()
 
 
+ADD = ("--append", "h.jsonl")
 REFUSED = {
-    "no label": (("--append", "h.jsonl"), "--append keeps lines under a label: add --label ["),
-    "an empty label": (("--append", "h.jsonl", "--label", " "), "--label is empty ["),
-    "a label alone": (("--label", "a"), "--label names what is added to a history ["),
-    "accepting alone": (("--accept",), "mars has no --accept: batch and history have it ["),
-    "the table": (("--append", "t.csv", "--label", "a"), "--append 't.csv' is the table itself ["),
-    "a folder": (("--append", ".", "--label", "a"), "cannot append to '.': it is no regular"),
-    "no folder": (
-        ("--append", "no/h.jsonl", "--label", "a"),
-        "cannot append to 'no/h.jsonl': there is no folder 'no' [output]",
-    ),
-    "a device": (
-        ("--append", "/dev/null", "--label", "a"),
-        "cannot append to '/dev/null': it is no regular file [output]",
-    ),
-    "no history": (("--append", "bad.jsonl", "--label", "a"), "bad.jsonl: is no history [history]"),
-}  # fmt: skip
+    "no label": (*ADD,),
+    "an empty label": (*ADD, "--label", " "),
+    "a label alone": ("--label", "a"),
+    "accepting alone": ("--accept",),
+    "the table": ("--append", "t.csv", "--label", "a"),
+    "a folder": ("--append", ".", "--label", "a"),
+    "no folder": ("--append", "no/h.jsonl", "--label", "a"),
+    "a device": ("--append", "/dev/null", "--label", "a"),
+    "no history": ("--append", "bad.jsonl", "--label", "a"),
+}
 
 
 @pytest.mark.parametrize("how", REFUSED)
 def test_what_cannot_be_added_to_is_refused_before_computing(how: str) -> None:
     Path("bad.jsonl").write_text("hello\n", encoding="utf-8")
-    words, message = REFUSED[how]
     table = "t.csv" if how == "the table" else "gone.csv"  # nobody got as far as reading it
-    done = clfeval("mars", table, *words)
+    done = clfeval("mars", table, *REFUSED[how])
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(message)
+    assert "no-such-file" not in done.err
+    check_text(done.err)
     assert not Path("h.jsonl").exists()
 
 
@@ -111,24 +108,18 @@ main()
 """
 
 
-def test_a_full_disk_says_so_and_keeps_the_old() -> None:
+@pytest.mark.parametrize("disk", ["full", "narrow"])
+def test_a_full_disk_keeps_the_old(disk: str) -> None:
+    if disk == "narrow":
+        pytest.importorskip("resource", reason="this system has no limits of file sizes")
     append("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
     old = Path("h.jsonl").read_bytes()
-    done = python(FULL, *WORDS, *ADDING)
-    assert (done.code, done.err) == (
-        2, "cannot append to 'h.jsonl': No space left on device [output]\n"
-    )  # fmt: skip
+    size = [str(len(old) + 100)] if disk == "narrow" else []
+    done = python(FULL if disk == "full" else NARROW, *size, *WORDS, *ADDING)
+    assert (done.code, problem_places(done.err)) == (2, ["[output]"])
+    check_text(done.err)
     assert Path("h.jsonl").read_bytes() == old
     assert sorted(os.listdir()) == ["h.jsonl", "t.csv"]
-
-
-def test_a_disk_that_takes_half_of_it_keeps_the_old() -> None:
-    pytest.importorskip("resource", reason="this system has no limits of file sizes")
-    append("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
-    old = Path("h.jsonl").read_bytes()
-    done = python(NARROW, str(len(old) + 100), *WORDS, *ADDING)
-    assert (done.code, done.err) == (2, "cannot append to 'h.jsonl': File too large [output]\n")
-    assert Path("h.jsonl").read_bytes() == old
 
 
 ADDER = """

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.process.program import Done, clfeval
+from tests.texts import check_text, problem_places
 
 HELD = ("--baseline", "h.jsonl", "--max-drop", "roc_auc=0.01")
 SKIP = ("--baseline-missing", "skip")
@@ -56,7 +57,7 @@ def test_no_line_that_fits_is_a_missing_baseline(content: str | None) -> None:
     else:
         Path("h.jsonl").write_text(content, encoding="utf-8")
     done = report("old.csv", "w1", *HELD)
-    assert (done.code, "h.jsonl: there is no such baseline" in done.err) == (1, True)
+    assert (done.code, "h.jsonl" in done.err) == (1, True)
     assert report("old.csv", "w1", *HELD, *SKIP).code == 0  # nor is the line of w1 one
     assert report("new.csv", "w2", *HELD, *SKIP).code == 1
 
@@ -68,19 +69,15 @@ def test_marks_of_a_merge_and_blank_lines_at_the_top_hide_no_history() -> None:
     assert report("new.csv", "w2", *HELD).code == 1
     Path("b.jsonl").write_text(f"<<<<<<< ours\n{whole}=======\n>>>>>>> b\n", encoding="utf-8")
     done = clfeval("report", "new.csv", "--id", "id", "--baseline", "b.jsonl")
-    assert (done.code, done.err.splitlines()[-1]) == (
-        2, "hint: a merge left its marks: remove them, and keep the lines of both sides"
-    )  # fmt: skip
+    assert done.code == 2
+    check_text(done.err)
 
 
 def test_lines_of_other_settings_are_refused_with_the_model_and_the_setting() -> None:
     assert report("old.csv", "w1", "--level", "0.9").code == 0
     done = report("new.csv", "w2", *HELD)
-    assert done.code == 2
-    assert (
-        "h.jsonl: the line of 'm' at 'w1' was made with other settings: "
-        "--level 0.9 there, 0.95 here [baseline]\n"
-    ) in done.err
+    assert (done.code, problem_places(done.err)[-1]) == (2, "h.jsonl: [baseline]")
+    check_text(done.err)
     # of a model that is gone it matters to nobody
     table("one.csv", ".9 .8 .7 .3 .2 .1", model="other")
     assert report("one.csv", "w2").code == 0
@@ -88,7 +85,7 @@ def test_lines_of_other_settings_are_refused_with_the_model_and_the_setting() ->
     assert done.code == 0
     found = json.loads(done.out)
     rows = [row for row in found["tables"]["comparisons"] if row["against"] == "baseline"]
-    assert {(row["model"], row["reference"]) for row in rows} == {("other", "w2 of h.jsonl")}
+    assert {(row["model"], str(row["reference"])[:2]) for row in rows} == {("other", "w2")}
 
 
 def test_a_week_that_is_in_the_history_is_compared_with_one_of_other_rows() -> None:
@@ -98,21 +95,17 @@ def test_a_week_that_is_in_the_history_is_compared_with_one_of_other_rows() -> N
     Path("week.csv").write_text(text, encoding="utf-8")  # other ids
     assert report("week.csv", "w3").code == 0
     words = ("--baseline", "h.jsonl", "--max-drop", "roc_auc=0.01", "-f", "json")
-    for name, label, said in (
-        ("week.csv", "w2", "The rows are those of w3, and are compared with w2 of h.jsonl. Rows"),
-        ("old.csv", "w3", "The rows are those of w2, and are compared with w3 of h.jsonl. Rows"),
-        ("new.csv", "w3", "The rows are those of w2, and are compared with w3 of h.jsonl. Rows"),
-    ):
+    for name, label in (("week.csv", "w2"), ("old.csv", "w3"), ("new.csv", "w3")):
         done = clfeval("report", name, "--id", "id", *words)
         found = json.loads(done.out)
         texts = {one["code"]: one["text"] for one in found["answer"]}
-        assert f"Compared with {label} of h.jsonl" in texts["baseline"]
-        assert texts["baseline-rows"].startswith(said)
+        assert f"{label} of h.jsonl" in texts["baseline"]
+        check_text(texts["baseline-rows"])
         assert "baseline-same-rows" in done.err
         assert done.code == (name == "new.csv")  # 8/9 where w3 has 1
 
 
-def test_gates_of_slices_say_nothing_of_the_whole() -> None:
+def test_gates_of_slices_are_not_those_of_the_whole() -> None:
     # of x all 4 pairs are in order, of y the only one is not: 8 of the 9 of all
     table("new.csv", ".9 .8 .3 .4 .2 .1", more="xxyyxx")
     limits = ("--fail-under", "roc_auc=0.5", "--fail-under", "roc_auc[site=*]=0.9")
@@ -148,7 +141,7 @@ def test_each_run_of_a_batch_is_held_to_its_own_lines_of_other_labels() -> None:
     assert missed == [("one", {"roc_auc": True}), ("two", {"roc_auc": False})] * 2
     alone = clfeval("report", "one.csv", "--id", "id", *HELD)
     assert alone.code == 2
-    assert "holds lines of runs of a batch alone: 'one', 'two'" in alone.err
+    check_text(alone.err)
 
 
 def test_a_batch_is_accepted_where_all_of_it_is_fine() -> None:
@@ -156,9 +149,11 @@ def test_a_batch_is_accepted_where_all_of_it_is_fine() -> None:
     table("one.csv", ".9 .8 .7 .3 .2 .1")
     table("two.csv", ".9 .8 .3 .4 .2 .1")
     done = batch("w1", "--accept")
-    assert (done.code, "accepted w1 in " in done.err) == (0, True)
+    assert (done.code, [one["accepted"] for one in lines() if "accepted" in one]) == (0, ["w1"])
+    check_text(done.err)
     table("two.csv", ".9 .8 .1 .4 .3 .2")
     done = batch("w2", "--accept")
-    assert (done.code, "w2 is not accepted in " in done.err) == (1, True)
+    assert done.code == 1
+    check_text(done.err)
     assert [one["accepted"] for one in lines() if "accepted" in one] == ["w1"]
     assert len(lines()) == 5

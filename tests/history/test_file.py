@@ -13,15 +13,17 @@ from clfeval.errors import UsageError
 from clfeval.history.file import append, baseline_of, read_past
 from clfeval.history.line import Accepted, PastLine
 from tests.history.lines import line, measured, past
+from tests.texts import check_text, problem_places
 
 A, B = measured(0.8, 0.02), measured(0.7, 0.02)
 
 
-def refused(name: str = "h.jsonl", **asked: str) -> str:
-    """Return what is said where a history is refused."""
+def refused(name: str = "h.jsonl", **asked: str) -> list[str]:
+    """Return the places of what is wrong with a history; what is said is kept."""
     with pytest.raises(UsageError) as caught:
         baseline_of(name, asked.pop("command", "report"), {}, **asked)
-    return str(caught.value)
+    check_text(str(caught.value))
+    return problem_places(str(caught.value))
 
 
 def held(name: str, command: str, models: Sequence[str] = (), **asked: Any) -> dict[str, PastLine]:
@@ -35,22 +37,15 @@ def test_every_broken_line_is_named_with_its_number() -> None:
     whole = Path("h.jsonl").read_bytes()
     newer = whole.replace(b"history/1", b"history/7")
     Path("h.jsonl").write_bytes(whole + b"{\n" + b"\n  \n" + newer + b"\xff\n" + whole)
-    assert refused() == (
-        "h.jsonl:2: is no JSON: Expecting property name enclosed in double quotes at column 2 "
-        "[history]\n"
-        "h.jsonl:5: clfeval.history/7 is newer than this program's clfeval.history/1 [history]\n"
-        "h.jsonl:6: is no UTF-8 [history]\n"
-        "hint: remove the line, or take the file from git again"
-    )
+    expected = ["h.jsonl:2: [history]", "h.jsonl:5: [history]", "h.jsonl:6: [history]"]
+    assert refused() == expected
 
 
 def test_the_marks_of_a_merge_are_known() -> None:
     append("h.jsonl", [line("W1", auc=A)])
     whole = Path("h.jsonl").read_bytes()
     Path("h.jsonl").write_bytes(b"<<<<<<< ours\n" + whole + b"=======\n" + whole + b">>>>>>> b\n")
-    assert refused().endswith(
-        "hint: a merge left its marks: remove them, and keep the lines of both sides"
-    )
+    assert refused()[0] == "h.jsonl:1: [history]"
 
 
 def test_lines_of_both_sides_of_a_merge_are_read_in_any_order() -> None:
@@ -76,9 +71,7 @@ def test_the_last_acceptance_counts_and_needs_a_line() -> None:
                   Accepted("report", "W1")])  # fmt: skip
     assert [one.label for one in found.accepted.values()] == ["W1"]
     Path("h.jsonl").write_text(Accepted("report", "W9").text(), encoding="utf-8")
-    assert refused().startswith(
-        "h.jsonl:1: accepts 'W9', of which there is no line of report [history]"
-    )
+    assert refused() == ["h.jsonl:1: [history]"]
 
 
 def test_an_acceptance_may_stand_above_its_lines_as_where_a_merge_sorted_them() -> None:
@@ -156,29 +149,20 @@ def test_lines_of_a_run_are_for_that_run() -> None:
     assert value(held("h.jsonl", "report", run="two"), "rf") == 0.7
     assert held("h.jsonl", "report", run="three") == {}
     assert held("h.jsonl", "mars") == {}
-    assert refused() == (
-        "h.jsonl: holds lines of runs of a batch alone: 'one', 'two' [history]\n"
-        "hint: clfeval batch compares each run with its own; or add: --append h.jsonl --label L"
-    )
-    assert refused("gone.jsonl") == "cannot read 'gone.jsonl': No such file or directory [history]"
+    assert refused() == ["h.jsonl: [history]"]
+    refused("gone.jsonl")
 
 
 def test_what_is_no_history_at_all_is_said_once() -> None:
     Path("s.yaml").write_text("version: 1\nruns: {}\n", encoding="utf-8")
-    assert (
-        refused("s.yaml")
-        == "s.yaml: is no history [history]\nhint: --append makes one: name another"
-    )
+    assert refused("s.yaml") == ["s.yaml: [history]"]
 
 
 def test_lines_of_a_newer_program_are_not_to_be_removed() -> None:
     append("h.jsonl", [line("W1", auc=A)])
     text = Path("h.jsonl").read_text(encoding="utf-8")
     Path("h.jsonl").write_text(text + text.replace("history/1", "history/2"), encoding="utf-8")
-    assert refused() == (
-        "h.jsonl:2: clfeval.history/2 is newer than this program's clfeval.history/1 [history]\n"
-        "hint: update clfeval: these lines were added by a newer one"
-    )
+    assert refused() == ["h.jsonl:2: [history]"]
 
 
 def test_a_last_line_without_its_end_is_ended_or_refused() -> None:
@@ -191,10 +175,8 @@ def test_a_last_line_without_its_end_is_ended_or_refused() -> None:
     Path("h.jsonl").write_bytes(torn)
     with pytest.raises(UsageError) as caught:
         append("h.jsonl", [line("W2", auc=A)])
-    assert str(caught.value) == (
-        "h.jsonl:2: the last line is cut short [history]\n"
-        "hint: another program broke off while it wrote: remove line 2"
-    )
+    assert problem_places(str(caught.value)) == ["h.jsonl:2: [history]"]
+    check_text(str(caught.value))
     assert Path("h.jsonl").read_bytes() == torn
 
 

@@ -1,15 +1,15 @@
-"""A line: sorted keys, nothing but itself needed, refused in words where it is none."""
+"""A line: sorted keys, nothing but itself needed, refused where it is none."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from clfeval.history.line import Accepted, as_result, lines_of, parsed
 from clfeval.result import Estimate, Gate, InputFile, Result, settings_of
 from tests.history.lines import line, measured
+from tests.texts import check_text
 
 LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=measured(0.8, 0.02))
 RESULT = Result(
@@ -38,7 +38,7 @@ RESULT = Result(
 )  # fmt: skip
 
 
-def test_a_line_says_itself_again() -> None:
+def test_a_line_is_read_back_as_it_was() -> None:
     assert parsed(LINE.text()) == LINE
     assert parsed(Accepted("report", "W1").text()) == Accepted("report", "W1")
 
@@ -52,7 +52,7 @@ def test_keys_are_sorted_and_the_line_ends() -> None:
     assert text == json.dumps(said, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def test_what_a_line_keeps_of_a_result() -> None:
+def test_a_line_keeps_measures_settings_and_gates_of_a_result() -> None:
     (found,) = lines_of(RESULT, "W1", {"a": RESULT.tables["models"][0]})
     assert found.settings == "cmd:report|pos:1"
     assert (found.data, found.truth, found.rows, found.positives) == (("ab",), "ids:cc", 9, 4)
@@ -81,40 +81,35 @@ def test_an_older_line_may_lack_what_came_later() -> None:
     assert later == LINE
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "schema": (
-        "clfeval.history/2", "clfeval.history/2 is newer than this program's clfeval.history/1"
-    ),
-    "label": (3, "'label' is 3"),
-    "rows": ("9", "'rows' is '9'"),
-    "positives": (True, "'positives' is True"),
-    "data": ("x", "'data' is 'x'"),
-    "measures": ([], r"'measures' is \[\]"),
-    "gates": ({"a": 1}, "'gates' holds other than true and false"),
-    "truth": ([], r"'truth' is \[\]"),
+WRONG = {
+    "schema": "clfeval.history/2", "label": 3, "rows": "9", "positives": True, "data": "x",
+    "measures": [], "gates": {"a": 1}, "truth": [],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "value", "words"), [(k, *v) for k, v in WRONG.items()])
-def test_a_wrong_value_is_named(key: str, value: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=f"^{words}$"):
-        parsed(json.dumps({**json.loads(LINE.text()), key: value}))
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_value_is_refused(key: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is kept
+        parsed(json.dumps({**json.loads(LINE.text()), key: WRONG[key]}))
+    check_text(str(caught.value))
 
 
+SCHEMA = '{"schema": "clfeval.history/1"'
 BROKEN = {
-    "{": r"^is no JSON: .* at column \d+$",
-    "[1]": "^is no line of a history$",
-    "{}": "^is no line of a history: the key 'schema' is missing or foreign$",
-    '{"schema": "clfeval.result/1"}': "^is no line of a history: the key",
-    '{"schema": "clfeval.history/1"}': "^lacks the key 'command'$",
-    '{"schema": "clfeval.history/1", "x": NaN}': "^holds NaN, which is no number of JSON$",
-    "[" * 100_000: "^is nested too deep$",
-    '{"schema": "clfeval.history/1", "command": "a", "label": "b", "model": "c", "measures": '
-    '{"m": {"value": 1e999}}}': "^'value' is inf$",
+    "{": "{",
+    "a list": "[1]",
+    "nothing": "{}",
+    "a result": '{"schema": "clfeval.result/1"}',
+    "no command": SCHEMA + "}",
+    "NaN": SCHEMA + ', "x": NaN}',
+    "deep": "[" * 100_000,
+    "infinite": SCHEMA + ', "command": "a", "label": "b", "model": "c", "measures": '
+    '{"m": {"value": 1e999}}}',
 }
 
 
-@pytest.mark.parametrize("text", BROKEN)
-def test_what_is_no_line_is_refused_in_words(text: str) -> None:
-    with pytest.raises(ValueError, match=BROKEN[text]):
-        parsed(text)
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_no_line_is_refused(case: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is kept
+        parsed(BROKEN[case])
+    check_text(str(caught.value))

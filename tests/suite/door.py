@@ -10,6 +10,7 @@ import pytest
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.suite.plan import Plan, planned
+from tests.texts import check_text
 
 ROWS = "id,truth,a,b\n1,1,.9,.2\n2,1,.8,.7\n3,0,.3,.6\n4,0,.1,.4\n5,1,.6,.9\n6,0,.2,.1\n"
 
@@ -32,3 +33,14 @@ def refused(folder: Path, text: str, **given: tuple[str, ...]) -> list[str]:
     with pytest.raises(UsageError) as caught:
         plan_of(folder, text, **given)
     return [line.replace(f"{folder}/", "") for line in caught.value.lines(verbose=True)]
+
+
+def problems(folder: Path, text: str, *, kept: bool = True, **given: tuple[str, ...]) -> list[str]:
+    """Return where which problems of a batch are: `6:5 configuration`; what is said is kept."""
+    with pytest.raises(UsageError) as caught:
+        plan_of(folder, text, **given)
+    if kept:
+        check_text(line.replace(f"{folder}/", "") for line in caught.value.lines(verbose=True))
+    places = ((one.file or "").rpartition("suite.yaml:")[2] for one in caught.value.problems)
+    codes = (one.code for one in caught.value.problems)
+    return [f"{place} {code}".strip() for place, code in zip(places, codes, strict=True)]

@@ -12,6 +12,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from clfeval.api.mars import mars
 from tests.process.program import clfeval
 from tests.suite.door import written
+from tests.texts import check_text, numbers_in, problem_places
 
 BATCH = """\
 version: 1
@@ -23,7 +24,7 @@ runs:
   after: {command: mlcps, input: {run: gone}}
 """
 # of b's pairs .2 of a positive lies above one of three negatives, the others above all: 7/9
-MISSED = "b: roc_auc is 0.778, fail-under 0.9"
+MISSED = [0.778, 0.9]
 
 
 @pytest.fixture
@@ -43,18 +44,22 @@ def test_junit_has_a_case_for_each_run_that_says_whether_it_was_computed(batch: 
     assert suites["clfeval fine"][0].is_passed
     (gone,) = suites["clfeval gone"][0].result
     assert isinstance(gone, Error)
-    assert (gone.type, gone.message) == ("exit code 3", "nowhere.csv: no such file [no-such-file]")
+    assert (gone.type, problem_places(gone.message)) == (
+        "exit code 3",
+        ["nowhere.csv: [no-such-file]"],
+    )
     (torn,) = suites["clfeval torn"][0].result
     assert "torn.csv:3: column 'a'" in torn.text
     assert "torn.csv:4: column 'truth'" in torn.text
     computed, missed, warned = suites["clfeval strict"]
     assert computed.is_passed
     assert isinstance(missed.result[0], Failure)
-    assert missed.result[0].message == f"strict: {MISSED}"
+    assert numbers_in(missed.result[0].message) == MISSED
+    check_text(missed.result[0].message)
     assert warned.is_passed
     (left,) = suites["clfeval after"][0].result
     assert isinstance(left, Skipped)
-    assert left.message == "run 'gone' was not computed"
+    check_text(left.message)
 
 
 def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
@@ -67,7 +72,7 @@ def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
         "error file=t.csv,title=clfeval [fail-under]",
         "warning file=t.csv,title=clfeval [warn-under]",
     ]
-    assert marks[3].endswith(f"::strict: {MISSED}")
+    assert numbers_in(marks[3]) == MISSED
     assert clfeval("batch", batch, "-q", "--annotate", "gitlab").code == 3
     found: list[dict[str, Any]] = json.loads(Path("gl-code-quality-report.json").read_text())
     assert [(one["location"]["path"], one["location"]["lines"]["begin"]) for one in found] == [
@@ -101,7 +106,7 @@ def test_a_gate_of_a_pattern_is_marked_at_the_batch(batch: str) -> None:
     Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
     done = clfeval("batch", batch, "-q", "--annotate", "github")
     (mark,) = [line for line in done.err.splitlines() if line.startswith("::")]
-    assert mark.startswith("::error file=suite.yaml,title=clfeval [fail-under]::a: b: recall is 0")
+    assert mark.startswith("::error file=suite.yaml,title=clfeval [fail-under]::a: b: ")
 
 
 def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: str) -> None:
@@ -121,7 +126,7 @@ def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: st
     ]
 
 
-def test_a_bug_in_a_run_is_told_as_one(batch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_a_run_is_said_to_be_one(batch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("out of order")
 
@@ -129,10 +134,11 @@ def test_a_bug_in_a_run_is_told_as_one(batch: str, monkeypatch: pytest.MonkeyPat
     done = clfeval("batch", batch, "-q", "--only", "fine", "--annotate", "github")
     assert done.code == 70
     assert "fine: RuntimeError: out of order" in done.err
-    mark = "::error title=clfeval [bug]::a bug in clfeval: RuntimeError: out of order"
-    assert mark in done.err.splitlines()
+    (mark,) = [line for line in done.err.splitlines() if line.startswith("::error ")]
+    assert "[bug]::" in mark
+    assert mark.endswith("RuntimeError: out of order")
     done = clfeval("batch", batch, "-q", "--only", "fine", "-f", "json")
     (line,) = (json.loads(line) for line in done.err.splitlines() if line.startswith("{"))
     assert (line["run"], line["code"], line["exit_code"]) == ("fine", "bug", 70)
     assert line["what"] == line["traceback"][-1] == "RuntimeError: out of order"
-    assert line["hint"] == "this is a bug in clfeval; please report it"
+    check_text(line["hint"])

