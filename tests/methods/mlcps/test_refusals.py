@@ -160,7 +160,7 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
     with pytest.raises(DataError) as few:
         at_shell(clfeval.mlcps)(path, metric_weight={"mcc": 0})
     assert few.value.problems[0].code == "too-few-metrics"
-    with pytest.raises(UsageError, match="weight"):
+    with pytest.raises(UsageError, match=r"\[zero-weight\]"):
         at_shell(clfeval.mlcps)(
             path, metric_weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
         )
