@@ -23,7 +23,26 @@ def same_without_colour(result: Result) -> None:
     assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
 
 
-def sections(result: Result) -> list[Section]:
-    """Return all tables of a page."""
+def named_sections(result: Result) -> list[tuple[str, Section]]:
+    """Return all tables of a page with the names they are asked for by."""
     page = fold(result, (ALL,))
-    return [section(one, result, wide=page.wide) for one in page.opened]
+    return [(one.name or one.table, section(one, result, wide=page.wide)) for one in page.opened]
+
+
+def sections(result: Result) -> list[Section]:
+    return [part for _, part in named_sections(result)]
+
+
+def section_of(result: Result, name: str, number: int = 0) -> Section:
+    """Return the first table of a name, or a later one."""
+    return [part for found, part in named_sections(result) if found == name][number]
+
+
+def column(part: Section, number: int) -> list[str]:
+    return [row[number] for row in part.rows]
+
+
+def layout(part: Section) -> str:
+    """Return the words of a table: title, heads of columns, note and legend."""
+    heads = " | ".join(head.replace("\n", " ") for head in part.headings)
+    return "\n".join(filter(None, [part.title, heads, part.note, *part.legend]))

@@ -168,11 +168,6 @@ def answered(result: Result) -> Result:
     return replace(result, answer=mlcps_answer(result, first, second if tested else None))
 
 
-def said(result: Result) -> str:
-    """Return what a result answers, sentence after sentence."""
-    return " ".join(sentence.text for sentence in result.answer)
-
-
 def scaled(
     raw: Array, metrics: Sequence[str], smaller: Sequence[str],
     scales: Mapping[str, tuple[float, float]],

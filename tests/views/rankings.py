@@ -9,8 +9,6 @@ import numpy as np
 from clfeval.lazy import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.result import Estimate, Result, Row
-from clfeval.views.render import Section
-from tests.views.page import sections
 from tests.views.ranked import FIVE, METRICS, TWO, ranked
 
 GOALS = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0), "mcc": (0.3, 0.9), "roc_auc": (0.66, 1.0)}
@@ -46,14 +44,6 @@ RESULTS = {
     "thirty": ranked(MANY, SEVEN, smaller=["brier"], sensitivity=True, splits=True),
     "awkward": ranked(AWKWARD, sensitivity=True, spread=0.03, goals=GOALS),
 }
-
-
-def titled(result: Result, title: str) -> Section:
-    return next(part for part in sections(result) if part.title.startswith(title))
-
-
-def column(part: Section, heading: str) -> list[str]:
-    return [row[part.headings.index(heading)] for row in part.rows]
 
 
 def crowd(few: Result, k: int) -> tuple[Result, list[int]]:

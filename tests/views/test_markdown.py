@@ -193,10 +193,8 @@ def test_a_comment_holds_the_page_and_says_where_the_rest_is(models: int) -> Non
         assert len(table) - 1 <= ROWS
     assert len(page.tables[0]) - 1 == min(models, ROWS)
     if models > ROWS:
-        assert f"{models - ROWS:,} more row" in page.text
-        assert "all of them: result.frame()" in page.text
-    for word in ("gates met", "recall is"):
-        assert (word in page.text) == (models > 50 or word == "recall is")
+        assert f"{models - ROWS:,}" in page.text
+        assert "result.frame()" in page.text
 
 
 def test_what_is_folded_gives_way_first_and_the_signature_stays() -> None:

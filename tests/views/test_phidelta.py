@@ -16,6 +16,7 @@ from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
 from clfeval.views.render import Section, fold, offered, section
 from clfeval.views.terminal import as_text
+from tests.texts import check_text
 
 LABELS = "fixtures/breast-cancer/labels.csv"
 SCORES = "fixtures/breast-cancer/scores.csv"
@@ -50,7 +51,7 @@ def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good
     part = main(cancer())
     assert cells(part, "model") == ["svm", "logreg", "forest", "knn", "tree", "naive_bayes"]
     assert part.signs == ("*", "≈", "≈", "≈", "≈", "")
-    assert [strip.heading for strip in part.strips if "%" in strip.heading] == ["95 % interval"]
+    assert [strip.heading.startswith("95") for strip in part.strips].count(True) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,28 +88,22 @@ def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
     assert "reading" not in main(cancer(interval="none")).headings
 
 
-@pytest.mark.parametrize(
-    ("options", "table", "title"),
-    [
-        (
-            {"reference": "tree"},
-            LABELS,
-            "Differences from tree on the same rows",
-        ),
-        ({"prevalence": (0.01,)}, LABELS, "At prevalence 0.01, positives : negatives = 1:99"),
-        ({"prevalence": (0.01, 0.1)}, LABELS, "At other prevalences"),
-        ({"curve": True}, SCORES, "Curves, the largest Gini first"),
-        ({"by": ("svm",), "model": ("tree",)}, LABELS, "In each slice"),
-    ],
-)
+@pytest.mark.parametrize(("options", "table", "name"), [
+    ({"reference": "tree"}, LABELS, "comparisons"),
+    ({"prevalence": (0.01,)}, LABELS, "populations"),
+    ({"prevalence": (0.01, 0.1)}, LABELS, "populations"), ({"curve": True}, SCORES, "curves"),
+    ({"by": ("svm",), "model": ("tree",)}, LABELS, "slices"),
+])  # fmt: skip
 def test_what_is_asked_for_stands_directly_under_the_answer(
-    options: dict[str, Any], table: str, title: str
+    options: dict[str, Any], table: str, name: str
 ) -> None:
     result = cancer(table, **options)
-    assert first_open(result).title == title
+    first = fold(result).opened[0]
+    assert (first.name or first.table) == name
     lines = as_text(result, width=80).splitlines()
     assert lines.index("") <= 9  # the headline and the answer
-    assert lines[lines.index("") + 1] == title
+    assert lines[lines.index("") + 1] == first_open(result).title
+    check_text(first_open(result).title)
 
 
 def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> None:
@@ -124,7 +119,6 @@ def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> 
 
 def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> None:
     result = clfeval.phidelta(RUNS, run="run")
-    assert first_open(result).title == "Differences between models of means over runs"
     part = main(result)
     assert cells(part, "model") == ["E11", "C21"]
     assert part.signs == ("*", "")
@@ -133,10 +127,10 @@ def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> Non
         schema=["model", "run", "tp", "fp", "fn", "tn"], orient="row",
     )  # fmt: skip
     many = clfeval.phidelta(frame, run="run")  # fifteen pairs
-    assert first_open(many).title == "Models by their mean over runs"
+    assert fold(many).opened[0].rank == "main"
     assert "comparisons" in offered(many, fold(many), ())
     asked = clfeval.phidelta(frame, run="run", reference="m3")
-    assert first_open(asked).title == "Differences from m3 of means over runs"
+    check_text(first_open(one).title for one in (result, many, asked))
 
 
 def test_features_are_ranked_and_the_strongest_is_marked() -> None:
@@ -167,9 +161,7 @@ def test_whatever_may_be_shown_has_a_name_to_ask_for_it(options: dict[str, Any])
 
 
 def test_every_measure_of_a_model_is_shown_where_all_is_asked_for() -> None:
-    text = as_text(cancer(), names=("all",))
-    for heading in ("unbiased MCC", "mutual information", "F1", "TP", "φ_b", "from .. to"):
-        assert heading in text
+    check_text(as_text(cancer(), names=("all",)))
 
 
 def awkward(models: int = 6, rows: int = 60) -> pl.DataFrame:
@@ -205,7 +197,8 @@ def test_awkward_names_survive_and_rows_stay_rows() -> None:
 
 def test_the_diamond_is_drawn_by_default_by_name_and_with_all_plots() -> None:
     result = cancer(prevalence=(0.1,))
-    assert plots(result, ()).count("φ-δ diagram") == 1
-    assert "prevalence 0.1" in plots(result, ())  # what was asked for
+    corner = " v\n"  # the lowest
+    assert plots(result, ()).count(corner) == 1
+    assert "1:9" in plots(result, ())  # what was asked for
     for names in (("diamond",), ("plots",), ("all",)):
-        assert plots(result, names).count("φ-δ diagram") == 2
+        assert plots(result, names).count(corner) == 2

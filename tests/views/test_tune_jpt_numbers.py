@@ -15,6 +15,7 @@ from clfeval.result import Estimate, Row
 from clfeval.views.csv import csv_lines
 from clfeval.views.render import fold, reasons
 from clfeval.words import close, number
+from tests.texts import check_text
 from tests.views.tuned import ORDER, tuned
 
 
@@ -88,19 +89,14 @@ def test_dashes_are_explained_once_for_each_reason() -> None:
     result = tuned({"silent": (0, 0, 5, 5), "loud": (5, 5, 0, 0)}, targets=("1:9",))
     said = reasons(result, fold(result, ("all",)).opened)
     assert len(said) == len(set(said)) <= 4
-    assert "– PPV, PPV odds and EPA are undefined: the model never says positive" in said
-    assert any("MCC" in line and "a margin of the table is empty" in line for line in said)
-    text = " ".join(said)
-    for reason in ("the model never says positive", "a margin of the table is empty"):
-        assert text.count(reason) == 1
+    check_text(said)
 
 
 def test_one_or_two_undefined_measures_have_a_line_each() -> None:
     result = tuned({"silent": (0, 0, 5, 5)}, shown=("ppv", "mcc"), scores=False)
-    assert reasons(result, fold(result, ("all",)).opened) == [
-        "– PPV is undefined: the model never says positive",
-        "– MCC is undefined: a margin of the table is empty",
-    ]
+    said = reasons(result, fold(result, ("all",)).opened)
+    assert len(said) == 2
+    check_text(said)
 
 
 def test_an_infinite_value_is_no_undefined_one() -> None:
