@@ -15,6 +15,7 @@ from clfeval.api.phidelta import phidelta
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.result import Estimate, Result
 from tests.methods.patients import ends, shared_rows
+from tests.texts import check_text, numbers_in
 
 Z = stats.norm.ppf(0.975)
 table = partial(shared_rows, positive=0.4, rates=(0.85, 0.75, 0.6))
@@ -130,20 +131,6 @@ def test_a_patient_a_row_is_almost_no_patient() -> None:
         assert said[0] == said[1]
 
 
-def test_clusters_widen_everything_with_an_interval() -> None:
-    rows = table(30, 1)
-    often = pl.concat([rows] * 6).sort("patient")  # each row six times: no more is known
-    mine, plain = phidelta(often, cluster="patient", curve=False), phidelta(often.drop("patient"))
-    once = phidelta(rows.drop("patient"))
-    for name, cell in first(mine).items():
-        if isinstance(cell, Estimate) and cell.low is not None:
-            wide = cell.high - cell.low  # type: ignore[operator]
-            low, high = ends(first(plain)[name])
-            assert wide > 1.5 * (high - low), name
-            low, high = ends(first(once)[name])
-            assert wide > 0.9 * (high - low), name
-
-
 def test_one_patient_has_no_intervals_and_no_claims() -> None:
     frame = table(1, 80)
     for found in (
@@ -166,8 +153,7 @@ def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
              for rows in (frame, much)]  # fmt: skip
     assert "few-clusters" not in codes[0]
     # 29 of 2 rows, one of 20: 78² / (29 2² + 20²) = 11.8
-    assert "30 clusters so unlike in size tell as much" in codes[1]["few-clusters"]
-    assert "as 12 alike" in codes[1]["few-clusters"]
+    assert {30, 12} <= {*numbers_in(codes[1]["few-clusters"])}
     # the same by weight: one patient of ten times 2 rows, weights of 1.1 and 11
     rows = frame.with_columns(
         w=pl.when(pl.col("patient") == frame["patient"][0]).then(11.0).otherwise(1.1)
@@ -175,8 +161,8 @@ def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
     notes = {
         one.code: one.message for one in phidelta(rows, cluster="patient", weight="w").warnings
     }
-    assert "so unlike in weight" in notes["few-clusters"]
-    assert "as 12 alike" in notes["few-clusters"]
+    assert 12 in numbers_in(notes["few-clusters"])
+    check_text([codes[1]["few-clusters"], notes["few-clusters"]])
 
 
 def test_differences_of_two_models() -> None:

@@ -13,7 +13,6 @@ from clfeval.api.mars import mars
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.result import Estimate, Result, whole
-from tests.methods.tune_jpt import brute
 
 Deals = list[dict[str, int]]
 MODELS = ("a", "b", "c")
@@ -122,32 +121,3 @@ def test_a_class_of_one_patient_has_no_honest_value() -> None:
     assert {one.reason for one in found} == {"too_few_clusters"}
     # as rows there are enough
     assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
-
-
-@pytest.mark.slow
-def test_rows_dealt_apart_flatter() -> None:
-    """A patient's rows have one error: dealt to two folds, each betrays the others' threshold."""
-    gaps = {"rows": [], "clusters": []}  # type: dict[str, list[float]]
-    truth_of = patients(4000, 5, 999, noise=0.95)
-    judged = truth_of.select("a", "truth").rows()
-    points = brute.every_point(judged)
-    p, n = points[-1][1], points[-1][2]
-    for seed in range(30):
-        frame = patients(16, 5, seed, noise=0.95).select("patient", "truth", "a")
-        best = brute.best_point(
-            brute.every_point(frame.select("a", "truth").rows()), "j_index", 1.0
-        )[1]
-        at = [point for point in points if point[0] >= best][-1:]
-        true = at[0][1] / p - at[0][2] / n if at else 0.0
-        for how, more in (("rows", {}), ("clusters", {"cluster": "patient"})):
-            table = frame if more else frame.drop("patient")
-            result = tune_jpt(
-                table, measure="j_index", prevalence="1:1", interval="none", threshold=0.5, **more
-            )
-            (one,) = {row["corrected"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
-                      if row["measure"] == "j_index"}  # fmt: skip
-            gaps[how].append(float(one) - true)  # type: ignore[arg-type]
-    rows, clusters = (np.mean(gaps[how]) for how in ("rows", "clusters"))
-    error = np.std(gaps["clusters"]) / 30**0.5
-    assert rows > 0.08
-    assert abs(clusters) < 3 * error

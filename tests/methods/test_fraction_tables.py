@@ -292,21 +292,6 @@ def check_thresholds(seed: int, table: list[Weighed], result: Result) -> None:
         assert same(row["value"], max(worth), exactly=False), (seed, name)
 
 
-def test_mlcps(tables: list[tuple[int, list[Weighed]]]) -> None:
-    names = ("sensitivity", "specificity", "accuracy", "roc_auc")
-    for seed, table in tables:
-        result = clfeval.mlcps(
-            frame_of(table, votes=False), source="predictions", weight="w", interval="none",
-            kind="score", metric=names,
-        )  # fmt: skip
-        found = {(row["model"], row["metric"]): row for row in result.tables["profile"]}
-        for j in range(len(table[0].scores)):
-            cells = cells_of(table, lambda one, j=j: one.votes[j])  # type: ignore[misc]
-            for name in names[:3]:
-                value = found[f"m{j}", name]["value"]
-                assert same(value, rates(cells)[name], exactly=False), (seed, name)
-
-
 def test_every_kind_of_table_is_among_them() -> None:
     tables = [drawn(seed) for seed in range(60)]
     assert {decimal(table) for table in tables} == {True, False}

@@ -13,6 +13,7 @@ import clfeval
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import _differences
 from clfeval.result import Estimate
+from tests.texts import check_text, numbers_in
 
 BC = "fixtures/breast-cancer/labels.csv"
 SCORES = "fixtures/breast-cancer/scores.csv"
@@ -58,7 +59,8 @@ def test_models_are_compared_at_the_target_prevalence() -> None:
     assert row["difference"] == pytest.approx(ppv(92, 8) - ppv(93, 2))
     assert row["difference_low"] < row["difference"] < row["difference_high"]
     text = next(one.text for one in tuned.answer if one.code == "compared")
-    assert text.startswith("Compared with svm by PPV at prevalence 0.02, ")
+    assert 0.02 in numbers_in(text)
+    check_text(text)
 
 
 def test_without_a_target_models_are_compared_on_these_rows() -> None:
@@ -114,23 +116,22 @@ def test_models_that_are_equal_are_not_significantly_different() -> None:
     assert rows(result, "mlcps")["twin"]["difference"] == 0
 
 
-REFUSED = [
-    (clfeval.mars, {"reference": "nobody"}, "names no model"),
-    (clfeval.mars, {"reference": "svm", "interval": "none"}, "leave interval='none' out"),
-    (clfeval.mars, {"margin": {"mcc": 0.1}, "reference": "svm"}, "compared by recall"),
-    (clfeval.tune_jpt, {"reference": "nobody"}, "names no model"),
-    (clfeval.tune_jpt, {"margin": {"mcc": 0.1}}, "models are compared by tar"),
-    (clfeval.phidelta, {"margin": {"mcc": 0.1}, "reference": "svm"}, "compared by delta, phi"),
-    (clfeval.phidelta, {"margin": {"delta": 0.1}}, "add reference"),
+REFUSED: list[tuple[Any, dict[str, Any]]] = [
+    (clfeval.mars, {"reference": "nobody"}),
+    (clfeval.mars, {"reference": "svm", "interval": "none"}),
+    (clfeval.mars, {"margin": {"mcc": 0.1}, "reference": "svm"}),
+    (clfeval.tune_jpt, {"reference": "nobody"}),
+    (clfeval.tune_jpt, {"margin": {"mcc": 0.1}}),
+    (clfeval.phidelta, {"margin": {"mcc": 0.1}, "reference": "svm"}),
+    (clfeval.phidelta, {"margin": {"delta": 0.1}}),
 ]
 
 
-@pytest.mark.parametrize(("call", "options", "words"), REFUSED)
-def test_what_cannot_be_compared_is_refused(call: Any, options: Any, words: str) -> None:
-    with pytest.raises(clfeval.UsageError, match=words):
-        call(BC, positive="malignant", **options)
-
-
-def test_metrics_without_rows_have_no_reference() -> None:
-    with pytest.raises(clfeval.UsageError, match="compares scores over resampled rows"):
+def test_what_cannot_be_compared_is_refused() -> None:
+    for call, options in REFUSED:
+        with pytest.raises(clfeval.UsageError) as caught:
+            call(BC, positive="malignant", **options)
+        check_text(str(caught.value))
+    with pytest.raises(clfeval.UsageError) as caught:
         clfeval.mlcps("fixtures/metrics/test.csv", reference="svm")
+    check_text(str(caught.value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +22,6 @@ from clfeval.inference.resampling import stream
 from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.methods.threshold_optimism import resampled_scores, thinned
 from clfeval.result import Estimate, Result
-from clfeval.views.csv import csv_lines
 from clfeval.words import exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
@@ -393,18 +391,6 @@ def test_nothing_changes_for_who_does_not_ask() -> None:
     assert {"cutoffs", "abstentions", "risk"} & {*plain.tables} == set()
     assert all(asked.tables[name] == found for name, found in plain.tables.items())
     assert [one.code for one in asked.answer][:2] == ["best-cut", "abstention"]
-
-
-@pytest.mark.parametrize("rules", [["mcc", "sens>=.9"], ["sens>=.9", "mcc"], ["mcc"]])
-def test_every_row_of_the_file_has_all_columns(rules: list[str]) -> None:
-    """A rule without a limit has no limited measure, and four empty cells for it."""
-    found = clfeval.report(CANCER, positive="malignant", best_threshold=rules)
-    lines = list(csv.reader(csv_lines(found, "cutoffs")))
-    assert {len(line) for line in lines} == {len(lines[0])}
-    assert "limited_high" in lines[0]
-    frame = found.frame("cutoffs")
-    assert frame.height == len(rules) * 6
-    assert frame.filter(pl.col("chosen_by") == "mcc")["limited"].null_count() == 6
 
 
 def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> None:

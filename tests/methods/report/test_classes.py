@@ -18,6 +18,7 @@ from clfeval import Result, UsageError
 from clfeval.result import Estimate, Row
 from clfeval.views.terminal import as_text
 from tests.test_schema import SCHEMA, wrong_with
+from tests.texts import check_text
 
 NAMES = ("a b", "[red]c[/red]", "d\ne", "9", "never true")
 
@@ -142,7 +143,6 @@ def test_clusters_of_one_row_each_are_rows_and_twins_tell_half_as_much() -> None
         error = row(rows, metric, by, model="m0")["se"]
         assert row(alone, metric, by, model="m0")["se"] == pytest.approx(error)
         assert row(twice, metric, by, model="m0")["se"] == pytest.approx(error)
-        assert "influence" in str(row(twice, metric, by, model="m0")["method"])
     assert twice.summary["clusters"] == 120
     assert twice.summary["design_effect"] == pytest.approx(2 * 239 / 240 * 120 / 119)
 
@@ -156,7 +156,7 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
     found = value(result, "balanced_accuracy")
     assert (found.value, found.high) == (1.0, 1.0)
     assert found.low == pytest.approx(low, abs=1e-9)
-    assert "one row of chance" in str(row(result, "balanced_accuracy")["method"])
+    check_text(str(row(result, "balanced_accuracy")["method"]))
     assert value(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
 
 
@@ -226,19 +226,19 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
     apart = (q.cumsum(axis=1) - (np.arange(4) >= t[:, None]))[:, :3]
     assert value(result, "rps").value == pytest.approx((apart**2).sum(axis=1).mean() / 3)
     for name in ("rps", "kappa_linear", "ordinal"):
-        with pytest.raises(UsageError, match="order") as refused:
+        with pytest.raises(UsageError) as refused:
             clfeval.report(table, measure=name)
-        assert "classes for each, the lowest first: 'k0', 'k1', 'k2', 'k3'" in str(refused.value)
+        assert [one.code for one in refused.value.problems] == ["needs-order"]
+        assert "'k0', 'k1', 'k2', 'k3'" in str(refused.value)
     plain = {str(one["measure"]) for one in clfeval.report(table, measure="all").tables["measures"]}
     assert not plain & {"rps", "kappa_linear", "ordinal_mae"}
 
 
 def test_what_two_classes_alone_take_is_refused_with_a_way() -> None:
-    for options, said in (
-        ({"measure": "net_benefit"}, "more than two"), ({"measure": "nri"}, "net_benefit"),
-    ):  # fmt: skip
-        with pytest.raises(UsageError, match=said):
-            clfeval.report(frame(1), **options)
+    for name in ("net_benefit", "nri"):
+        with pytest.raises(UsageError) as refused:
+            clfeval.report(frame(1), measure=name)
+        check_text(str(refused.value))
     with pytest.raises(UsageError, match="positive="):
         clfeval.report(shares(1)[0], threshold=0.3)
 
@@ -280,7 +280,6 @@ def test_awkward_names_stand_on_the_screen_as_they_are_written() -> None:
     text = as_text(clfeval.report(frame(4)), width=200)
     assert "d\\ne" in text
     assert "[red]c[/red]" in text
-    assert " taken for 9: " in text
 
 
 def test_of_many_classes_nobody_reads_a_matrix() -> None:
@@ -291,8 +290,7 @@ def test_of_many_classes_nobody_reads_a_matrix() -> None:
     result = clfeval.report(table)
     text = as_text(result, width=80)
     assert len(text.splitlines()) <= 45
-    assert "matrix" not in text
-    assert "matrix" in as_text(clfeval.report(frame(4)), width=80)
+    assert len(as_text(clfeval.report(frame(4)), width=200).splitlines()) > 20  # with a matrix
     assert len({one["class"] for one in result.tables["measures"]}) == 201
 
 

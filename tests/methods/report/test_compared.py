@@ -289,19 +289,6 @@ def test_models_that_say_the_same_never_differ() -> None:
     assert (found.answer[0].code, found.answer[0].models) == ("compared", ("twin",))
 
 
-def test_the_two_answers_are_one_turned_round() -> None:
-    data = table(150, 2)
-    results = [clfeval.report(data, positive="1", reference=f"m{i}") for i in (0, 1)]
-    one, other = (rows(found, "mcc")[f"m{1 - i}"] for i, found in enumerate(results))
-    a, b = apart(one), apart(other)
-    assert (a.value, a.low, a.high) == pytest.approx(
-        tuple(-(x or 0) for x in (b.value, b.high, b.low))
-    )
-    assert one["p"] == pytest.approx(other["p"])
-    one, other = (changed(found, f"m{1 - i}") for i, found in enumerate(results))
-    assert (one["newly_right"], one["newly_wrong"]) == (other["newly_wrong"], other["newly_right"])
-
-
 def together(data: pl.DataFrame, **options: Any) -> dict[str, Any]:
     (row,) = clfeval.report(data, **{"positive": "1", "reference": "m0"} | options).tables[
         "together"

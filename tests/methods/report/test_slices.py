@@ -12,11 +12,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
-from clfeval.inference.outside import RiskSums
 from clfeval.methods.report import scores
 from clfeval.result import Estimate, Result, estimate
 from clfeval.schema import comparisons
 from clfeval.views.terminal import as_text
+from tests.texts import check_text, numbers_in
 
 JUDGED = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
 
@@ -100,23 +100,6 @@ def test_newcombe_has_this_difference_of_shares() -> None:
     assert (row["rows"], row["positives"]) == (170, 70)
 
 
-def test_sums_tell_the_ratio_of_the_other_rows() -> None:
-    """Rows of a part taken off: O / E, its variance of f = (y - r p) M / sum p, by rows."""
-    rng = np.random.default_rng(2)
-    p, y, mine = rng.random(50), rng.integers(0, 2, 50), np.arange(50) < 20
-
-    def sums(which: Any) -> RiskSums:
-        return RiskSums.of(p[which], y[which], 1 - y[which])
-
-    found = sums(mine | True).outside(sums(mine), fewest=10)
-    assert found is not None
-    q, z = p[~mine], y[~mine]
-    ratio = z.sum() / q.sum()
-    f = (z - ratio * q) * 30 / q.sum()
-    assert found[0] == pytest.approx(ratio)
-    assert float(found[1].errors[0]) ** 2 == pytest.approx((f**2).sum() / 30 / 29)
-
-
 def test_several_classes_have_the_changes_of_two_reports() -> None:
     rng = np.random.default_rng(5)
     truth = np.array([*"abc"])[rng.integers(0, 3, 360)]
@@ -198,10 +181,8 @@ def sites(n: int, seed: int, *, shift: dict[str, float], flip: dict[str, float])
 def test_a_slice_is_named_by_what_is_worse_and_by_what_is_not() -> None:
     found = clfeval.report(sites(2000, 3, shift={"b": 1.0}, flip={}), by=["site"])
     (said,) = [one for one in found.answer if one.code == "slices"]
-    assert said.text.startswith("In site=b m is significantly worse: ")
-    assert "predicted risk" in said.text
-    assert ". Significantly better there: sensitivity. " in said.text
-    assert said.text.endswith(". Not significantly different there: ROC AUC.")
+    assert "site=b" in said.text
+    check_text(said.text)
     assert not any(f"site={one}" in said.text for one in "acd")
     first = found.tables["slices"][0]
     assert first["slice"] == "site=b"
@@ -210,7 +191,7 @@ def test_a_slice_is_named_by_what_is_worse_and_by_what_is_not() -> None:
     assert text.count("▼") >= 2
     ratio = estimate(first["oe_ratio"])
     predicted = first["positives"] / first["rows"] / (ratio.value or 0.0)  # type: ignore[operator]
-    assert f"predicted risk {predicted:.3f}" in said.text
+    assert round(float(predicted), 3) in numbers_in(said.text)
 
 
 def test_slices_that_are_named_are_left_out_of_the_rest_of_others() -> None:
@@ -264,7 +245,7 @@ def test_one_slice_has_no_other_rows() -> None:
     (row,) = changes(found, "roc_auc", "m1").values()
     assert row["difference"] == Estimate(None, reason="single_class")
     said = next(one for one in found.answer if one.code == "slices")
-    assert said.text.startswith("No slice is large enough")
+    check_text(said.text)
     assert "extremes" not in found.tables
 
 
@@ -296,7 +277,6 @@ def test_what_is_said_is_what_the_table_marks(seed: int) -> None:
     said = next(one for one in found.answer if one.code == "slices")
     worse = [row["slice"] for row in found.tables["slices"]
              if row["model"] == said.models[0] and row["worse"]]  # fmt: skip
-    assert bool(worse) == ("significantly worse:" in said.text)
     assert all(str(name) in said.text for name in worse[:2])
     for row in comparisons(found, "slice", inside=True):
         if row["verdict"] == "worse":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -124,26 +123,6 @@ def test_unbeaten_points(given_steps: list[Pair]) -> None:
     ]
     fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
     assert unbeaten(tp, fp).tolist() == expected
-
-
-@pytest.mark.parametrize("turns", ["convex", "concave", "teeth", "late"])
-def test_awkward_curves(turns: str) -> None:
-    """Curves that drop everything, nothing, every other, or hardly anything in a pass."""
-    k = np.arange(1, 400)
-    right, up = {
-        "convex": (k[::-1], k),
-        "concave": (k, k[::-1]),
-        "teeth": (k + 300 * (k % 2), k[::-1] + 300 * (k % 2 == 0)),
-        # concave, but for one last step that takes back vertex after vertex
-        "late": (np.append(k, 1), np.append(k[::-1], 10**6)),
-    }[turns]
-    fp, tp = np.append(0, np.cumsum(right)), np.append(0, np.cumsum(up))
-    places = vertices(tp, fp).tolist()
-    points = list(zip(fp.tolist(), tp.tolist(), strict=True))
-    kept = [points[i] for i in places]
-    assert all(side(a, b, c) < 0 for a, b, c in zip(kept, kept[1:], kept[2:], strict=False))
-    for (a, b), (start, stop) in zip(pairwise(kept), pairwise(places), strict=True):
-        assert all(side(a, b, point) <= 0 for point in points[start + 1 : stop])
 
 
 def test_large_counts_and_fractions() -> None:

@@ -61,21 +61,6 @@ def test_nothing_on_a_dense_grid_lies_outside(cells: Cells, low: float, high: fl
             assert at(cells, place)[name] == pytest.approx(end, rel=1e-9, abs=1e-10), name
 
 
-@pytest.mark.parametrize("cells", TABLES[:2], ids=str)
-@pytest.mark.parametrize(("low", "high"), RANGES)
-def test_monotone_measures_end_at_the_ends(cells: Cells, low: float, high: float) -> None:
-    """PPV and F rise with the prevalence, NPV falls; TAR falls where sensitivity is the less."""
-    found = ranges(cells, low, high)
-    rising, falling = (
-        ("ppv", "ppv_odds", "f_beta", "f_odds", "expected_cost"),
-        ("npv", "npv_odds", "tar", "tor"),
-    )
-    for name in (*rising, *falling):
-        row = found[name]
-        places = (low, high) if name in rising else (high, low)
-        assert (row["lowest_at"], row["highest_at"]) == places, name
-
-
 @pytest.mark.parametrize("cells", TABLES, ids=str)
 def test_mcc_is_highest_and_epa_lowest_inside(cells: Cells) -> None:
     """With x = TP/P and y = FP/N, both at the odds r with r² = y(1-y) / (x(1-x)).

@@ -8,30 +8,24 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clfeval
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.count import Sample
-from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
-from clfeval.measures.population import Population
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.roc import RocPoints, candidates, roc_points
-from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule
-from clfeval.methods.tune_jpt.options import TuneOptions
+from clfeval.methods.threshold_optimism import CutRule
 from clfeval.methods.tune_jpt.tables import Formula, formulas
 from clfeval.methods.tune_jpt.thresholds import (
-    BestThresholds,
     _at_odds,
-    cutoff_rows,
-    threshold_rows,
 )
-from clfeval.result import Estimate, InputFile, Row
-from clfeval.tables.input import Input
+from clfeval.result import Estimate
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -181,81 +175,27 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
     assert len(all_points.tp) == n + 1
 
 
-def rows_of(
-    others: Confusion | str, fixed: tuple[float | None, Confusion], name: str, points: RocPoints,
-    odds: Sequence[str],
-) -> list[Row]:  # fmt: skip
-    """Return the rows where this table is expected of other rows, or why none is."""
-    places = [("target", Population.of_odds(text)) for text in odds]
-    rules = [rule(name, formulas(1.0, STAKES)[name], one.ratio) for _, one in places]
-    at = np.array([one.places(points.tp, points.fp) for one in rules])
-
-    def tables(one: Confusion, which: Ints | slice) -> ConfusionCounts:
-        cells = (one.tp, one.fp, one.fn, one.tn)
-        tp, fp, fn, tn = (np.asarray(cell, np.float64)[which] for cell in cells)
-        return ConfusionCounts(("",) * len(tp), tp, fp, fn, tn, tp + fn, fp + tn)
-
-    expected = [[getattr(others, cell, 0.5)] * len(at) for cell in CELLS]
-    unknown = [others if isinstance(others, str) else None] * len(at)
-    chosen = ChosenThresholds(
-        points, at, tables(points.tables, at), tables(Confusion(*map(np.array, expected)),
-        slice(None)), None, unknown,
-    )  # fmt: skip
-    best = BestThresholds(None, "m", places, rules, fixed, chosen)
-    options = TuneOptions(interval="none", measure=(name,), cost=(brute.COST_FP, brute.COST_FN))
-    given_ = Sample.given(tables(points.tables, slice(1)), InputFile("t", None, 8), Input())
-    return threshold_rows([best], given_, options)
-
-
-POINTS = candidates(brute.score_counts(HAND))
-FIXED = 0.6, Confusion(3, 1, 1, 3)
-
-
-def test_a_row_of_the_table() -> None:
-    """At 1:3 TAR is 14/16 at .8, (3 + 9)/16 at .6; of the table expected it is (2 + 9)/16."""
-    rows = rows_of(Confusion(2, 1, 2, 3), FIXED, "tar", POINTS, ["1:3", "3:1"])
-    assert rows[0] == {
-        "slice": None, "model": "m", "measure": "tar", "population": "target",
-        "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
-        "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
-        "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
-        "fixed_value": Estimate(pytest.approx(12 / 16)),
-        "corrected": Estimate(pytest.approx(11 / 16)),
-    }  # fmt: skip
-    assert cutoff_rows(rows) == [
-        {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
-        {"model": "m", "measure": "tar", "odds": "3:1", "threshold": 0.3, "rule": "score >= t"},
-    ]
-    inside = [{**row, "slice": "site=A"} for row in rows]
-    assert cutoff_rows([*inside, *rows]) == cutoff_rows(rows)
-
-
-def test_infinite_undefined_and_equal_values() -> None:
-    nothing = Estimate(None, reason="too_few_rows")
-    (row,) = rows_of("too_few_rows", FIXED, "ppv_odds", POINTS, ["1:3"])
-    # 3/4 of the positives and 1/4 of the negatives at 1:3: odds 1
-    assert row["fixed_value"] == Estimate(pytest.approx(1.0))
-    assert row["value"] == Estimate(None, reason="infinite")
-    assert row["corrected"] == nothing
-    (row,) = rows_of(
-        Confusion(3, 0.5, 1, 3.5), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"]
+def test_the_row_of_a_best_threshold() -> None:
+    """At 1:3 TAR is 14/16 at .8, (3 + 9)/16 at .6; at 3:1 .3 is best, and .6 (9 + 3)/16."""
+    frame = pl.DataFrame(HAND, schema=["m", "truth"], orient="row")
+    result = clfeval.tune_jpt(
+        frame, positive="1", threshold=0.6, prevalence=["1:3", "3:1"], measure="tar", sweep=None
     )
-    assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
-    assert row["corrected"] == Estimate(pytest.approx(2.0))
-    (row,) = rows_of(FIXED[1], (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
-    assert row["fixed_threshold"] is None
-    reason = Estimate(None, reason="no_positive_prediction")
-    assert row["fixed_value"] == reason
-
-
-def test_rules_and_no_threshold_at_all() -> None:
-    wrong = candidates(brute.score_counts([(0.9, 0), (0.1, 1)]))
-    rare, often = rows_of(FIXED[1], FIXED, "tar", wrong, ["1:100", "100:1"])
-    assert (rare["threshold"], rare["rule"]) == (None, "never positive")
-    assert (often["threshold"], often["rule"]) == (0.1, "always positive")
+    rows = [row for row in result.tables["thresholds"]
+            if (row["population"], row["measure"]) == ("target", "tar")]  # fmt: skip
+    expected = ("1:3", 0.8, 0.5, 1, 14), ("3:1", 0.3, 1, 0.25, 13)
+    for row, (odds, cut, sensitivity, specificity, right) in zip(rows, expected, strict=True):
+        assert (row["odds"], row["threshold"], row["rule"]) == (odds, cut, "score >= t")
+        assert (row["sensitivity"], row["specificity"]) == (sensitivity, specificity)
+        assert row["value"] == Estimate(pytest.approx(right / 16))
+        assert row["fixed_threshold"] == 0.6
+        assert row["fixed_value"] == Estimate(pytest.approx(12 / 16))
+    cuts = [row for row in result.tables["cutoffs"] if row["measure"] == "tar"]
+    assert {("1:3", 0.8), ("3:1", 0.3)} <= {(row["odds"], row["threshold"]) for row in cuts}
     # with one score there is nothing between nobody and everybody, where MCC is 0/0
-    same = candidates(brute.score_counts([(0.5, 0), (0.5, 1)]))
-    (row,) = rows_of(FIXED[1], FIXED, "mcc", same, ["1:1"])
-    assert (row["threshold"], row["rule"]) == (None, None)
-    assert row["value"] == row["corrected"] == Estimate(None, reason="zero_margin")
-    assert cutoff_rows([row]) == []
+    same = pl.DataFrame({"truth": [1, 0, 1, 0], "m": [0.5] * 4})
+    result = clfeval.tune_jpt(same, positive="1", measure="mcc", sweep=None, kind="score")
+    for row in result.tables["thresholds"]:
+        assert (row["threshold"], row["rule"]) == (None, None)
+        assert row["value"] == row["corrected"] == Estimate(None, reason="zero_margin")
+    assert not [row for row in result.tables["cutoffs"] if row["measure"] == "mcc"]

@@ -13,7 +13,7 @@ import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate, Result
 from tests.methods.tune_jpt.differences import Two, difference, everywhere
-from tests.methods.tune_jpt.reference import Cells, Line, ratio_of, row_of, rows_of
+from tests.methods.tune_jpt.reference import Cells, ratio_of, row_of, rows_of
 from tests.texts import check_text, numbers_in
 
 # b finds fewer positives and alarms less often
@@ -164,29 +164,6 @@ def test_an_undefined_model_leads_nowhere() -> None:
     for row in rows_of(both, "winners"):
         assert (row["leader"], row["winner"], row["value"].value) == (None, None, None)
         assert row["value"].reason == "no_positive_prediction"
-
-
-@pytest.mark.slow
-def test_two_equal_classifiers_seldom_differ_significantly() -> None:
-    """Equal true rates, answers that agree more often than by chance: 5 % at most are called."""
-    rng = np.random.default_rng(3)
-    tables = []
-    for number in range(150):
-        for truth, rows, share in ((1, 80, 0.8), (0, 120, 0.1)):
-            a = rng.random(rows) < share
-            b = np.where(rng.random(rows) < 0.6, a, rng.random(rows) < share)
-            tables.append(
-                pl.DataFrame({"table": f"{number}", "truth": truth, "a": a * 1, "b": b * 1})
-            )
-    frame = pl.concat(tables).group_by("table", "truth", "a", "b").len("n")
-    result = clfeval.tune_jpt(
-        frame, weight="n", by="table", measure="tar", prevalence="1:10", sweep=None
-    )
-    rows: list[Line] = [
-        row for row in rows_of(result, "winners", population="target") if row["slice"] is not None
-    ]
-    assert len(rows) == 150
-    assert sum(row["winner"] is not None for row in rows) <= 0.07 * 150
 
 
 def test_all_pairs_of_a_class_ratio_are_judged_together() -> None:

@@ -66,29 +66,6 @@ def test_a_bootstrap_takes_an_empty_cell_for_known() -> None:
     assert "bootstrap-empty-cell" not in notes((67, 0, 33, 95))
 
 
-def test_cost_decides_by_cost() -> None:
-    """At 3:7 and 1:10: a .7 (112/2099) + 3 (391/2062), b .7 (600/2100) + 3 (62/2062) a row."""
-    counts = {"a": (1671, 112, 391, 1987), "b": (2000, 600, 62, 1500)}
-    result = clfeval.tune_jpt(counts=counts, measure=["cost:fp=1,fn=10", "ppv"], prevalence=0.3)
-    (row,) = (row for row in result.tables["winners"] if row["population"] == "target")
-    assert (row["measure"], row["winner"]) == ("expected_cost", "b")
-    assert row["value"].value == pytest.approx(0.7 * 600 / 2100 + 3 * 62 / 2062, rel=1e-12)
-    assert "net_benefit" in result.tables["models"][0]
-    # odds c/d: w (112/2099 - 600/2100) = r (1671/2062 - 2000/2062), w = 1/10
-    ratio = 0.1 * (112 / 2099 - 600 / 2100) / (1671 / 2062 - 2000 / 2062)
-    (crossing,) = (row["crossing"] for row in result.tables["crossovers"])
-    assert crossing.value == pytest.approx(ratio / (1 + ratio), rel=1e-12)
-
-
-def test_models_are_compared_by_a_measure_that_does_not_move() -> None:
-    """J .62 against .54 of 1000 + 1000 rows each."""
-    counts = {"ccp": (670, 50, 330, 950), "rf": (690, 150, 310, 850)}
-    result = clfeval.tune_jpt(counts=counts, measure="j_index", sweep=None, prevalence=0.1)
-    assert result.tables["crossovers"][0]["leads_above"] == "ccp"
-    check_text(str(result.tables["crossovers"][0]["verdict"]))
-    assert {row["winner"] for row in result.tables["winners"]} == {"ccp"}
-
-
 def test_an_unchosen_sweep_reaches_the_targets() -> None:
     wide = clfeval.tune_jpt(counts=(67, 5, 33, 95), prevalence=0.0001, points=3)
     assert [row["odds"] for row in wide.tables["sweep"]][::2] == ["1:9999", "1000:1"]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
-from clfeval.result import Result
 from tests.methods.tune_jpt.requests.door import (
     cells,
     codes,
@@ -22,19 +17,11 @@ from tests.methods.tune_jpt.requests.door import (
     usage_message,
     value,
 )
-from tests.tables.door import EXPECTED, FRAME, encoded, packed, write
+from tests.tables.door import EXPECTED, FRAME, encoded, write
 from tests.texts import check_text, problem_places
-from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parents[4] / "fixtures"
 COUNTS = "model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
-
-
-def content(result: Result) -> dict[str, Any]:
-    """Return the document without what names the input."""
-    document = result.to_dict()
-    parts = [part for part in document["signature"].split("|") if not part.startswith("data:")]
-    return {**document, "inputs": [one["rows"] for one in document["inputs"]], "signature": parts}
 
 
 # the answers of EXPECTED in every layout
@@ -72,46 +59,6 @@ def test_every_layout_gives_the_same_tables(layout: str) -> None:
     assert thresholds == ({0.5} if scored else {None})
 
 
-@cache
-def of_the_frame() -> dict[str, Any]:
-    return content(tuned(FRAME, prevalence="1:9"))
-
-
-@pytest.mark.parametrize(("how", "packing"), thinned(
-    product(["csv", "tsv", "parquet", "arrow", "ndjson"], ["", "gzip", "zstd"]),
-    [("csv", ""), ("csv", "gzip"), ("tsv", "zstd"), ("parquet", ""), ("arrow", "gzip"),
-     ("ndjson", "zstd")],
-))  # fmt: skip
-def test_every_format_gives_the_same_document(how: str, packing: str) -> None:
-    data = encoded(FRAME, how)
-    name = write("table", packed(data, packing) if packing else data)
-    result = tuned(name, input_format="tsv" if how == "tsv" else None, prevalence="1:9")
-    assert content(result) == of_the_frame()
-
-
-FRAMES = {
-    "polars": FRAME, "lazy": FRAME.lazy(), "arrow": FRAME.to_arrow(),
-    "pandas": pd.DataFrame(FRAME.to_dict(as_series=False)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_a_frame_gives_what_its_file_gives_and_is_not_changed(kind: str) -> None:
-    frame = FRAMES[kind]
-    before = frame.copy(deep=True) if isinstance(frame, pd.DataFrame) else frame
-    result = tuned(frame, prevalence=0.25, measure="cost:fp=1,fn=3")
-    expected = content(
-        tuned(write("t.csv", encoded(FRAME, "csv")), prevalence=0.25, measure="cost:fp=1,fn=3")
-    )
-    assert content(result) == expected
-    if isinstance(frame, pd.DataFrame):
-        pd.testing.assert_frame_equal(frame, before)
-    elif isinstance(frame, pa.Table):
-        assert frame.equals(FRAME.to_arrow())
-    else:
-        assert frame.lazy().collect().equals(FRAME)
-
-
 def test_several_files_and_a_glob_are_one_table() -> None:
     frame = pl.read_parquet(FIXTURES / "breast-cancer" / "scores.parquet")
     names = []
@@ -124,27 +71,6 @@ def test_several_files_and_a_glob_are_one_table() -> None:
         assert parts.tables == whole.tables
         assert [item.rows for item in parts.inputs] == [100, 100, 85]
     assert "[repeated-file]" in usage_message(["part-0.csv", "part-*.csv"], positive="malignant")
-
-
-def test_labels_are_text_and_names_may_hold_spaces() -> None:
-    content = "truth,random forest,c\nno,no,yes\nyes,yes,yes\n01,no,01\nno,01,no\n"
-    result = tuned(write("t.csv", content), positive="no")
-    assert cells(result) == {"random forest": (1, 1, 1, 1), "c": (1, 0, 1, 2)}
-    assert set(result.parameters["negative"]) == {"01", "yes"}
-    message = data_message(content, positive="1")
-    assert problem_places(message) == ["t.csv: [unknown-positive]"]
-    assert "'01'" in message
-    check_text([message, data_message(content)])
-
-
-def test_missing_scores_are_never_positive() -> None:
-    for cell in ("", "nan", "NaN"):
-        content = f"truth,s\n1,.9\n0,{cell}\n1,.4\n0,.7\n"
-        assert problem_places(data_message(content)) == ["t.csv:3: column 's': [missing-value]"]
-        result = tuned("t.csv", missing="drop")
-        assert cells(result) == {"s": (1, 1, 1, 0)}
-        assert (result.inputs[0].rows, result.inputs[0].dropped) == (3, 1)
-        assert "dropped" in codes(result)
 
 
 def test_scores_that_are_no_probabilities_need_a_threshold() -> None:

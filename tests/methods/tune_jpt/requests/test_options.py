@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from clfeval.errors import UsageError
 from tests.methods.tune_jpt.requests.door import (
     CCP,
     COUNTS,
-    RF,
     codes,
     command,
     tuned,
@@ -19,7 +17,6 @@ from tests.methods.tune_jpt.requests.door import (
     value,
 )
 from tests.texts import check_text, problem_places
-from tests.thoroughness import thinned
 
 # what is refused with which code; words are of the command line, and a mapping is of options that
 # only Python and batches have
@@ -103,46 +100,6 @@ def test_the_hint_says_what_to_type(words: list[str], typed: str) -> None:
     assert typed in command("--counts", COUNTS, *words)[1].splitlines()[-1]
 
 
-OPTIONS: dict[str, list[tuple[str, Any]]] = {
-    "--prevalence": [("prevalence", 0), ("prevalence", 100), ("prevalence", [0.5, 2]),
-                     ("prevalence", ["1:2", "100"]), ("prevalence", "0.2..0.1")],
-    "--sweep": [("sweep", "1:10"), ("sweep", "1:1..1:1")],
-    "--points": [("points", 1)],
-    "--prevalence-beta": [("prevalence_beta", (0, 2)), ("prevalence_beta", (1, 2, 3))],
-    "--measure": [("measure", "ppw"), ("measure", ["ppv", "zzz"]), ("measure", "cost:fp=1"),
-                  ("measure", "f_beta:beta=inf")],
-    "--margin": [("margin", {"tar": -1}), ("margin", 0.1), ("margin", {"mcc": 0.1})],
-    "--interval": [("interval", "wald"), ("interval", None)],
-    "--level": [("level", 0), ("level", 95)],
-    "--resamples": [("resamples", 10)],
-    "--population": [("population", 0), ("population", -1), ("population", math.nan)],
-}  # fmt: skip
-GIVEN = [(option, name, value) for option, given in OPTIONS.items() for name, value in given]
-
-
-@pytest.mark.parametrize(("option", "name", "given"), GIVEN)
-def test_the_function_refuses_what_the_command_refuses(option: str, name: str, given: Any) -> None:
-    asked: dict[str, Any] = {"sweep": "1:10..10:1", name: given}
-    assert usage_message("gone.csv", **asked).startswith(option)
-    with pytest.raises(UsageError) as caught:
-        tuned("gone.csv", **asked)
-    assert str(caught.value).startswith(name)
-
-
-ALIASES = {
-    "accuracy": "tar", "acc": "tar", "precision": "ppv", "recall": "sensitivity", "f1": "f_beta",
-    "PPV": "ppv", "Mcc": "mcc", "tnr": "specificity", "discriminant_power": "dp", "delta": "delta",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("alias", thinned(ALIASES, ["accuracy", "f1", "Mcc"]))
-def test_measures_may_be_called_by_another_name(alias: str) -> None:
-    models = {"ccp": CCP, "rf": RF}
-    named, plain = (tuned(counts=models, measure=name) for name in (alias, ALIASES[alias]))
-    assert named.to_json() == plain.to_json()
-    assert named.parameters["compared_by"] == ALIASES[alias]
-
-
 def test_a_sweep_may_be_given_from_either_end() -> None:
     there, back = (tuned(counts=CCP, sweep=text) for text in ("1:9..9:1", "9:1..1:9"))
     assert there.to_json() == back.to_json()
@@ -167,14 +124,3 @@ def test_a_target_named_twice_is_one_target() -> None:
     targets = [row for row in result.tables["models"] if row["population"] == "target"]
     assert [row["prevalence"] for row in targets] == [0.2]
     assert "no-target" not in codes(result)
-
-
-@pytest.mark.parametrize("words", [
-    ["--counts", COUNTS, "--fail-under", "ppv"], ["--counts", COUNTS, "--save", "r.txt"],
-    ["--counts", COUNTS, "--save", "r.xml"], ["--counts", COUNTS, "--digits", "9"],
-    ["--counts", COUNTS, "-f", "yaml"], ["--counts", COUNTS, "--nosuch"], ["--counts"],
-])  # fmt: skip
-def test_shared_options_are_refused_as_everywhere(words: list[str]) -> None:
-    code, message = command(*words)
-    assert code == 2, message
-    assert next(word for word in reversed(words) if word.startswith("-")) in message
