@@ -83,11 +83,11 @@ def numbers_in(text: str) -> list[float]:
 def write(texts: Texts) -> None:
     """Write the texts of tests that ran; drop those of tests that are gone."""
     for room in {room_of(test) for test in texts}:
-        merged = {**read(room), **{test: said for test, said in texts.items() if said}}
+        mine = {test: said for test, said in texts.items() if said and room_of(test) == room}
+        merged = {test: said for test, said in {**read(room), **mine}.items() if exists(test)}
         lines = [
             line
             for test, said in sorted(merged.items())
-            if exists(test)
             for line in (f"{HEAD}{test}", *(part for one in said for part in (one, NEXT)))
         ]
         FOLDER.mkdir(exist_ok=True)
