@@ -20,101 +20,56 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400  # lines of a file
 CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 
-# room -> rooms of this package it may import; libraries it may import besides the standard ones
-ROOMS: dict[str, tuple[set[str], set[str]]] = {
-    "codes": (set(), set()),
-    "errors": (set(), set()),
-    "shell": (set(), set()),
-    "arrays": (set(), {"numpy"}),
-    "late": (set(), {"polars", "narwhals"}),
-    "options": ({"errors"}, set()),
-    "notation": ({"errors", "options"}, set()),
-    "dialect": ({"errors", "options", "shell"}, set()),
-    "commands": ({"options", "tables"}, set()),
-    "words": (set(), set()),
-    "interrupt": (set(), set()),
-    "unnamed": ({"interrupt"}, set()),
-    "targets": (set(), set()),
-    "yaml": ({"errors"}, {"yaml"}),
-    "lazy": (set(), set()),
-    "bounds": ({"words"}, set()),
-    "result": (
-        {"api", "bounds", "lazy", "views"},
-        set(),
-    ),  # only inside the methods that print and save
-    "limits": ({"bounds", "errors", "options"}, set()),
-    "measures": ({"arrays", "errors"}, {"numpy"}),
-    "inference": ({"arrays"}, {"numpy", "scipy"}),
-    "tables": (
-        {"arrays", "errors", "late", "notation", "options", "result", "shell", "unnamed"},
-        {"numpy", "backports", "compression"},
-    ),
-    "counts": (
-        {"arrays", "errors", "inference", "late", "result", "shell", "tables", "words"},
-        {"numpy"},
-    ),
-    "methods": (
-        {"arrays", "errors", "lazy", "notation", "options", "shell", "words", "yaml"}
-        | {"compare", "counts", "measures", "inference", "result"},
-        {"numpy"},
-    ),
-    "compare": ({"arrays", "counts", "inference", "measures", "result", "words"}, {"numpy"}),
-    "schema": ({"result"}, set()),
-    "pages": ({"bounds", "codes", "lazy", "measures", "result", "schema", "words"}, set()),
-    "baseline": (
-        {"compare", "errors", "history", "measures", "pages", "result", "schema", "words"},
-        set(),
-    ),
-    "history": ({"errors", "options", "result", "targets", "unnamed"}, set()),
-    "trend": (
-        {"baseline", "compare", "history", "inference", "pages", "result", "schema", "words"},
-        {"numpy"},
-    ),
-    "gates": (
-        {"baseline", "bounds", "compare", "errors", "limits", "measures", "pages", "result"}
-        | {"schema", "words"},
-        set(),
-    ),
-    "views": (
-        {"baseline", "bounds", "commands", "dialect", "errors", "pages", "result", "schema"}
-        | {"targets", "unnamed", "words"},
-        {"rich", "plotext"},
-    ),
-    "api": (
-        {"baseline", "commands", "compare", "dialect", "errors", "options", "tables", "counts"}
-        | {
-            "measures",
-            "methods",
-            "result",
-            "gates",
-            "history",
-            "limits",
-            "pages",
-            "schema",
-            "shell",
-            "trend",
-            "views",
-            "words",
-        },
-        {"numpy", "pandas", "polars"},
-    ),
-    "suite": (
-        {"api", "baseline", "commands", "dialect", "errors", "gates", "history", "limits"}
-        | {"measures", "options"}
-        | {"pages", "result"}
-        | {"tables", "targets", "views", "words", "yaml"},
-        set(),
-    ),
-    "cli": (
-        {"baseline", "commands", "dialect", "errors", "options", "methods", "api", "gates"}
-        | {"history", "limits"}
-        | {"interrupt", "pages", "result", "schema", "shell", "suite", "tables", "unnamed"}
-        | {"views"}
-        | {"words"},
-        {"typer", "rich"},
-    ),
-    "__init__": (set(), set()),  # what is public is imported by its name, on first use
-    "__main__": ({"cli", "interrupt"}, set()),
+# room: rooms of this package it may import | libraries besides the standard ones. `result` imports
+# inside the methods that print and save only; what is public is imported by its name, on first use
+_ROOMS = """
+codes:
+errors:
+shell:
+arrays: | numpy
+late: | narwhals polars
+options: errors
+notation: errors options
+dialect: errors options shell
+commands: options tables
+words:
+interrupt:
+unnamed: interrupt
+targets:
+yaml: errors | yaml
+lazy:
+bounds: words
+result: api bounds lazy views
+limits: bounds errors options
+measures: arrays errors | numpy
+inference: arrays | numpy scipy
+tables: arrays errors late notation options result shell unnamed | backports compression numpy
+counts: arrays errors inference late result shell tables words | numpy
+methods: arrays compare counts errors inference lazy measures notation options result shell words
+  yaml | numpy
+compare: arrays counts inference measures result words | numpy
+schema: result
+pages: bounds codes lazy measures result schema words
+baseline: compare errors history measures pages result schema words
+history: errors options result targets unnamed
+trend: baseline compare history inference pages result schema words | numpy
+gates: baseline bounds compare errors limits measures pages result schema words
+views: baseline bounds commands dialect errors pages result schema targets unnamed words | plotext
+  rich
+api: baseline commands compare counts dialect errors gates history limits measures methods options
+  pages result schema shell tables trend views words | numpy pandas polars
+suite: api baseline commands dialect errors gates history limits measures options pages result
+  tables targets views words yaml
+cli: api baseline commands dialect errors gates history interrupt limits methods options pages
+  result schema shell suite tables unnamed views words | rich typer
+__init__:
+__main__: cli interrupt
+"""
+ROOMS = {
+    room: tuple({*names.split()} for names in f"{rest}|".split("|")[:2])
+    for room, _, rest in (
+        line.partition(":") for line in _ROOMS.replace("\n  ", " ").strip().split("\n")
+    )
 }
 
 

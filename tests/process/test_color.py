@@ -104,12 +104,6 @@ def test_a_narrow_screen_cuts_no_number(columns: int) -> None:
     assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?![\d])", text)
 
 
-def test_the_width_of_a_terminal_is_kept() -> None:
-    Path("t.csv").write_text(many_models(12, 200), encoding="utf-8")
-    done = on_terminal("mars", "t.csv", "-q", NO_COLOR="1", COLUMNS="100")
-    assert max(map(len, done.out.splitlines())) <= 100
-
-
 def test_where_the_answer_scrolls_away_its_first_sentence_is_the_last_line_again() -> None:
     words = ("mars", "t.csv", "-q")
     first = "summary: "

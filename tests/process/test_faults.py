@@ -279,11 +279,6 @@ def test_a_report_that_cannot_be_written_is_said_and_a_dry_run_writes_none() -> 
     assert (both.code, "unknown-label" in both.err, REPORT in both.err) == (3, True, True)
 
 
-def test_another_server_is_refused() -> None:
-    done = clfeval("mars", "t.csv", "--annotate", "bitbucket")
-    assert (done.code, "'bitbucket'" in done.err) == (2, True)
-
-
 def test_a_place_in_a_configuration_is_a_file_and_a_line() -> None:
     Path("m.csv").write_text("model,recall,precision\na,.5,.6\nb,.7,.4\n")
     Path("w.yaml").write_text("recall: {maximize: [0, 1]}\nrecal: {maximize: [0, 1]}\nrecall: 1\n")

@@ -386,13 +386,6 @@ def test_the_features_farthest_out_are_marked_and_named() -> None:
     assert lines[17][71] == "A"
 
 
-def test_a_model_without_a_curve_is_drawn_among_the_curves() -> None:
-    tables = dict(curve_result().tables)
-    tables["models"] = [*tables["models"], {**model_row("rule", -0.3, -0.5), "threshold": None}]
-    lines = drawing(phidelta_plots(a_result(**tables), width=80))
-    assert lines[17 + 8][round(39 - 0.3 * 32)] == "3"
-
-
 def test_means_of_runs_move_with_the_prevalence() -> None:
     tables = dict(runs_result().tables)
     text = phidelta_plots(a_result((0.1,), **tables), width=80)
@@ -426,10 +419,3 @@ def test_of_many_curves_the_best_and_the_reference_are_drawn() -> None:
     assert sorted(dot.marker for dot in scene.dots if dot.around == "()") == ["2", "5"]
     text = phidelta_plots(six_curves(reference="b"), width=80)
     check_text(text.split("\n\n")[-1])
-
-
-def test_in_the_overview_no_bracket_covers_what_a_closer_look_tells_apart() -> None:
-    canvas = diamond_canvas(Diamond(), 80, 32)
-    dot = Dot("1", (0.0, 0.0), "[]")
-    draw_scene(canvas, Scene(Diamond(), (dot,)), parted=[dot])
-    assert "[1]" not in "".join(canvas.render())

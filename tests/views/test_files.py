@@ -7,17 +7,13 @@ import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 import clfeval
-from clfeval.gates.judge import judge
-from clfeval.limits import parse_limit
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html, as_page
-from clfeval.views.junit import as_junit
 from clfeval.views.markdown import escape, markdown_lines
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
@@ -103,22 +99,6 @@ def test_html_shows_names_as_text_and_runs_nothing(result: clfeval.Result) -> No
     assert "http" not in as_html(result)
 
 
-def test_junit_tells_missed_from_undefined(result: clfeval.Result) -> None:
-    limits = [parse_limit("fail-under", f"{NAMES[0]}:recall=0.5")]
-    limits += [parse_limit("fail-under", f"{NAMES[1]}:recall.low=1")]
-    tree = ElementTree.fromstring(as_junit(judge(result, limits)))
-    suite = tree[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
-    met, missed = suite.iter("testcase")
-    assert str(met.get("name")).startswith("[red]: recall ")
-    assert missed[0].tag == "failure"
-    gate = replace(judge(result, limits).gates[0], value=None, passed=False, reason="nothing_found")
-    undefined = ElementTree.fromstring(as_junit(replace(result, gates=(gate,))))
-    (case,) = undefined.iter("testcase")
-    assert case[0].tag == "error"
-    assert "nothing_found" in str(case[0].text)
-
-
 def test_a_screen_too_narrow_for_a_column_says_which_it_leaves_out(result: clfeval.Result) -> None:
     narrow = as_text(result, width=50)
     check_text([narrow, as_text(result, width=140)])
@@ -135,15 +115,6 @@ def test_a_notebook_gets_the_text_in_one_piece(
     assert str(result) == before
 
 
-def test_a_name_does_not_steer_the_terminal() -> None:
-    """An escape sequence in a header is written, not obeyed."""
-    frame = pl.DataFrame({"truth": [1, 0, 1, 0], "\x1b[31mred\nline": [1, 0, 0, 1]})
-    for command in (clfeval.mars, clfeval.phidelta, clfeval.tune_jpt):
-        shown = as_text(command(frame), width=None)
-        assert "\x1b" not in shown
-        assert "\\x1b[31mred" in shown
-
-
 STEERS = "a\x1b[31m\x07\x7f\x9b31m\u202eb\u2028"
 
 
@@ -152,6 +123,7 @@ def test_no_page_passes_on_what_steers_a_terminal(command: str) -> None:
     rows = {"truth": [1, 0, 1, 0], STEERS: [1, 1, 1, 0], "b\tc": [1, 0, 0, 1]}
     given = {"prevalence": "1:1"} if command == "tune_jpt" else {}
     result = getattr(clfeval, command)(pl.DataFrame(rows), **given)
-    for text in (as_page(result), as_html(result), "".join(markdown_lines(result, names=["all"]))):
+    markdown = "".join(markdown_lines(result, names=["all"]))
+    for text in (as_page(result), as_html(result), markdown, as_text(result, width=None)):
         assert r"\x1b" in text
         assert [c for c in text if not c.isprintable() and c not in "\n\u00a0"] == []

@@ -71,16 +71,6 @@ def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "most"), [(80, 40), (140, 30)])
-@pytest.mark.parametrize("name", ["five", "tie", "one model", "predictions", "splits"])
-def test_without_options_there_is_one_screen_with_the_answer_on_top(
-    name: str, width: int, most: int
-) -> None:
-    lines = as_text(RESULTS[name], width=width).splitlines()
-    assert len(lines) <= most
-    assert RESULTS[name].answer[0].text.startswith(lines[1])
-
-
 def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -> None:
     narrow, wide = (as_text(RESULTS["predictions"], width=width) for width in (80, 140))
     check_text([narrow, wide])

@@ -13,7 +13,7 @@ from clfeval.result import Result
 from clfeval.views.canvas import Canvas
 from clfeval.views.plots import MARGIN, QUARTERS, plots, radar
 from tests.texts import check_text, numbers_in
-from tests.views.ranked import FIVE, TWO, ranked
+from tests.views.ranked import FIVE, ranked
 from tests.views.rankings import MANY, RESULTS, SEVEN
 
 PROFILE, RADARS, SCATTER = "profile", "radars", "scatter"
@@ -167,9 +167,3 @@ def test_beyond_26_models_there_are_dots() -> None:
     assert [numbers_in(line) for line in lines if line.startswith(". ")] == [[4]]
     assert any(line.startswith("A model") for line in lines)
     assert len(MANY) == 30
-
-
-def test_colour_is_only_an_addition() -> None:
-    colored = plots(ranked(TWO), width=80, color=True)
-    plain = plots(ranked(TWO), width=80, color=False)
-    assert re.sub(r"\x1b\[[\d;]*m", "", colored).split() == plain.split()

@@ -173,16 +173,6 @@ def awkward(models: int = 6, rows: int = 60) -> pl.DataFrame:
     return pl.DataFrame({"truth": [i % 2 for i in range(rows)], **columns})
 
 
-@pytest.mark.parametrize(("width", "most"), [(80, 40), (100, 40), (140, 30), (None, 30)])
-def test_six_models_take_one_screen(width: int | None, most: int) -> None:
-    plain, named = cancer(), clfeval.phidelta(awkward(), positive=1, truth="truth")
-    for result in (plain, named):
-        lines = as_text(result, width=width).splitlines()
-        assert len(lines) <= most
-        if width or result is plain:  # in a pipe names are not cut
-            assert all(cell_len(line) <= (width or 160) for line in lines)
-
-
 def test_awkward_names_survive_and_rows_stay_rows() -> None:
     result = clfeval.phidelta(awkward(12), positive=1, truth="truth")
     piped, narrow = as_text(result), as_text(result, width=80)

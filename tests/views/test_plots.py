@@ -71,11 +71,6 @@ def test_curves_have_markers_of_their_own_and_of_many_the_first_have_names(
     assert f"model {named}" not in key
 
 
-def test_without_colour_there_are_no_escape_codes() -> None:
-    drawn = bars("t", ["a"], [1.0], 40)
-    assert "\x1b" not in drawn
-
-
 def test_plots_do_not_remember_each_other() -> None:
     first = bars("t", ["a", "b"], [1.0, 2.0], 60)
     curves("x", "y", {"c": ((0.0, 3.0), (5.0, 4.0))}, 60)

@@ -5,78 +5,27 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from rich.cells import cell_len
 
 import clfeval
 from clfeval.pages.tune_jpt import PAGE
 from clfeval.result import Result, Warn
 from clfeval.views.plots import plots
 from clfeval.views.render import fold, section
-from clfeval.views.terminal import PIPE, as_text
+from clfeval.views.terminal import as_text
 from tests.cli.golden import ROOT
 from tests.texts import check_text
 from tests.views.page import layout
 from tests.views.tuned import tuned
 
 CANCER = str(ROOT / "fixtures" / "breast-cancer")
-NAMES = (
-    "k-NN, k=5", "Random Forest [n=200]", "a, b", "<b>x</b>", "a|b", "日本語モデル", "Tree",
-    "a model whose name has sixty characters, and not one too many", "m+1", "HistGB (tuned)",
-    "Logistic Regression", "[red]",
-)  # fmt: skip
 COST = "cost:fp=1,fn=10"
 
 
 @cache
 def six(kind: str = "scores", **options: Any) -> Result:
     return clfeval.tune_jpt(f"{CANCER}/{kind}.csv", positive="malignant", **options)
-
-
-@cache
-def twelve() -> Result:
-    """Evaluate twelve models on 5,000 rows; the number of rows changes no line."""
-    random = np.random.default_rng(1)
-    truth = random.random(5000) < 0.3
-    scores = {
-        name: np.clip(0.6 * random.random(5000) + truth * (0.1 + 0.03 * i), 0, 1).round(3)
-        for i, name in enumerate(NAMES)
-    }
-    return clfeval.tune_jpt(pl.DataFrame({"truth": truth.astype(int), **scores}), prevalence=0.05)
-
-
-def lines(result: Result, width: int | None, **more: Any) -> list[str]:
-    return as_text(result, width=width, **more).splitlines()
-
-
-@pytest.mark.parametrize("kind", ["labels", "scores"])
-@pytest.mark.parametrize(("width", "most"), [(80, 40), (100, 40), (140, 30), (200, 30)])
-def test_six_models_are_one_screen(kind: str, width: int, most: int) -> None:
-    for options in ({}, {"prevalence": 0.01}):
-        assert len(lines(six(kind, **options), width)) <= most
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_twelve_models_are_one_screen_too(width: int) -> None:
-    assert len(lines(twelve(), width)) <= 55
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_the_answer_stands_in_the_first_lines(width: int) -> None:
-    for result in (six(), six(prevalence=0.01), six("labels", measure=COST), twelve()):
-        first = result.answer[0].text.split()[0:3]
-        place = next(i for i, line in enumerate(lines(result, width)) if line.split()[:3] == first)
-        assert place < 8
-
-
-def test_no_line_is_wider_than_the_screen_and_a_pipe_is_no_wider_than_needed() -> None:
-    for result in (six(), twelve(), tuned()):
-        for width in (60, 80, 140):
-            assert max(map(cell_len, lines(result, width))) <= width
-    assert max(map(cell_len, lines(six(), None))) <= PIPE
-    assert all(name in as_text(twelve(), width=None) for name in NAMES)
 
 
 def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than() -> None:
