@@ -210,15 +210,6 @@ def test_the_bootstrap_draws_patients() -> None:
     assert ends(row["tar"]) == pytest.approx(np.quantile(tar, [0.025, 0.975]), abs=0.012)
 
 
-def test_simulated_prevalences_hold_the_clusters() -> None:
-    frame = table()
-    asked: dict[str, Any] = {"prevalence_beta": (20, 20), "sweep": None, "measure": "j_index"}
-    mine = tune_jpt(frame, cluster="patient", **asked)
-    plain = tune_jpt(frame.drop("patient"), **asked)
-    one, other = (first(found, "simulated", model="a") for found in (mine, plain))
-    assert one["high"] - one["low"] > 1.2 * (other["high"] - other["low"])
-
-
 def test_runs_are_clustered_each_by_itself() -> None:
     frame = table().with_columns(run=pl.Series((["1"] * 100) + (["2"] * 100)))
     found = phidelta(frame, cluster="patient", run="run")

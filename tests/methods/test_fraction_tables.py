@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 from math import inf
 from typing import Any
 
 import pytest
 
 import clfeval
-from clfeval.result import Estimate, Result, Row
+from clfeval.result import Result, Row
 from tests.methods.fractions import (
     SCORES,
     Cells,
@@ -290,16 +289,3 @@ def check_thresholds(seed: int, table: list[Weighed], result: Result) -> None:
             value = jpt(at(cells, odds[str(population)]))[name]
             worth += [Fraction(value)] if value is not None else []
         assert same(row["value"], max(worth), exactly=False), (seed, name)
-
-
-def test_every_kind_of_table_is_among_them() -> None:
-    tables = [drawn(seed) for seed in range(60)]
-    assert {decimal(table) for table in tables} == {True, False}
-    cells = [cells_of(table, lambda one: one.votes[0]) for table in tables]
-    assert any(not (tp + fp) for tp, fp, _, _ in cells), "a model that is never positive"
-    assert any(not (fn + tn) for _, _, fn, tn in cells), "one that always is"
-    assert any(
-        not (fp + fn) for t in tables for _, fp, fn, _ in [cells_of(t, lambda o: o.votes[1])]
-    )
-    assert any(a.n != b.n for table in tables for a, b in pairwise(table))
-    assert same(Estimate(None, reason="infinite"), inf, exactly=True)

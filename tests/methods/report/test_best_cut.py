@@ -385,14 +385,6 @@ def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, ro
     assert thinned(here, less, rows=rows) == pytest.approx(wanted)
 
 
-def test_nothing_changes_for_who_does_not_ask() -> None:
-    rows = [(i / 40, int(i % 3 == 0), 1) for i in range(40)]
-    plain, asked = report(rows), report(rows, "mcc", abstain="10%")
-    assert {"cutoffs", "abstentions", "risk"} & {*plain.tables} == set()
-    assert all(asked.tables[name] == found for name, found in plain.tables.items())
-    assert [one.code for one in asked.answer][:2] == ["best-cut", "abstention"]
-
-
 def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> None:
     found = clfeval.report(
         CANCER, positive="malignant", model="svm", best_threshold=["mcc", "f1", "j_index", "kappa"]

@@ -249,14 +249,6 @@ def test_a_named_class_is_reported_against_the_rest_as_ever() -> None:
     assert {one["estimator"] for one in result.tables["measures"]} == {"binary"}
 
 
-@pytest.mark.parametrize("options", [{}, {"positive": "9"}])
-def test_no_intervals_are_no_intervals(options: dict[str, str]) -> None:
-    result = clfeval.report(frame(1), interval="none", **options)
-    cells = [one["value"] for one in result.tables["measures"]]
-    assert all(isinstance(one, Estimate) and one.low is None for one in cells)
-    assert not result.parameters.get("interval_methods")
-
-
 def test_fractional_weights_are_of_fewer_rows() -> None:
     """A row for each cell, of unlike weights: the values of the table, and errors of nine rows."""
     table = of_table(HAND).with_columns(n=pl.col("n") / 4)

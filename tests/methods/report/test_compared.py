@@ -15,7 +15,6 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 
 import clfeval
-from clfeval.pages import page_of
 from clfeval.result import Estimate, Result
 from tests.methods.report.bleeding import patients
 from tests.shell import at_shell
@@ -343,18 +342,6 @@ def test_of_several_classes_cochrans_q_is_of_right_and_wrong() -> None:
     expected = cochrans_q(np.array([one == truth for one in said.values()]).T.astype(int))
     row = together(pl.DataFrame({"truth": truth, **said}), positive=None)
     assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
-
-
-def test_measures_that_options_name_stand_behind_the_one_that_leads() -> None:
-    found = clfeval.report(
-        CANCER, positive="malignant", reference="svm", measure="ks", margin={"mcc": 0.05}
-    )
-    page = found.frame("comparisons")
-    assert page["measure"][0] == "roc_auc"  # in files as ever
-    shown = next(one for one in page_of("report").shown(found, 3) if one.table == "comparisons")
-    order = list(dict.fromkeys(str(row["measure"]) for row in shown.rows or ()))
-    assert order[:3] == ["roc_auc", "mcc", "ks"]
-    assert sorted(order) == sorted(set(page["measure"]))
 
 
 def test_a_difference_at_the_threshold_comes_first() -> None:

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 import clfeval
 from clfeval import UsageError
 from clfeval.methods.measured import drawn
-from tests.methods.report.test_classes import frame, row, shares, value
+from tests.methods.report.test_classes import row, shares, value
 from tests.texts import check_text, numbers_in
 
 WIDE = 0.02  # four Monte Carlo errors of a limit of 600 draws of these tables
@@ -37,22 +37,6 @@ def test_limits_are_the_quantiles_of_drawn_rows() -> None:
         expected = np.quantile(draws, [0.025, 0.975])
         assert (found.low, found.high) == pytest.approx(tuple(expected), abs=WIDE), metric
         assert row(result, metric, by)["method"] == "bootstrap"
-
-
-@pytest.mark.slow
-def test_clusters_are_drawn_whole() -> None:
-    """Each row twice in its cluster tells as much as once: not the half more that rows would."""
-    one = frame(2).with_columns(patient=pl.Series([f"p{i}" for i in range(120)]))
-    twice = pl.concat([one, one])
-    options = {"interval": "bootstrap", "resamples": 2000}
-    rows, owned = clfeval.report(one.drop("patient"), **options), clfeval.report(
-        twice, cluster="patient", **options)  # fmt: skip
-    for metric, by, where in (
-        ("kappa", "multiclass", {}), ("f1", "macro", {}), ("f1", "class", {"class": "9"}),
-    ):  # fmt: skip
-        alone, both = (value(one, metric, by, model="m0", **where) for one in (rows, owned))
-        assert (both.low, both.high) == pytest.approx((alone.low, alone.high), abs=WIDE)
-        assert row(owned, metric, by, model="m0", **where)["method"] == "bootstrap"
 
 
 def test_what_is_not_smooth_is_drawn_unasked_and_lost_draws_are_counted() -> None:

@@ -17,7 +17,7 @@ import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds, shift
 from clfeval.measures.ranking import auprg
-from clfeval.result import Estimate, Result
+from clfeval.result import Estimate, Result, Row
 from tests.process.program import shell
 from tests.thoroughness import thinned
 
@@ -70,23 +70,26 @@ def test_every_value_and_limit_lies_in_the_range_or_says_why_not(name: str, how:
     result = report(name, how)
     assert str(result)
     for row in result.tables["measures"]:
-        value, metric = row["value"], str(row["measure"])
-        assert isinstance(value, Estimate)
-        measure = CATALOG[metric.partition(":")[0]]
-        if value.value is None:
-            assert value.reason, metric
-            # what is infinite may have a limit on its other side
-            assert value.reason.endswith("infinite") or value.low is value.high is None, metric
-            continue
-        assert measure.low <= value.value <= measure.high, metric
-        low = -np.inf if value.low is None else value.low
-        high = np.inf if value.high is None else value.high
-        assert low <= value.value <= high, metric
-        assert low < high, metric
-        for end in (value.low, value.high):
-            assert end is None or measure.low <= end <= measure.high, (metric, row["method"])
+        in_range(row)
         if how == "none":
-            assert (value.low, value.high, row["method"]) == (None, None, "none")
+            assert (row["value"].low, row["value"].high) == (None, None)  # type: ignore[union-attr]
+
+
+def in_range(row: Row) -> None:
+    """Check that a value and its limits lie in the range of their measure, or that it says why."""
+    value, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
+    assert isinstance(value, Estimate)
+    if value.value is None:
+        assert value.reason, row
+        # what is infinite may have a limit on its other side
+        assert value.reason.endswith("infinite") or value.low is value.high is None, row
+        return
+    low = -np.inf if value.low is None else value.low
+    high = np.inf if value.high is None else value.high
+    assert low <= value.value <= high, row
+    assert low < high, row
+    for one in (value.value, value.low, value.high):
+        assert one is None or measure.low <= one <= measure.high, row
 
 
 @pytest.mark.parametrize("how", ["exact", "bootstrap"])
@@ -116,18 +119,7 @@ def test_many_classes_too(name: str, how: str) -> None:
                             interval=how, resamples=200)  # fmt: skip
     assert str(result)
     for row in result.tables["measures"]:
-        value, measure = row["value"], CATALOG[str(row["measure"]).partition(":")[0]]
-        assert isinstance(value, Estimate)
-        if value.value is None:
-            assert value.reason, row
-            continue
-        low = -np.inf if value.low is None else value.low
-        high = np.inf if value.high is None else value.high
-        assert low <= value.value <= high, row
-        assert low < high, row
-        assert measure.low <= value.value <= measure.high, row
-        for end in (value.low, value.high):
-            assert end is None or measure.low <= end <= measure.high, row
+        in_range(row)
     if name == "perfect" and how != "none":
         shown = {row["measure"]: row["value"] for row in result.tables["measures"]
                  if row["estimator"] == "multiclass"}  # fmt: skip

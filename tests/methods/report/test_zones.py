@@ -132,15 +132,6 @@ def test_the_area_is_that_of_the_measure_and_the_curve_ends_at_all_errors() -> N
         assert value_of(zone["accuracy"]) == pytest.approx(1 - float(str(there["risk"])))
 
 
-def test_people_see_a_thinned_curve() -> None:
-    rows = drawn(3000)
-    every, few = (report(rows, abstain="5%", points=n).tables["risk"] for n in ("all", 20))
-    assert len(few) <= 20 < len(every)
-    kept = {(row["coverage"], row["risk"]) for row in every}
-    assert all((row["coverage"], row["risk"]) in kept for row in few)
-    assert few[-1]["coverage"] == 1
-
-
 def test_the_threshold_in_force_is_the_middle() -> None:
     rows = [(round(i / 20, 2), int(i > 5)) for i in range(20)]
     (row,) = report(rows, abstain="20%", threshold=0.3).tables["abstentions"]
@@ -159,19 +150,6 @@ def test_scores_without_a_threshold_have_no_zone_and_costs_need_probabilities() 
     assert (row["low"], row["high"]) in [(-1.0, 1.0), (0.0, 1.0), (0.0, 2.0), (-1.0, 2.0)]
     found = judged(rows, row)
     assert found["none"] in (1, 3)
-
-
-def test_truth_has_no_part_in_the_zone() -> None:
-    rows = drawn(200)
-    other = [(p, 1 - y) for p, y in rows]
-    ends = [
-        [
-            (row["low"], row["high"])
-            for row in report(some, abstain=["5%", "30%"]).tables["abstentions"]
-        ]
-        for some in (rows, other)
-    ]
-    assert ends[0] == ends[1]
 
 
 def test_what_is_no_zone_is_refused() -> None:

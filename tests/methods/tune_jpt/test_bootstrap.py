@@ -93,9 +93,3 @@ def test_replicates_without_a_value_are_left_out_and_told() -> None:
     row = row_of(tune(Cells(1, 0, 9, 10)), population="1:1")
     assert (row["ppv"].value, row["ppv"].low, row["ppv"].high) == (1, 1, 1)
     assert row["tar"].low == 0.5
-
-
-def test_the_result_names_the_method() -> None:
-    result = tune(SMALL, resamples=500)
-    assert result.parameters["resamples"] == 500
-    assert "bootstrap" in str(result.parameters["interval_methods"])

@@ -165,16 +165,6 @@ def test_a_dense_search_finds_no_other(measure: str, a: Cells, b: Cells) -> None
         assert not changes  # their order is that of LR+ and LR-
 
 
-@pytest.mark.parametrize("measure", ["tar", "mcc", "f_beta", "epa", "ppv", "j_index"])
-def test_identical_models(measure: str) -> None:
-    """Ten times the rows at the same rates are no other classifier."""
-    cells = Cells(67, 5, 33, 95)
-    for other in (cells, Cells(670, 50, 330, 950)):
-        (row,) = cross(cells, other, measure, interval="exact")
-        assert row["crossing"].reason == "identical"
-        assert (row["leads_below"], row["leads_above"], row["odds"]) == (None, None, None)
-
-
 WORSE, BETTER, CCP, RF = (
     Cells(60, 10, 40, 90), Cells(80, 5, 20, 95), Cells(67, 5, 33, 95), Cells(69, 15, 31, 85),
 )  # fmt: skip
@@ -185,6 +175,9 @@ LEADS: list[tuple[Cells, Cells, str, list[str], str | None]] = [
     # LR- is better low
     (CCP, RF, "invariant", ["specificity", "j_index", "lr_pos", "lr_neg", "dor", "dp"], "a"),
     (Cells(0, 0, 10, 10), Cells(8, 2, 2, 8), "undefined", ["ppv"], None),
+    # ten times the rows at the same rates are no other classifier
+    (CCP, Cells(670, 50, 330, 950), "identical",
+     ["tar", "mcc", "f_beta", "epa", "ppv", "j_index"], None),
 ]  # fmt: skip
 
 

@@ -102,15 +102,6 @@ def test_against_scipy(seed: int) -> None:
     assert (np.diff(points.thresholds) < 0).all()
 
 
-def test_points_on_the_chance_line_stay() -> None:
-    """No point above the line: between the corners, those that no other beats in both rates."""
-    # (tp, fp): .9 (0, 1), .8 (1, 1), .7 (1, 2), .6 (2, 2), .5 (2, 3), .4 (3, 3)
-    rows = [(0.9, 0), (0.8, 1), (0.7, 0), (0.6, 1), (0.5, 0), (0.4, 1)]
-    points = candidates(brute.score_counts(rows))
-    # .9 and .5 are vertices of the lower hull; .7 is beaten by .8 and by .6
-    assert points.thresholds.tolist() == [math.inf, 0.9, 0.8, 0.6, 0.5, 0.4]
-
-
 @examples(100)
 @given(steps)
 def test_unbeaten_points(given_steps: list[Pair]) -> None:

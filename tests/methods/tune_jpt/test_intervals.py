@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate
-from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, row_of, rows_of
+from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, rows_of
 from tests.thoroughness import examples
 
 Ends = tuple[float, float]
@@ -224,12 +224,3 @@ def test_measures_that_say_the_same_have_the_same_limits(cells: Cells) -> None:
         for x, y in zip(ends(line["dor"]), ends(line["dp"]), strict=True):
             log = -math.inf if x == 0 else math.log(x)
             assert y == pytest.approx(math.sqrt(3) / math.pi * log, rel=1e-9, abs=1e-12)
-
-
-def test_a_level_is_in_the_result_and_so_is_the_method() -> None:
-    result = clfeval.tune_jpt(counts=four(FULL[0]), level=0.8, sweep=None)
-    assert result.parameters["level"] == 0.8
-    assert result.parameters["interval"] == "exact"
-    methods = str(result.parameters["interval_methods"])
-    assert all(name in methods for name in ("Clopper-Pearson", "Mercaldo", "Newcombe"))
-    assert row_of(result, population="1:1")["odds"] == "1:1"
