@@ -195,22 +195,43 @@ def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
     assert {*os.listdir()} - drafts <= {"h.jsonl", "t.csv", "h.jsonl.lock"}
 
 
-@pytest.mark.parametrize("kills", thinned([2, 200], [2]))
-def test_a_command_that_is_killed_leaves_every_file_old_or_new(kills: int) -> None:
-    assert clfeval(*WORDS, "--save", "r.json", *ADDING).code == 0
+SUITE = """\
+version: 1
+defaults: {input: t.csv, save: ["{name}.json", "{name}.html"]}
+history: {file: h.jsonl, label: W1}
+runs: {one: {command: mars}, two: {command: report}, three: {command: phidelta}}
+"""
+KILLED = {
+    "command": ([*WORDS, "--save", "r.json", *ADDING], ["r.json"]),
+    "batch": (
+        ["batch", "s.yaml", "-q", "--save", "all.json"],
+        ["all.json", *(f"{run}.{end}" for run in ("one", "two") for end in ("json", "html"))],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "kills"),
+    thinned([("command", 2), ("command", 200), ("batch", 200)], [("command", 2), ("batch", 2)]),
+)
+def test_what_is_killed_leaves_every_file_old_or_new(what: str, kills: int) -> None:
+    Path("s.yaml").write_text(SUITE, encoding="utf-8")
+    words, names = KILLED[what]
+    words = [str(BIN / "clfeval"), *words]
+    subprocess.run(words, check=True, capture_output=True, env=environment())
     lines = Path("h.jsonl").read_bytes()
-    result = Path("r.json").read_bytes()
-    words = [str(BIN / "clfeval"), *WORDS, "--save", "r.json", *ADDING]
+    new = {name: Path(name).read_bytes() for name in names}
     began = time.monotonic()
     subprocess.run(words, check=True, capture_output=True, env=environment())
     takes = time.monotonic() - began
     rng, died = random.Random(17), 0
     for _ in range(kills):
-        Path("r.json").write_bytes(b"old")
+        for name in names:
+            Path(name).write_bytes(b"old")
         Path("h.jsonl").write_bytes(lines)
         out = subprocess.PIPE
         program = subprocess.Popen(words, stdout=out, stderr=out, env=environment())
-        died += killed(program, takes * (0.5 + 0.6 * rng.random()))
-        assert Path("r.json").read_bytes() in (b"old", result)
-        assert Path("h.jsonl").read_bytes() in (lines, lines + lines)
+        died += killed(program, takes * (0.3 + 0.8 * rng.random()))
+        assert {name for name in new if Path(name).read_bytes() not in (b"old", new[name])} == set()
+        assert Path("h.jsonl").read_bytes() in (lines, lines + lines)  # all of a run, or none
     assert died or kills < 50  # it depends on the machine how many were done before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,43 +38,27 @@ def texts(answer: Sequence[Answer]) -> list[str]:
     return [one.text for one in answer]
 
 
-MARKED: dict[str, tuple[PastLine, PastLine, tuple[str, ...]]] = {
-    "nothing": (line("a", roc_auc=AUC), line("b", roc_auc=AUC), ()),
-    "sums in another order": (
-        line("a", roc_auc=AUC), line("b", roc_auc=measured(0.8 + 1e-12, 0.01)), ()
-    ),
-    "model": (line("a", roc_auc=AUC), line("b", roc_auc=LESS), ("model",)),
-    "rows": (line("a", roc_auc=AUC), line("b", truth="ids:bb", roc_auc=LESS), ("rows",)),
-    "rows, alike in number": (
-        line("a", roc_auc=AUC), line("b", truth="ids:bb", roc_auc=AUC), ("rows",)
-    ),
-    "rows of no known digest": (
-        line("a", truth=None, roc_auc=AUC), line("b", rows=101, roc_auc=AUC), ("rows",)
-    ),
-    "the same files": (
-        line("a", truth=None, roc_auc=AUC), line("b", truth=None, roc_auc=LESS), ("model",)
-    ),
-    "settings": (
-        line("a", roc_auc=AUC), line("b", settings="cmd:report|pos:0", roc_auc=LESS), ("settings",)
-    ),
-    "settings and rows": (
-        line("a", roc_auc=AUC), line("b", truth="ids:b", settings="x", roc_auc=LESS),
-        ("settings", "rows"),
-    ),
-    "another version": (
-        line("a", roc_auc=AUC), line("b", version="2", roc_auc=LESS), ("model or program",)
-    ),
-    "undefined since": (
-        line("a", roc_auc=AUC), line("b", roc_auc=measured(None, reason="single_class")),
-        ("model",),
-    ),
-}  # fmt: skip
+# what differs from a line of 100 rows and AUC, then and now, and the marks of it
+MARKED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
+    "nothing": ({}, {}, ()),
+    "sums in another order": ({}, {"roc_auc": measured(0.8 + 1e-12, 0.01)}, ()),
+    "model": ({}, {"roc_auc": LESS}, ("model",)),
+    "rows": ({}, {"truth": "ids:bb", "roc_auc": LESS}, ("rows",)),
+    "rows, alike in number": ({}, {"truth": "ids:bb"}, ("rows",)),
+    "rows of no known digest": ({"truth": None}, {"rows": 101}, ("rows",)),
+    "the same files": ({"truth": None}, {"truth": None, "roc_auc": LESS}, ("model",)),
+    "settings": ({}, {"settings": "cmd:report|pos:0", "roc_auc": LESS}, ("settings",)),
+    "settings and rows": ({}, {"truth": "ids:b", "settings": "x"}, ("settings", "rows")),
+    "another version": ({}, {"version": "2", "roc_auc": LESS}, ("model or program",)),
+    "undefined since": ({}, {"roc_auc": measured(None, reason="single_class")}, ("model",)),
+}
 
 
 @pytest.mark.parametrize("case", MARKED)
 def test_marks_name_what_changed_from_line_to_line(case: str) -> None:
     before, now, wanted = MARKED[case]
-    assert marks_of([before, now]) == [(), wanted]
+    lines = [line(label, **{"roc_auc": AUC, **one}) for label, one in (("a", before), ("b", now))]
+    assert marks_of(lines) == [(), wanted]
 
 
 def test_digests_of_two_kinds_say_nothing() -> None:

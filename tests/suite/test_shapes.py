@@ -90,7 +90,11 @@ def test_what_is_of_a_history_needs_one(words: list[str], tmp_path: Path) -> Non
     check_text(done.err)
 
 
-def test_a_table_named_by_the_environment_is_refused(tmp_path: Path) -> None:
+def test_no_variable_of_the_environment_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "t.csv")
+    assert problems(tmp_path, HEAD.replace("t.csv", '"${SECRET}"')) == ["5:5 configuration"]
     assert problems(tmp_path, HEAD.replace("t.csv", "$HOME/x.csv")) == ["5:5 configuration"]
     (tmp_path / "a$b.csv").write_text("")
     assert plan_of(tmp_path, HEAD.replace("t.csv", "a$$b.csv"))

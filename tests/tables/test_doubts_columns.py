@@ -31,28 +31,22 @@ LOANS = "loan,Status,rf,region\n" + "".join(
 )
 WEIGHED = "truth,a,{}\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n"
 RUNS = "truth,a,{}\n1,1,0\n1,0,1\n0,0,0\n0,1,1\n"
+TWO_TRUTHS = "label,target,a\n1,1,1\n0,0,0\n0,1,1\n"
+SAMPLE_WEIGHT = WEIGHED.format("sample_weight")
 ASKED: dict[str, tuple[str, str, str]] = {
     "everything": (
         LOANS,
         "no-truth, positive-needed, loan unknown-label, region unknown-label",
         "--truth Status --positive bad --id loan --ignore region",
     ),
-    "two truths": (
-        "label,target,a\n1,1,1\n0,0,0\n0,1,1\n",
-        "label two-truths",
-        "--truth target --ignore label",
-    ),
+    "two truths": (TWO_TRUTHS, "label two-truths", "--truth target --ignore label"),
     "no model is left": ("truth,target\n1,1\n0,0\n0,1\n", "target two-truths", "--truth truth"),
     "status": (THREE.format("status"), "no-truth", "--truth status"),
     "Churn": (THREE.format("Churn"), "no-truth", "--truth Churn"),
     "relevant": (THREE.format("relevant"), "no-truth", "--truth relevant"),
     "weight": (WEIGHED.format("weight"), "weight stray-weight", "--weight weight"),
     "Weights": (WEIGHED.format("Weights"), "Weights stray-weight", "--weight Weights"),
-    "sample_weight": (
-        WEIGHED.format("sample_weight"),
-        "sample_weight stray-weight",
-        "--weight sample_weight",
-    ),
+    "sample_weight": (SAMPLE_WEIGHT, "sample_weight stray-weight", "--weight sample_weight"),
     "w": (WEIGHED.format("w"), "w stray-weight", "--weight w"),
     "two weights": (
         "truth,a,w,weight\n1,1,.5,2\n0,0,.5,1\n0,1,.7,1\n",

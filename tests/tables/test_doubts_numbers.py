@@ -26,13 +26,13 @@ SEMI, WEIGHED = ("-d", ";"), ("-d", ";", "--weight", "w", "--interval", "none")
 LONG = "id,model,score,truth\n" + "".join(
     f"{i},rf,{i * 37 % 100 / 100},{i % 2}\n{i},lr,{i * 53 % 100}.5,{i % 2}\n" for i in range(20)
 )
+PERCENTAGES = "truth,rf,gb\n1,150%,20%\n0,57.1%,30%\n1,20%,10%\n"
+DECIMAL_COMMA = 'truth;rf;gb\n1;0,7;0,4\n0;0,2;0,3\n1;0,3;"0,6"\n0;0,6;0,1\n'
+CASE_0_TO_100 = "truth,rf,gb\n1,70,4\n0,20,3\n1,80,60\n0,55,1\n"
+MARGINS = "truth,rf,gb\n1,2.5,1\n0,-1,-2\n1,-.5,3\n0,1,-1\n"
+LITTLE_ABOVE_1 = "truth,a,b\n1,.7,1.02\n0,.2,.5\n1,.8,.4\n"
 ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
-    "percentages": (
-        "truth,rf,gb\n1,150%,20%\n0,57.1%,30%\n1,20%,10%\n",
-        (),
-        "rf needs-threshold",
-        "--threshold rf=0.5",
-    ),
+    "percentages": (PERCENTAGES, (), "rf needs-threshold", "--threshold rf=0.5"),
     "percentages of classes": (
         "truth,p_a,p_b\na,70%,20%\nb,20%,70%\na,30%,20%\n",
         ("--positive", "a"),
@@ -45,12 +45,7 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "y_pred labels-differ",
         "--ignore y_pred",
     ),
-    "a decimal comma": (
-        'truth;rf;gb\n1;0,7;0,4\n0;0,2;0,3\n1;0,3;"0,6"\n0;0,6;0,1\n',
-        SEMI,
-        "rf decimal-comma, gb decimal-comma",
-        "--decimal ,",
-    ),
+    "a decimal comma": (DECIMAL_COMMA, SEMI, "rf decimal-comma, gb decimal-comma", "--decimal ,"),
     # the order of scores is the same either way
     "a comma of either": (
         "truth;rf\n1;70,010\n0;20,200\n",
@@ -60,18 +55,8 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     ),
     # 0,7 tells which
     "a comma by another": (COMMAS, WEIGHED, "rf decimal-comma, w decimal-comma", "--decimal ,"),
-    "0 to 100": (
-        "truth,rf,gb\n1,70,4\n0,20,3\n1,80,60\n0,55,1\n",
-        (),
-        "rf needs-threshold, gb needs-threshold",
-        "--threshold 50",
-    ),
-    "margins": (
-        "truth,rf,gb\n1,2.5,1\n0,-1,-2\n1,-.5,3\n0,1,-1\n",
-        (),
-        "rf needs-threshold, gb needs-threshold",
-        "--threshold 0",
-    ),
+    "0 to 100": (CASE_0_TO_100, (), "rf needs-threshold, gb needs-threshold", "--threshold 50"),
+    "margins": (MARGINS, (), "rf needs-threshold, gb needs-threshold", "--threshold 0"),
     "a column of another scale": (
         "truth,rf,age\n1,.7,51\n0,.2,33\n1,.8,60\n0,.55,21\n",
         (),
@@ -85,12 +70,7 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "--threshold b=50 --threshold c=0",
     ),
     "one scale in a long table": (LONG, (), "score needs-threshold", "--threshold lr=50"),
-    "a little above 1": (
-        "truth,a,b\n1,.7,1.02\n0,.2,.5\n1,.8,.4\n",
-        (),
-        "b needs-threshold",
-        "--threshold b=0.5",
-    ),
+    "a little above 1": (LITTLE_ABOVE_1, (), "b needs-threshold", "--threshold b=0.5"),
 }
 
 

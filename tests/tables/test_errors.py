@@ -15,12 +15,12 @@ MIXED = HEAD + "1,1,1,1\n2,0,1,0,0\n3,0,1\n4,0,1,1\n"
 DROP = {"missing": "drop"}
 NO_BIT, NUL = {"positive": "y"}, "1 nul-byte"
 
+NAMES_TWICE = "id,truth,rf,svm,rf,rf\n1,1,1,1,1,1\n"
+LATIN_1_CELLS = "id,truth,a\n1,café,café\n2,y,y\n".encode("latin-1")
+UTF_16_THE_OTHER_WAY = b"\xfe\xff" + "id,truth,a\n1,1,1\n".encode("utf-16-be")
+UTF_16_WITHOUT_ITS_MARK = "id,truth,a\n1,1,1\n".encode("utf-16-le")
 REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
-    "names twice": (
-        "id,truth,rf,svm,rf,rf\n1,1,1,1,1,1\n",
-        {},
-        "1 duplicate-column, 1 duplicate-column",
-    ),
+    "names twice": (NAMES_TWICE, {}, "1 duplicate-column, 1 duplicate-column"),
     "two names that are empty": (",truth,,a\n1,1,1,1\n", {}, "1 duplicate-column"),
     "short rows": (HEAD + "1,1,1,1\n2,0,1\n3,0,1,1\n4,0\n", {}, "3:b short-row, 5:a short-row"),
     "short and long rows": (MIXED, {}, "3 long-row, 4:b short-row"),
@@ -28,23 +28,11 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "bare carriage returns": ("id,truth,a\r1,1,1\r2,0,0\r", {}, "1 cr-only"),
     "NUL in a cell": ("id,truth,a\n1,y,y\n2,no,n\0o\n", NO_BIT, "3:a nul-byte"),
     "NUL in the header": ("id,truth,a\0\n1,1,1\n", {}, "1 nul-byte"),
-    "Latin-1 cells": (
-        "id,truth,a\n1,café,café\n2,y,y\n".encode("latin-1"),
-        NO_BIT,
-        "2:truth not-utf8, 2:a not-utf8",
-    ),
+    "Latin-1 cells": (LATIN_1_CELLS, NO_BIT, "2:truth not-utf8, 2:a not-utf8"),
     "Latin-1 in the header": ("id,truth,modèle\n1,1,1\n".encode("latin-1"), {}, "1 not-utf8"),
     "UTF-16": (b"\xff\xfe" + "id,truth,a\n1,1,1\n".encode("utf-16-le"), {}, "1 not-utf8"),
-    "UTF-16, the other way": (
-        b"\xfe\xff" + "id,truth,a\n1,1,1\n".encode("utf-16-be"),
-        {},
-        "1 not-utf8",
-    ),
-    "UTF-16 without its mark": (
-        "id,truth,a\n1,1,1\n".encode("utf-16-le"),
-        {},
-        f"{NUL}, {NUL}, {NUL}",
-    ),
+    "UTF-16, the other way": (UTF_16_THE_OTHER_WAY, {}, "1 not-utf8"),
+    "UTF-16 without its mark": (UTF_16_WITHOUT_ITS_MARK, {}, f"{NUL}, {NUL}, {NUL}"),
     "zero bytes": ("", {}, "empty-table"),
     "no header line": ("\n\n\r\n", {}, "1 empty-table"),
     "a mark alone": ("\ufeff", {}, "1 empty-table"),

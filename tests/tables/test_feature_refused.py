@@ -12,6 +12,7 @@ from tests.tables.door import encoded, spots, write
 
 places, told = FEATURES.places, FEATURES.told
 TEXTS = "truth,note\n" + "".join(f"{i % 2},text {i}\n" for i in range(1001))
+WEIGHT_ALONE_IN_ITS_CLAS = "truth,f,n\n1,1,2\n0,0,-1\n"
 REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "no negative": ("truth,f\n1,1\n1,0\n", {}, "truth single-class"),
     "no positive": ("truth,f\n0,1\n0,0\n", {}, "truth single-class"),
@@ -25,11 +26,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "a bad number": ("truth,f,g\n1,1.5,2\n0,2.5,3\n1,x,4\n0,3.5,5\n", {}, "4:f bad-number"),
     "far down": ("truth,f\n" + "1,0\n0,1\n" * 4000 + "1,n/a\n", {}, "8002:f bad-number"),
     "free text": (TEXTS, {}, "note too-many-categories"),
-    "a weight alone in its class": (
-        "truth,f,n\n1,1,2\n0,0,-1\n",
-        {"weight": "n"},
-        "3:n bad-weight",
-    ),
+    "a weight alone in its class": (WEIGHT_ALONE_IN_ITS_CLAS, {"weight": "n"}, "3:n bad-weight"),
     "an id twice": ("id,truth,f\np1,1,1\np2,0,0\np1,1,0\n", {}, "4:id duplicate-id"),
     "zero bytes": ("", {}, "empty-table"),
     "a header": ("truth,f\n", {}, "empty-table"),

@@ -55,6 +55,7 @@ def test_row_and_class_are_found(header: str) -> None:
 
 
 # the entries, the table of classes and its name
+ENTRY_TWICE = "row,feature\n1,a\n2,a\n1,b\n1,a\n"
 REFUSED: dict[str, tuple[str, str | None, dict[str, Any], str]] = {
     "no class column": (TABLE, "x,y,z\n1,1,0\n", {}, "c.csv no-truth"),
     "no such column": (TABLE, CLASSES, {"truth": "thruth"}, "c.csv unknown-column"),
@@ -67,12 +68,7 @@ REFUSED: dict[str, tuple[str, str | None, dict[str, Any], str]] = {
     "a row lacks": (TABLE, "row,truth\n1,1\n2,0\n", {}, "4:row unknown-row"),
     "a row twice": (TABLE, CLASSES + "1,0\n", {}, "c.csv:6:row duplicate-id"),
     "entries for classes": (TABLE, ENTRIES, {}, "c.csv:4:row duplicate-id"),
-    "an entry twice": (
-        "row,feature\n1,a\n2,a\n1,b\n1,a\n",
-        CLASSES,
-        {},
-        "5:feature duplicate-row",
-    ),
+    "an entry twice": (ENTRY_TWICE, CLASSES, {}, "5:feature duplicate-row"),
     "wide": ("row,f,g\n1,1,0\n2,0,1\n3,0,0\n", CLASSES, {}, "wrong-layout"),
     "no truth table": (TABLE, None, {}, "no-truth"),
     "two classes of a row": (ENTRIES, None, {}, "4:truth conflicting-truth"),

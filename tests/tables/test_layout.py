@@ -25,6 +25,10 @@ ANSWERS = ("1,a,1,1", "1,b,0,1", "2,a,0,0", "2,b,0,0", "3,a,0,1", "3,b,1,1", "4,
 LONG = "\n".join(["id,model,prediction,truth", *ANSWERS, ""])
 
 # positive class, the line about the table (kept), and counts
+TIDYMODELS = "truth,.pred_class,.pred_no,.pred_yes\nyes,yes,.2,.8\nno,yes,.4,.6\nno,no,.9,.1\n"
+PROB_CLASSES_WITH_SPACES = "truth,prob_grade 2,prob_not seen\ngrade 2,.8,.2\nnot seen,.3,.7\n"
+BOUND_BY_NAME_NOT_BY_ORD = "truth,m:z,m:a\na,.1,.9\nz,.8,.2\n"
+THREE_CLASSES_THE_LAST_R = "truth,m:a,m:b,m:c\na,.4,.3,.3\nb,.4,.5,.1\nc,.45,.1,.45\n"
 READ: dict[str, tuple[str, str | None, dict[str, Confusion]]] = {
     "wide": (WIDE, None, EXPECTED),
     "labels and scores": (
@@ -33,31 +37,15 @@ READ: dict[str, tuple[str, str | None, dict[str, Confusion]]] = {
         {"rf": (1, 0, 0, 1), "svm": (1, 0, 0, 1), "net": (0, 1, 1, 0)},
     ),
     "long": (LONG, None, EXPECTED),
-    "tidymodels": (
-        "truth,.pred_class,.pred_no,.pred_yes\nyes,yes,.2,.8\nno,yes,.4,.6\nno,no,.9,.1\n",
-        "yes",
-        {"pred": (1, 1, 0, 1)},
-    ),
-    "prob, classes with spaces": (
-        "truth,prob_grade 2,prob_not seen\ngrade 2,.8,.2\nnot seen,.3,.7\n",
-        "grade 2",
-        {"prob": (1, 0, 0, 1)},
-    ),
+    "tidymodels": (TIDYMODELS, "yes", {"pred": (1, 1, 0, 1)}),
+    "prob, classes with spaces": (PROB_CLASSES_WITH_SPACES, "grade 2", {"prob": (1, 0, 0, 1)}),
     "colons and spaces in both": (
         "truth,net v2:a:b,net v2:c d,k:c d,k:a:b\na:b,.9,.1,.6,.4\nc d,.2,.8,.7,.3\n",
         "a:b",
         {"net v2": (1, 0, 0, 1), "k": (0, 0, 1, 1)},
     ),
-    "bound by name, not by order": (
-        "truth,m:z,m:a\na,.1,.9\nz,.8,.2\n",
-        "a",
-        {"m": (1, 0, 0, 1)},
-    ),
-    "three classes, the last row ties": (
-        "truth,m:a,m:b,m:c\na,.4,.3,.3\nb,.4,.5,.1\nc,.45,.1,.45\n",
-        "a",
-        {"m": (1, 1, 0, 1)},
-    ),
+    "bound by name, not by order": (BOUND_BY_NAME_NOT_BY_ORD, "a", {"m": (1, 0, 0, 1)}),
+    "three classes, the last row ties": (THREE_CLASSES_THE_LAST_R, "a", {"m": (1, 1, 0, 1)}),
     "counts": ("model,tp,fp,fn,tn\na,1,2,3,4\n", None, {"a": (1, 2, 3, 4)}),
 }
 
@@ -122,17 +110,14 @@ def test_a_threshold_cuts_probabilities_of_three_classes() -> None:
     assert counted(write("t.csv", content), positive="a", threshold=0.42) == expected
 
 
+ONE_BAD_CELL = "id,truth,m:a,m:b\n1,a,.9,.1\n2,b,x,.7\n3,b,.2,.8\n"
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no column of the positive class": (
         "truth,m:a,k:a,k:b\na,.9,.2,.8\nb,.3,.2,.8\n",
         {"positive": "b"},
         "no-class-column",
     ),
-    "one bad cell": (
-        "id,truth,m:a,m:b\n1,a,.9,.1\n2,b,x,.7\n3,b,.2,.8\n",
-        {"positive": "a"},
-        "3:m:a bad-number",
-    ),
+    "one bad cell": (ONE_BAD_CELL, {"positive": "a"}, "3:m:a bad-number"),
     "counts of several": ("model,TP,FP,FN,TN\na,1,2,3,4\nb,2,1,2,5\n", {}, "needs-predictions"),
     "an id by its name": (LONG.replace("id,", "document,", 1), {}, "no-id"),
     "long": (WIDE, {"layout": "long"}, "wrong-layout"),

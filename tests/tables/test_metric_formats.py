@@ -31,40 +31,27 @@ MODELS, METRICS = ("rf", "no", "01"), ("f1", "acc", "mcc")
 VALUES = [[0.9, 0.8, -0.25], [0.7, 0.6, 0.5], [1.0, 0.0, 1e-5]]
 EXPECTED: Shown = (MODELS, METRICS, VALUES)
 
-WIDE = pl.DataFrame(
-    {"model": MODELS, **{name: [row[j] for row in VALUES] for j, name in enumerate(METRICS)}}
-)
-LONG = pl.DataFrame(
-    [
-        (model, metric, VALUES[i][j])
-        for i, model in enumerate(MODELS)
-        for j, metric in enumerate(METRICS)
-    ],
-    schema=["model", "metric", "value"],
-    orient="row",
-)
+CELLS = {name: [row[j] for row in VALUES] for j, name in enumerate(METRICS)}
+WIDE = pl.DataFrame({"model": MODELS, **CELLS})
+LONG = WIDE.unpivot(METRICS, index="model", variable_name="metric")
 CV = pl.DataFrame(
     {
         "mean_fit_time": [0.1, 0.2, 0.3],
         "param_who": MODELS,
-        **{f"mean_test_{name}": WIDE[name] for name in METRICS},
+        **{f"mean_test_{name}": cells for name, cells in CELLS.items()},
     }
 )
-RESULT = pl.DataFrame(
-    {
-        "model": MODELS,
-        "tp": [3, 4, 5],
-        **{
-            column: values
-            for name in METRICS
-            for column, values in (
-                (name, WIDE[name]),
-                (f"{name}_low", [0.0] * 3),
-                (f"{name}_high", [1.0] * 3),
-                (f"{name}_reason", pl.Series([None] * 3, dtype=pl.String)),
-            )
-        },
-    }
+ENDS: dict[str, Any] = {
+    "low": [0.0] * 3,
+    "high": [1.0] * 3,
+    "reason": pl.Series([None] * 3, dtype=pl.String),
+}
+RESULT = pl.DataFrame({"model": MODELS, "tp": [3, 4, 5]}).with_columns(
+    *(
+        pl.Series(f"{name}_{end}" if end else name, ENDS[end] if end else CELLS[name])
+        for name in METRICS
+        for end in ("", *ENDS)
+    )
 )
 TRANSPOSED = pl.DataFrame({"metric": METRICS, **{name: VALUES[i] for i, name in enumerate(MODELS)}})
 LAYOUTS = {"wide": WIDE, "long": LONG, "cv": CV, "result": RESULT}
@@ -87,14 +74,6 @@ def test_columns_that_are_models_in_every_format(way: str) -> None:
     assert len(set(rows_of(table))) == 1  # that of the metric
 
 
-@pytest.mark.parametrize("way", FILES)
-def test_a_file_is_named_and_hashed_as_given(way: str) -> None:
-    (name,) = WAYS[way](WIDE)
-    table = read_metrics([name])
-    assert (table.name, table.display) == (name, name)
-    assert table.sha256 == sha256(Path(name).read_bytes()).hexdigest()
-
-
 @pytest.mark.parametrize("way", FRAMES)
 def test_a_frame_has_no_name_and_no_hash(way: str) -> None:
     table = read_metrics(WAYS[way](WIDE))
@@ -102,14 +81,17 @@ def test_a_frame_has_no_name_and_no_hash(way: str) -> None:
     assert rows_of(table) == (1, 2, 3)
 
 
-@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+@pytest.mark.parametrize("packing", [None, "gzip", "zstd"])
 @pytest.mark.parametrize("way", FILES)
-def test_a_packed_file_is_hashed_as_given(way: str, packing: str) -> None:
-    (plain,) = WAYS[way](WIDE)
-    content = packed(Path(plain).read_bytes(), packing)
-    table = read(content, f"{plain}.{'gz' if packing == 'gzip' else 'zst'}")
+def test_a_file_is_named_and_hashed_as_given(way: str, packing: str | None) -> None:
+    (name,) = WAYS[way](WIDE)
+    content = Path(name).read_bytes()
+    if packing is not None:
+        content = packed(content, packing)
+        name += ".gz" if packing == "gzip" else ".zst"
+    table = read(content, name)
     assert shown(table) == EXPECTED
-    assert table.sha256 == sha256(content).hexdigest()
+    assert (table.name, table.display, table.sha256) == (name, name, sha256(content).hexdigest())
 
 
 @pytest.mark.parametrize("way", [way for way in FILES if way != "tsv"])

@@ -104,6 +104,7 @@ def test_cells_that_are_no_finite_number(cell: str, code: str) -> None:
 
 
 TWICE = '{"model": "svm", "f1": 1, "f1": 2}'
+RAGGED_COLUMNS = '{"model": ["rf", "svm"], "f1": [1], "acc": [1, 1], "mcc": []}'
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "a key twice": (f'[{{"model": "rf", "f1": 1}}, {TWICE}]', "2"),
     "a key twice, lines": ('{"model": "rf", "f1": 1}\n\n' + TWICE, "3"),
@@ -117,10 +118,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "a number among records": ('[{"model": "rf"}, 3]', "2 bad-record"),
     "lists": ('[["model", "f1"], ["rf", 1]]', "1 bad-record, 2 bad-record"),
     "a number among lines": ('{"model": "rf"}\n\n7', "3 bad-record"),
-    "ragged columns": (
-        '{"model": ["rf", "svm"], "f1": [1], "acc": [1, 1], "mcc": []}',
-        "f1 ragged-columns, mcc ragged-columns",
-    ),
+    "ragged columns": (RAGGED_COLUMNS, "f1 ragged-columns, mcc ragged-columns"),
     "a broken list": ("[{]", "1 bad-file"),
     "a broken record": ('[\n{"a": 1},\n{"a" 2}]', "3 bad-file"),
     "a broken line": ('{"a": 1}\n{"a": 2\n', "2 bad-file"),

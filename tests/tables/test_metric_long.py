@@ -71,6 +71,9 @@ def test_estimators_are_part_of_the_name_only_where_there_are_several(name: str)
 SVM_F1, RF_ACC = ("svm", "f1"), ("rf", "acc")
 REASONS = [(*row, "") for row in ROWS[:2]] + [(*SVM_F1, "", "no_positive_truth")]
 INFINITE = ("svm", "acc", "", "infinite")
+REASON = long("model,metric,value,reason", [*REASONS, INFINITE])
+INFINITE_VALUE = long("model,metric,value,reason", [*REASONS[:2], (*SVM_F1, "1", ""), INFINITE])
+TEXTS_FOR_METRICS = long(rows=[(f"m{i}", f"comment {i}", "1") for i in range(3000)])
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "slices alone": (long("model,metric,value,slice", [(*SVM_F1, "1", "old")]), {}, "empty-table"),
     "an absent pair": (long(rows=ROWS[:3]), {}, "missing-value"),
@@ -79,16 +82,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {},
         "5:value bad-number, 4:value missing-value",
     ),
-    "a reason": (
-        long("model,metric,value,reason", [*REASONS, INFINITE]),
-        {},
-        "4:value missing-value",
-    ),
-    "an infinite value": (
-        long("model,metric,value,reason", [*REASONS[:2], (*SVM_F1, "1", ""), INFINITE]),
-        {},
-        "5:value infinite-value",
-    ),
+    "a reason": (REASON, {}, "4:value missing-value"),
+    "an infinite value": (INFINITE_VALUE, {}, "5:value infinite-value"),
     "pairs given again": (
         long(rows=[*ROWS, (*SVM_F1, ".3"), (*SVM_F1, ".25"), (*RF_ACC, "1")]),
         {},
@@ -101,11 +96,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "wide": ("model,f1\nrf,1\n", {"layout": "long"}, "wrong-layout"),
     "no models": ("metric,value\nf1,.5\nacc,1\n", {}, "no-models"),
-    "texts for metrics": (
-        long(rows=[(f"m{i}", f"comment {i}", "1") for i in range(3000)]),
-        {},
-        "missing-value",
-    ),
+    "texts for metrics": (TEXTS_FOR_METRICS, {}, "missing-value"),
 }
 
 

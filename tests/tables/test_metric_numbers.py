@@ -59,6 +59,7 @@ def test_missing_cells_can_be_dropped(cell: str) -> None:
 SEMI, COMMA = {"delimiter": ";"}, {"delimiter": ";", "decimal": ","}
 THOUSANDS = 'model,f1,acc,auc,n\nrf,.9,.8,.7,"1,200"\nsvm,.9,.8,.7,"12,000"\n'
 EITHER = "model;cost;n\nrf;1,010;200\nsvm;2,200;100\n"
+NOTHING_IS_LEFT = "model,f1,acc\nrf,inf,1\nsvm,,.5\n"
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "text": ("model,f1\nrf,.5\nsvm,x\nknn,1\n", {}, "3:f1 bad-number"),
     "two signs": ("model,f1\nrf,.5\nsvm,--1\nknn,1\n", {}, "3:f1 bad-number"),
@@ -78,11 +79,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {},
         "2:f1 bad-number, 5:acc bad-number, 4:auc missing-value",
     ),
-    "nothing is left": (
-        "model,f1,acc\nrf,inf,1\nsvm,,.5\n",
-        {"missing": "drop"},
-        "2:f1 infinite-value",
-    ),
+    "nothing is left": (NOTHING_IS_LEFT, {"missing": "drop"}, "2:f1 infinite-value"),
     "turned": (
         "metric,rf,svm,nb\nf1,,x,1\nacc,1,,1\nmcc,1,1,0\n",
         {"transpose": True},

@@ -17,6 +17,7 @@ TURNED = {"transpose": True}
 DROP = {"missing": "drop"}
 LONG_PREDICTIONS = "id,model,prediction,truth\n1,rf,cat,dog\n2,rf,dog,dog\n"
 
+NAMELESS_MODEL = "model,f1\nrf,1\n,1\n  ,0\n"
 REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "header only": ("model,f1\n", {}, "empty-table"),
     "nothing": ("", {}, "empty-table"),
@@ -39,11 +40,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         "5:model duplicate-model, 6:model duplicate-model, 7:model duplicate-model",
     ),
     "models twice, nameless": (",f1\nrf,1\nrf,0\n", {}, "3 duplicate-model"),
-    "a nameless model": (
-        "model,f1\nrf,1\n,1\n  ,0\n",
-        {},
-        "3:model missing-value, 4:model missing-value",
-    ),
+    "a nameless model": (NAMELESS_MODEL, {}, "3:model missing-value, 4:model missing-value"),
     "metrics twice": ("model,f1,acc,f1\nrf,1,1,0\n", {}, "1 duplicate-column"),
     "rows of metrics twice": (
         "metric,rf\nf1,1\nacc,1\nf1,0\n,1\n",

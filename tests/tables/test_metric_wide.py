@@ -25,23 +25,14 @@ def test_the_models_are_in_a_column_of_that_name_or_of_text(header: str) -> None
     assert shown(read(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM
 
 
+ID_BEFORE_MODEL = "model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n"
+TRUTH_VALUES = "done,who,f1,acc,ready\ntrue,rf,.5,1,True\nfalse,svm,.25,0,FALSE\n"
+NUMBERS = "model,f1,acc,note,empty,\nrf,.5,1,good,,x\nsvm,.25,0,bad,,y\n"
 PARTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "model before text": ("note,model,f1,acc\na,rf,.5,1\nb,svm,.25,0\n", {}, ("note",)),
-    "id before model": (
-        "model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n",
-        {"id": "who"},
-        ("model",),
-    ),
-    "truth values": (
-        "done,who,f1,acc,ready\ntrue,rf,.5,1,True\nfalse,svm,.25,0,FALSE\n",
-        {},
-        ("done", "ready"),
-    ),
-    "no numbers": (
-        "model,f1,acc,note,empty,\nrf,.5,1,good,,x\nsvm,.25,0,bad,,y\n",
-        {},
-        ("note", "empty", "(no name)"),
-    ),
+    "id before model": (ID_BEFORE_MODEL, {"id": "who"}, ("model",)),
+    "truth values": (TRUTH_VALUES, {}, ("done", "ready")),
+    "no numbers": (NUMBERS, {}, ("note", "empty", "(no name)")),
     "a delimiter at each end": ("model,f1,acc,\nrf,.5,1,\nsvm,.25,0,\n", {}, ()),
 }
 

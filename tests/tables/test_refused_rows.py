@@ -16,21 +16,15 @@ COUNTS = "model,tp,fp,fn,tn\n"
 SLICED = "id,model,prediction,truth,s\n1,A,1,1,2\n1,B,1,1,3\n2,A,0,0,1\n2,B,0,0,1\n"
 ANSWERS = LONG + "1,A,y,y\n2,A,n,n\n1,B,m,y\n2,B,y,n\n"
 
+IDS_TWICE = "id,truth,a\np1,1,1\np2,0,0\np1,1,0\np2,0,0\np1,0,0\n"
+OTHER_IDS = TWO_A + "3,A,0,0\n1,B,0,1\n2,B,1,0\n4,B,1,1\n"
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "ids twice": (
-        "id,truth,a\np1,1,1\np2,0,0\np1,1,0\np2,0,0\np1,0,0\n",
-        {},
-        "4:id duplicate-id, 5:id duplicate-id, 6:id duplicate-id",
-    ),
+    "ids twice": (IDS_TWICE, {}, "4:id duplicate-id, 5:id duplicate-id, 6:id duplicate-id"),
     "NA as an id": ("id,truth,a\nNA,1,1\nNA,0,0\nx,1,1\n", {}, "3:id duplicate-id"),
     "another truth": (TWO_A + "1,B,0,0\n2,B,1,0\n", {}, "4:truth conflicting-truth"),
     "no truth": (TWO_A + "1,B,1,\n2,B,1,0\n", {}, "4:truth missing-value"),
     "two answers": (TWO_A + "1,B,0,1\n2,B,1,0\n1,A,1,1\n", {}, "6:model duplicate-row"),
-    "other ids": (
-        TWO_A + "3,A,0,0\n1,B,0,1\n2,B,1,0\n4,B,1,1\n",
-        {},
-        "4:model unequal-ids, 7:model unequal-ids",
-    ),
+    "other ids": (OTHER_IDS, {}, "4:model unequal-ids, 7:model unequal-ids"),
     "no model": (TWO_A + "1,B,1,1\n2,,1,0\n", {}, "3:model unequal-ids, 5:model missing-value"),
     "no answer": (TWO_A + "1,B,,1\n2,B,1,0\n", {}, "4:prediction missing-value"),
     "no label": (ANSWERS, {"positive": "y"}, "4:prediction unknown-label"),
@@ -82,24 +76,18 @@ def test_a_row_that_lacks_its_id() -> None:
     assert "'None'" not in str(error)
 
 
+IDS_THAT_MEAN_MISSING = "id,truth,a\nNA,1,1\nNA,0,0\nx,1,1\n"
+BLANK_LINES = LONG + "1,A,1,1\n\n2,A,0,0\n1,B,0,1\n2,B,1,0\n\n"
 ACCEPTED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "ids are text": ("id,truth,a\n1,1,1\n01,0,0\n1.0,1,1\n", {}, {"a": (2, 0, 0, 1)}),
-    "ids that mean missing": (
-        "id,truth,a\nNA,1,1\nNA,0,0\nx,1,1\n",
-        {"null_value": ("NA",)},
-        {"a": (2, 0, 0, 1)},
-    ),
+    "ids that mean missing": (IDS_THAT_MEAN_MISSING, {"null_value": ("NA",)}, {"a": (2, 0, 0, 1)}),
     "rows without an id": ("truth,a\n1,1\n1,1\n", {}, {"a": (2, 0, 0, 0)}),
     "a missing answer dropped": (
         TWO_A + "1,B,,1\n2,B,1,0\n",
         {"missing": "drop"},
         {"A": (0, 0, 0, 1), "B": (0, 1, 0, 0)},
     ),
-    "blank lines": (
-        LONG + "1,A,1,1\n\n2,A,0,0\n1,B,0,1\n2,B,1,0\n\n",
-        {},
-        {"A": (1, 0, 0, 1), "B": (0, 1, 1, 0)},
-    ),
+    "blank lines": (BLANK_LINES, {}, {"A": (1, 0, 0, 1), "B": (0, 1, 1, 0)}),
 }
 
 

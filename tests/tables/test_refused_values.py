@@ -60,12 +60,9 @@ def test_a_bad_weight(cell: str) -> None:
     assert places(WEIGHED.format(cell), weight="w") == "3:w bad-weight"
 
 
+MISSING = {"truth": [1, 0, None], "a": [0.4, float("nan"), 0.1]}
 TYPED: dict[str, tuple[dict[str, list[Any]], dict[str, Any], str]] = {
-    "missing": (
-        {"truth": [1, 0, None], "a": [0.4, float("nan"), 0.1]},
-        {},
-        "2:a missing-value, 3:truth missing-value",
-    ),
+    "missing": (MISSING, {}, "2:a missing-value, 3:truth missing-value"),
     "number": ({"truth": [1, 0], "a": ["0.3", "x"]}, {"kind": "score"}, "2:a bad-number"),
     "weight": ({"truth": [1, 0], "a": [1, 0], "w": ["2", "y"]}, {"weight": "w"}, "2:w bad-weight"),
 }
@@ -88,18 +85,12 @@ def test_dropping_says_how_many_rows_it_left_out() -> None:
     assert both == {"a": (1, 0, 1, 0), "b": (2, 0, 0, 0)}
 
 
+UNUSED_COLUMNS = "id,truth,a,b,note\n1,1,1,,\n2,0,0,,x\n"
+DECLARED_CLASS = "id,truth,a\n1,y,y\n2,n,maybe\n3,n,n\n"
 ACCEPTED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "unused columns": (
-        "id,truth,a,b,note\n1,1,1,,\n2,0,0,,x\n",
-        {"model": "a"},
-        {"a": (1, 0, 0, 1)},
-    ),
+    "unused columns": (UNUSED_COLUMNS, {"model": "a"}, {"a": (1, 0, 0, 1)}),
     "marks": (MARKED, MARKS | {"missing": "drop"}, {"a": (0, 0, 1, 1), "b": (1, 0, 0, 1)}),
-    "a declared class": (
-        "id,truth,a\n1,y,y\n2,n,maybe\n3,n,n\n",
-        Y | {"classes": ["maybe"]},
-        {"a": (1, 0, 0, 2)},
-    ),
+    "a declared class": (DECLARED_CLASS, Y | {"classes": ["maybe"]}, {"a": (1, 0, 0, 2)}),
     "a class truth lacks": (
         "truth,a\nb,b\nc,c\n",
         {"positive": "zzz", "classes": ["zzz"]},

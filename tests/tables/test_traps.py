@@ -66,10 +66,8 @@ def with_confidence(dice: Dice) -> Trap:
     classes = ["cat", "dog", "bird", "fox"][: int(dice.integers(3, 5))]
     truth = dice.choice(classes, 120)
     said, sure = noisy(dice, truth, classes), dice.uniform(0.4, 1, 120).round(3)
-    return Trap(
-        {"t.csv": {"label": truth, "prediction": said, "confidence": sure}},
-        {"prediction": (truth, said)},
-    )
+    table = {"label": truth, "prediction": said, "confidence": sure}
+    return Trap({"t.csv": table}, {"prediction": (truth, said)})
 
 
 def with_covariates(dice: Dice) -> Trap:
@@ -89,32 +87,23 @@ def with_covariates(dice: Dice) -> Trap:
 
 def with_parts(dice: Dice) -> Trap:
     truth, scores = binary(dice)
-    column, train, test = [
-        ("split", "train", "test"),
-        ("set", "training", "holdout"),
-        ("part of data", "dev", "test"),
-        ("subset", "Train", "Test"),
-    ][int(dice.integers(4))]
+    places = [("split", "train", "test"), ("set", "training", "holdout")]
+    places += [("part of data", "dev", "test"), ("subset", "Train", "Test")]
+    column, train, test = places[int(dice.integers(4))]
     where = dice.random(120) < 0.6
+    parts: Any = np.where(where, train, test)
     if dice.random() < 0.4:  # a flag
-        name, of_test = [("is_test", 1), ("in train", 0), ("Test set", 1)][int(dice.integers(3))]
-        bits = np.where(where, 1 - of_test, of_test)
-        return Trap(
-            {"t.csv": {"y": truth, name: bits, "pred_proba": scores}},
-            {"pred_proba": (truth[~where], scores[~where])},
-        )
-    kept = ~where
-    parts = np.where(where, train, test)
+        column, of_test = [("is_test", 1), ("in train", 0), ("Test set", 1)][int(dice.integers(3))]
+        parts = np.where(where, 1 - of_test, of_test)
     table = {"y": truth, column: parts, "pred_proba": scores}
-    return Trap({"t.csv": table}, {"pred_proba": (truth[kept], scores[kept])})
+    return Trap({"t.csv": table}, {"pred_proba": (truth[~where], scores[~where])})
 
 
 def in_percent(dice: Dice) -> Trap:
     truth, scores = binary(dice)
     percent = np.round(100 * scores, 1)
-    return Trap(
-        {"t.csv": {"truth": truth, "risk_score": percent}}, {"risk_score": (truth, percent)}
-    )
+    table = {"truth": truth, "risk_score": percent}
+    return Trap({"t.csv": table}, {"risk_score": (truth, percent)})
 
 
 def regression(dice: Dice) -> Trap:
@@ -127,28 +116,23 @@ def truth_apart(dice: Dice) -> Trap:
     other = scored(dice, truth)
     ids, mixed = np.arange(120), dice.permutation(120)
     called = str(dice.choice(["target", "prediction", "score"]))
-    return Trap(
-        {
-            "truth.csv": {"id": ids, "target": truth},
-            "a.csv": {"id": ids[mixed], called: scores[mixed]},
-            "b.csv": {"id": ids, called: other},
-        },
-        {"a": (truth, scores), "b": (truth, other)},
-        ("--join", "id"),
-    )
+    files: dict[str, dict[str, Any] | str] = {
+        "truth.csv": {"id": ids, "target": truth},
+        "a.csv": {"id": ids[mixed], called: scores[mixed]},
+        "b.csv": {"id": ids, called: other},
+    }
+    return Trap(files, {"a": (truth, scores), "b": (truth, other)}, ("--join", "id"))
 
 
 def two_weeks(dice: Dice) -> Trap:
     truth, scores = binary(dice)
     other = scored(dice, truth)
     ids, mixed = np.arange(120), dice.permutation(120)
-    return Trap(
-        {
-            "old.csv": {"id": ids, "truth": truth, "score": scores},
-            "new.csv": {"id": ids[mixed], "truth": truth[mixed], "score": other[mixed]},
-        },
-        {"old": (truth, scores), "new": (truth, other)},
-    )
+    files: dict[str, dict[str, Any] | str] = {
+        "old.csv": {"id": ids, "truth": truth, "score": scores},
+        "new.csv": {"id": ids[mixed], "truth": truth[mixed], "score": other[mixed]},
+    }
+    return Trap(files, {"old": (truth, scores), "new": (truth, other)})
 
 
 def named_otherwise(dice: Dice) -> Trap:
@@ -189,9 +173,8 @@ def other_words(dice: Dice) -> Trap:
 
 def two_columns(dice: Dice) -> Trap:
     truth, scores = binary(dice)
-    names = [("prob_0", "prob_1"), ("p no", "p yes"), ("score_neg", "score_pos")][
-        int(dice.integers(3))
-    ]
+    choices = [("prob_0", "prob_1"), ("p no", "p yes"), ("score_neg", "score_pos")]
+    names = choices[int(dice.integers(3))]
     table = {"truth": truth, names[0]: np.round(1 - scores, 4), names[1]: scores}
     return Trap({"t.csv": table}, {"*": (truth, scores)})
 
@@ -218,24 +201,14 @@ def twin_labels(dice: Dice) -> Trap:
     return Trap({"t.csv": {"truth": truth, "m": odd}}, {"m": (truth, np.char.lower(odd))})
 
 
-TRAPS: tuple[Callable[[Dice], Trap], ...] = (
-    with_none,
-    with_confidence,
-    with_covariates,
-    with_parts,
-    in_percent,
-    regression,
-    truth_apart,
-    two_weeks,
-    named_otherwise,
-    split_json,
-    with_text,
-    other_words,
-    two_columns,
-    flags,
-    gaps,
-    twin_labels,
-)
+TRAPS = [
+    make
+    for make in list(globals().values())
+    if getattr(make, "__annotations__", {}) == {"dice": "Dice", "return": "Trap"}
+]
+
+
+assert len(TRAPS) == 16
 
 
 def followed(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
