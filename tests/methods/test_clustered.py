@@ -113,24 +113,6 @@ def test_another_population() -> None:
     assert ends(row["ppv"]) == pytest.approx(expected)
 
 
-def test_a_patient_a_row_is_almost_no_patient() -> None:
-    frame = table(60).with_columns(patient=pl.int_range(300))
-    plain = frame.drop("patient")
-    for mine, other in (
-        (phidelta(frame, cluster="patient"), phidelta(plain)),
-        (tune_jpt(frame, cluster="patient", prevalence="1:9"), tune_jpt(plain, prevalence="1:9")),
-    ):
-        rows = zip(mine.tables["models"], other.tables["models"], strict=True)
-        for one, two in rows:
-            for name, cell in one.items():
-                if isinstance(cell, Estimate) and cell.low is not None and name != "dor":
-                    width = cell.high - cell.low  # type: ignore[operator]
-                    there = ends(two[name])
-                    assert ends(cell) == pytest.approx(there, abs=0.08 * width), name
-        said = [[one.code for one in found.answer] for found in (mine, other)]
-        assert said[0] == said[1]
-
-
 def test_one_patient_has_no_intervals_and_no_claims() -> None:
     frame = table(1, 80)
     for found in (

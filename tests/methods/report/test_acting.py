@@ -91,14 +91,3 @@ def test_limits_are_those_of_the_influence_of_rows(clustered: bool) -> None:
         assert (got.low, got.high) == pytest.approx((value - reach, value + reach), rel=1e-9), name
         assert method != "bootstrap"
     assert found["net_benefit"] == found[MEASURES[0]]
-
-
-def test_where_nobody_is_called_positive_the_default_limits_stay() -> None:
-    """No row differs from another, which does not make the net benefit of others surely 0."""
-    table = pl.DataFrame({"truth": [0, 1] * 10, "m": [0.1, 0.2] * 10})
-    rows = [
-        next(row for row in clfeval.report(table, positive="1", threshold=0.5, interval=how)
-             .tables["measures"] if row["measure"] == "net_benefit")
-        for how in ("bootstrap", "exact")
-    ]  # fmt: skip
-    assert rows[0] == rows[1]

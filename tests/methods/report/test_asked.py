@@ -7,7 +7,6 @@ import shlex
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import clfeval
 from clfeval.errors import UsageError
@@ -167,12 +166,3 @@ def test_the_area_under_risk_and_coverage_row_by_row() -> None:
         assert float(found) == pytest.approx(float(np.mean(risks)), rel=1e-12)
     both = np.stack([truth, ~truth]).astype(np.int64)
     assert aurc(p, both, 1 - both).shape == (2,)
-
-
-def test_measures_added_move_no_other_row() -> None:
-    before, after = (
-        pl.DataFrame([{**row, "value": str(row["value"])} for row in
-                      clfeval.report(FRAME, measure=names).tables["measures"]])
-        for names in ((), ("aurc", "f_beta:beta=2"))
-    )  # fmt: skip
-    assert_frame_equal(before, after.filter(pl.col("measure").is_in(DEFAULT)))

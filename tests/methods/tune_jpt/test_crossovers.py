@@ -210,10 +210,3 @@ def test_one_model_crosses_nobody() -> None:
     result = clfeval.tune_jpt(counts=(67, 5, 33, 95))
     assert not {"crossovers", "winners"} & set(result.tables)
     assert result.parameters["compared_by"] is None
-
-
-def test_every_pair_once() -> None:
-    counts = {name: (60 + i, 5 + 3 * i, 40 - i, 95 - 3 * i) for i, name in enumerate("abcd")}
-    result = clfeval.tune_jpt(counts=counts, interval="none", points=2)
-    pairs = [(row["first"], row["second"]) for row in rows_of(result, "crossovers")]
-    assert pairs == [(one, two) for i, one in enumerate("abcd") for two in "abcd"[i + 1 :]]

@@ -77,29 +77,6 @@ def test_models_of_one_table_are_those_of_single_ones() -> None:
         assert "winners" not in alone.tables
 
 
-def test_probabilities_vote_at_their_threshold() -> None:
-    """.pred_1 of .9 or .2: at .5 the first says positive, at .1 both do."""
-    expanded = repeated([Row(row.truth, row.votes[:1], row.n) for row in ROWS])
-    shares = [0.9 if row.votes[0] else 0.2 for row in expanded]
-    frame = pl.DataFrame(
-        {
-            "truth": [row.truth for row in expanded],
-            ".pred_1": shares,
-            ".pred_0": [1 - share for share in shares],
-        }
-    )
-    cells = confusion(expanded, 0)
-    (model,) = {row["model"] for row in rows_of(tune(frame, measure=FEW))}
-    for options, expected in (
-        ({}, cells),
-        ({"threshold": 0.1}, (cells[0] + cells[2], cells[1] + cells[3], 0, 0)),
-    ):
-        found = rows_of(tune(frame, measure=FEW, interval="none", **options))
-        wanted = rows_of(tune(None, counts={model: expected}, measure=FEW, interval="none"))
-        assert [row["population"] for row in found] == ["sample", "1:1", "target", "target"]
-        assert [{**row, "threshold": None} for row in found] == wanted
-
-
 def test_each_slice_is_the_table_of_its_rows() -> None:
     north, south = (
         ROWS,

@@ -73,20 +73,6 @@ def test_several_files_and_a_glob_are_one_table() -> None:
     assert "[repeated-file]" in usage_message(["part-0.csv", "part-*.csv"], positive="malignant")
 
 
-def test_scores_that_are_no_probabilities_need_a_threshold() -> None:
-    content = "truth,s\n1,3.5\n0,-2\n1,.4\n0,.7\n"
-    message = data_message(content)
-    assert problem_places(message) == ["t.csv: column 's': [needs-threshold]"]
-    check_text(message)
-    result = tuned("t.csv", threshold=0.5)
-    assert cells(result) == {"s": (1, 1, 1, 1)}
-    assert {row["fixed_threshold"] for row in result.tables["thresholds"]} == {0.5}
-    assert cells(tuned("t.csv", threshold={"s": 3.5})) == {"s": (1, 0, 1, 2)}
-    assert "'s'" in usage_message("truth,s\n1,1.0\n0,.2\n", threshold={"S": 1.0})
-    for bad in (float("nan"), float("inf")):
-        assert "threshold" in usage_message(content, threshold=bad)
-
-
 WEIGHTS = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
 
 
