@@ -76,18 +76,6 @@ table = pd.DataFrame({"feature": names, "chi2": values, "p": p})
 table.sort_values("chi2", ascending=False).to_csv(sys.stdout, index=False)
 """
 
-# the first rows only: path, how many
-MUTUAL = """
-import sys
-import pandas as pd
-from sklearn.feature_selection import mutual_info_classif
-frame = pd.read_parquet(sys.argv[1]).iloc[: int(sys.argv[2])]
-truth = frame.pop("truth").to_numpy()
-values = mutual_info_classif(frame.to_numpy(), truth, discrete_features=True)
-table = pd.DataFrame({"feature": frame.columns, "bits": values})
-table.sort_values("bits", ascending=False).to_csv(sys.stdout, index=False)
-"""
-
 Plane = dict[str, tuple[int, int]]
 
 

@@ -7,7 +7,10 @@ functions of `inference` and `methods` on arrays. `python -m tests.benchmarks.co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,25 @@ class Line:
     most: float | None = None
     width: float | None = None
     slack: float = 2.0
+
+    @classmethod
+    def of(
+        cls, interval: str, setting: str, ends: Any, true: Any, least: float | None = None
+    ) -> Line:
+        """Return the share of intervals, (n, 2), that hold the truth, and their median width.
+
+        Those with an unknown end are left out. Raises AssertionError where one has no width.
+        """
+        both = np.asarray(ends, np.float64).reshape(-1, 2)
+        known = ~np.isnan(both).any(axis=1)
+        low, high = both[known].T
+        truth = np.broadcast_to(true, known.shape)[known]
+        wide = high - low
+        if least is not None and not (wide > 0).all():
+            raise AssertionError(f"no width: {interval}, {setting}")
+        held = ((low <= truth) & (truth <= high)).mean().item()
+        width = np.median(wide[wide < inf]).item()
+        return cls(interval, setting, int(known.sum()), held, least, width=width)
 
     @property
     def error(self) -> float:

@@ -1,10 +1,9 @@
-"""Sentences about calibration: calibrated models called miscalibrated, and faults that are found.
+"""Sentences about calibration: calibrated models called miscalibrated.
 
 Calibrated: truth is a coin of the prevalence, a model sees it in normal noise, `APART` between the
 classes and of correlation .5 with that of other models, and gives its posterior probability. A
 table is false where it names any of its models. Clusters are alike by an ICC of .3, weights are
-those of `weights`. Faulty: ten groups of rows given .05, .15, .. .95, of which those given .45 and
-.55 are positive more often and less often than that by some points.
+those of `weights`.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ LEVEL, SEED = 0.95, 0
 APART, CORRELATION, ICC = 1.3, 0.5, 0.3
 MODELS, SIZES, PREVALENCES = (1, 2, 5, 10), (200, 1000, 5000), (0.5, 0.1)
 CLUSTERS, KEPT = ((40, 5), (100, 10)), ("score", "class")
-POINTS, SAME = (0.25, 0.35), 100  # of so many tables one is given to the report as well
-GIVEN = np.arange(0.05, 1, 0.1)
+SAME = 100  # of so many tables one is given to the report as well
 Arrays = Any
 
 
 def lines(replicates: int) -> list[Line]:
-    """Return lines by prevalence, rows and number of models; of clusters, weights and faults."""
+    """Return lines by prevalence, rows and number of models; of clusters and weights."""
     found: list[Line] = []
     for prevalence in PREVALENCES:
         for rows in SIZES:
@@ -45,9 +43,6 @@ def lines(replicates: int) -> list[Line]:
             for rows in SIZES[:2]:
                 name = f"{rows} rows weighted by {by}"
                 found += _false(name, prevalence, replicates, _weighted(rows, by))
-    for points in POINTS:
-        for rows in SIZES[:2]:
-            found.append(_found(points, rows, replicates))
     return found
 
 
@@ -119,17 +114,3 @@ def _weighted(rows: int, by: str) -> Draw:
         return truth[kept], z[:, kept], weights, None
 
     return draw
-
-
-def _found(points: float, rows: int, replicates: int) -> Line:
-    """Return how often two groups that are off, up and down, are found."""
-    rng = np.random.default_rng([24, rows, round(100 * points)])
-    p = np.repeat(GIVEN, rows // len(GIVEN))
-    chance = p + points * (np.isclose(p, 0.45) * 1.0 - np.isclose(p, 0.55))
-    times = 0
-    for _ in range(replicates):
-        tests = _tests(p[None], rng.random(rows) < chance, None, None)
-        times += _miscalibrated(adjusted_for_all(tests))
-    name = f"two of ten groups off by {100 * points:.0f} points, {rows} rows"
-    return Line("miscalibrated, found", name, replicates, times / replicates,
-                LEVEL if rows == 1000 else None)  # fmt: skip

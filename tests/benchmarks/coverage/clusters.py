@@ -81,10 +81,7 @@ def held(
     least: float | None = LEAST,
 ) -> Line:  # fmt: skip
     """Return the share of the intervals that hold the truth; undefined ones are left out."""
-    known = ~(np.isnan(low) | np.isnan(high))
-    inside = (low[known] <= truth) & (truth <= high[known])
-    width = float((high - low)[known].mean())
-    return Line(interval, setting, int(known.sum()), float(inside.mean()), least, width=width)
+    return Line.of(interval, setting, np.stack([low, high], axis=1), truth, least)
 
 
 def settings() -> Iterator[tuple[int, float, str, tuple[float, float, float], str]]:

@@ -1,6 +1,6 @@
 """What `clfeval report` says of models together: differences, verdicts, the best, the winner.
 
-Tables are those of `probabilities`: k models share a part of their noise row by row (`alike`), are
+Tables are those of `reporting`: k models share a part of their noise row by row (`alike`), are
 cut at the prevalence, and are equal or less far apart one after the other. By clusters: ten rows
 each, classes alike by an ICC of .3, scores by .5. By weights: of the negatives one in five is kept,
 and has a sampling weight of 5. Everything is found as the report finds it. A table for which there
@@ -39,10 +39,9 @@ from clfeval.methods.report.comparisons import less
 from clfeval.methods.report.model_estimates import row_by_row, score_estimates
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
-from tests.benchmarks.coverage.probabilities import LEVEL, MEMBERS, _probabilities, _true
-from tests.benchmarks.coverage.reporting import SURE
+from tests.benchmarks.coverage.reporting import LEVEL, MEMBERS, SURE, _probabilities, _true
 
-BEST_APART, LESS_APART = 1.3, 1.0
+BEST_APART, FAR_APART, LESS = 1.3, 3.3, 0.3
 DIFFERING = ("roc_auc", "brier", "net_benefit", "mcc", "f1", "precision", "sensitivity",
              "accuracy")  # fmt: skip
 LEADING = ("roc_auc", "brier", "mcc", "sensitivity")
@@ -61,6 +60,9 @@ def lines(replicates: int) -> list[Line]:
     for (rows, kind), prevalence in product(SIZES, (0.5, 0.05)):
         for alike, equal in product((0.9, 0.5), (True, False)):
             found += _differing(_Setting(2, rows, kind, prevalence, alike, equal), replicates)
+    for rows, prevalence, equal in product((200, 1000), (0.5, 0.05), (True, False)):
+        far = _Setting(2, rows, "", prevalence, 0.5, equal, FAR_APART)  # areas near .99
+        found += _differing(far, replicates)
     for k, equal, (rows, kind, prevalence) in product(MODELS, (True, False), LEADERS):
         one = _Setting(k, rows, kind, prevalence, 0.5, equal)
         found += _families(one, replicates // (2 if k == MOST else 1))
@@ -77,23 +79,22 @@ class _Setting:
     prevalence: float
     alike: float
     equal: bool
+    best: float = BEST_APART
 
     @property
     def apart(self) -> Sequence[float]:
         """How far apart the classes are for each model."""
-        least = BEST_APART if self.equal else LESS_APART
-        return tuple(np.linspace(BEST_APART, least, self.k).tolist())
+        least = self.best if self.equal else self.best - LESS
+        return tuple(np.linspace(self.best, least, self.k).tolist())
 
     def __str__(self) -> str:
         kinds = {"clusters": f"{self.rows // MEMBERS} clusters",
                  "weights": f"{self.rows} weighted rows"}  # fmt: skip
-        told, equal = (
-            kinds.get(self.kind, f"{self.rows} rows"),
-            "equal" if self.equal else "unequal",
-        )
-        return (
-            f"{self.k} {equal} models, {told}, prevalence {self.prevalence:g}, {self.alike:g} alike"
-        )
+        told = kinds.get(self.kind, f"{self.rows} rows")
+        equal = "equal" if self.equal else "unequal"
+        far = f", {self.best:g} apart" * (self.best != BEST_APART)
+        how = f"prevalence {self.prevalence:g}, {self.alike:g} alike{far}"
+        return f"{self.k} {equal} models, {told}, {how}"
 
     def tables(self, replicates: int) -> Iterator[_Table]:
         """Yield tables that have rows of both classes."""
@@ -189,10 +190,7 @@ def _differing(one: _Setting, replicates: int) -> Iterator[Line]:
         best, least = (_of_population(asked, apart, one.prevalence) for apart in one.apart)
         ends = np.array([(low, high) for low, high, _ in told if low is not None], float)
         if len(ends):
-            (low, high), true = ends.T, least - best
-            held = float(((low <= true) & (true <= high)).mean())
-            width = float(np.median(high - low))
-            yield Line(f"difference of {asked}", str(one), len(ends), held, 0.93, width=width)
+            yield Line.of(f"difference of {asked}", str(one), ends, least - best, 0.93)
         claims = {"better or worse": lambda verdict: verdict in (BETTER, WORSE)}
         if not one.equal:
             claims = {"equivalent": lambda verdict: verdict == EQUIVALENT,

@@ -91,12 +91,9 @@ def _differences(replicates: int) -> Iterator[Line]:
                 _, low, high = found.intervals(first, first + 1, level=0.95)
                 rates = np.array(sens), 1 - np.array(spec)
                 one, other = measure.function(Confusion.of_rates(*rates, odds)).tolist()
-                there = ~np.isnan(low)
-                held = ((low <= one - other + 1e-12) & (one - other - 1e-12 <= high))[there]
                 words = f"{setting}, n {n}{', patients' * clusters}, odds {odds:g}"
-                width = float((high - low)[there].mean())
-                yield Line(f"difference in {name}", words, int(there.sum()), float(held.mean()),
-                           least=0.93, width=width)  # fmt: skip
+                ends = np.stack([low - 1e-12, high + 1e-12], axis=1)
+                yield Line.of(f"difference in {name}", words, ends, one - other, 0.93)
 
 
 def _rates(parts: Sequence[PatternCounts]) -> RateCovariance:

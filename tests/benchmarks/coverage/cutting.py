@@ -1,6 +1,6 @@
 """Thresholds chosen on the rows, and zones without an answer: what these are worth on others.
 
-Tables are those of `probabilities`: rows, rows in clusters of ten, rows with weights by class. The
+Tables are those of `reporting`: rows, rows in clusters of ten, rows with weights by class. The
 truth is the value, in the population, of the threshold (or zone) that the whole table chose: that
 is what whoever uses it will have. The mean over tables of such thresholds would be another truth,
 which nobody uses. A limit of the sensitivity or of the precision has two: of what is to be best
@@ -82,9 +82,8 @@ def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
             held.setdefault((name, float(str(row["prevalence"]))), []).append(ends)
     for (name, at), each in held.items():
         low, high, value, true = np.array(each, np.float64).T
-        share = float(((low <= true) & (true <= high)).mean())
         setting = f"{size} rows, prevalence {prevalence:g}, at {at:g}"
-        yield Line(f"{name}", setting, len(each), share, LEAST, width=float(np.median(high - low)))
+        yield Line.of(name, setting, np.stack([low, high], axis=1), true, LEAST)
         off = abs(float((value - true).mean()))
         yield Line(f"{name}: corrected value off by", setting, len(each), off, most=BIAS)
 
@@ -106,11 +105,10 @@ def _setting(kind: str, size: int, prevalence: float, replicates: int) -> Iterat
                 true = _answered(row, prevalence)
                 held.setdefault(name, []).append((value.low, value.high, true))
     for name, each in held.items():
-        low, high, true = np.array(each).T
-        share = float(((low <= true) & (true <= high)).mean())
+        *ends, true = np.array(each).T
         least = None if name.endswith("flattering") else LEAST
         setting = f"{size} {kind}, prevalence {prevalence:g}"
-        yield Line(name, setting, len(each), share, least, width=float(np.median(high - low)))
+        yield Line.of(name, setting, np.stack(ends, axis=1), true, least)
 
 
 def _drawn(rng: np.random.Generator, kind: str, size: int, prevalence: float) -> ScoreCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -24,8 +24,6 @@ SHARES = ("accuracy", "precision", "npv")
 AT_SAMPLE = ("f1", "mcc", "mutual_information", "phi_b", "delta_b", "f_beta", "ic")
 TUNED = ("ppv", "npv", "tar", "f_beta", "mcc", "epa", "ic", "dor")
 BETA = 2.0  # of f_beta at the sample: that of 1 is F1
-
-Find = Callable[[Cells], Limits]
 
 
 def lines(replicates: int) -> list[Line]:

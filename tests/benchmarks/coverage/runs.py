@@ -30,21 +30,19 @@ def lines(replicates: int) -> list[Line]:
     """Return lines of the corrected, or joined, and the plain interval of a mean AUC."""
     found: list[Line] = []
     for rows, k in product((100, 400), (5, 10)):
-        found += _held(f"{k} folds of {rows} rows", *_folds(rows, k, replicates), replicates)
+        found += _held(f"{k} folds of {rows} rows", *_folds(rows, k, replicates))
     for rows, runs in product((100, 400), (3, 10)):
-        found += _held(f"{runs} seeds of {rows} rows", *_seeds(rows, runs, replicates), replicates)
+        found += _held(f"{runs} seeds of {rows} rows", *_seeds(rows, runs, replicates))
     return found
 
 
-def _held(setting: str, both: Arrays, true: float, replicates: int) -> list[Line]:
-    found = []
-    for name, ends in zip(("mean over runs", "plain t over runs"), both, strict=True):
-        low, high = np.array(ends).T
-        held = float(((low <= true) & (true <= high)).mean())
-        least = LEAST if name == "mean over runs" else None
-        width = float(np.median(high - low))
-        found.append(Line(name, setting, replicates, held, least=least, width=width))
-    return found
+def _held(setting: str, both: Arrays, true: float) -> list[Line]:
+    return [
+        Line.of(name, setting, ends, true, least)
+        for name, ends, least in zip(
+            ("mean over runs", "plain t"), both, (LEAST, None), strict=True
+        )
+    ]
 
 
 def _folds(rows: int, k: int, replicates: int) -> tuple[list[list[Arrays]], float]:

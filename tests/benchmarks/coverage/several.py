@@ -19,8 +19,7 @@ from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
-from tests.benchmarks.coverage.probabilities import CLUSTERS, LEAST, MEMBERS
-from tests.benchmarks.coverage.reporting import Owning
+from tests.benchmarks.coverage.reporting import CLUSTERS, LEAST, MEMBERS, Owning
 from tests.benchmarks.coverage.weights import SIZES, UNIT, _chance
 
 APART, EXTREME, MANY = 1.8, 1.25, 1_000_000
@@ -61,10 +60,7 @@ def _lines(
     told = f"{clusters} clusters" if clusters else f"{rows} rows"
     told = f"{classes} classes, {told}{f', by {by}' if by else ''}"
     for name, both in ends.items():
-        low, high = np.array(both).T
-        share = float(((low <= true[name]) & (true[name] <= high)).mean())
-        width = float(np.median(high - low))
-        yield Line(name, f"{told}, at {true[name]:.3f}", len(both), share, LEAST, width=width)
+        yield Line.of(name, f"{told}, at {true[name]:.3f}", both, true[name], LEAST)
 
 
 def _measured(

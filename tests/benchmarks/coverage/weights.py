@@ -1,11 +1,11 @@
 """Sampling weights: rows taken with unequal chances, each with 1 / chance for its weight.
 
-Tables are those of `probabilities`, cut at .5, of which a row is kept with a chance that depends on
+Tables are those of `reporting`, cut at .5, of which a row is kept with a chance that depends on
 its score and on luck (by score: Kish's size is some .7 of the rows), or is 1 for a positive and .2
 for a negative (by class). Counts are drawn until there are so many rows. What is asked for is the
 measure of the population; limits are found as the report finds them.
 
-By clusters, alike as in `probabilities`: of each cluster about ten rows are kept in either way, or
+By clusters, alike as in `reporting`: of each cluster about ten rows are kept in either way, or
 whole clusters are, five times as many of those that have more positives than most (by cluster).
 Twenty of unlike weight tell as much as fewer: a note says so, and nothing is promised of them.
 """
@@ -20,8 +20,15 @@ from scipy.special import ndtr
 
 from clfeval.methods.clustered import ENOUGH
 from tests.benchmarks.coverage import Line
-from tests.benchmarks.coverage.probabilities import CLUSTERS, LEAST, MEMBERS, _probabilities
-from tests.benchmarks.coverage.reporting import APART, Owning, measures
+from tests.benchmarks.coverage.reporting import (
+    APART,
+    CLUSTERS,
+    LEAST,
+    MEMBERS,
+    Owning,
+    _probabilities,
+    measures,
+)
 
 PREVALENCES, SIZES, KEPT = (0.5, 0.1), (200, 1000), ("score", "class")
 UNIT = 1e6
