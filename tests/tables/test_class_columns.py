@@ -121,18 +121,7 @@ def test_0_and_1_in_names_are_the_classes_of_a_frame(names: str, kind: Any) -> N
     assert [*found.values()] == [(1, 1, 1, 1)]
 
 
-@pytest.mark.parametrize("names", ["rf,gb", "rf0,rf1", "a_1,b_0"])
-def test_two_models_whose_scores_differ_are_two(names: str) -> None:
-    write("t.csv", f"truth,{names}\n1,.3,.7\n0,.8,.2\n1,.6,.5\n")
-    assert len(confusion(clfeval.mars("t.csv", interval="none"))) == 2
-
-
-def test_yes_and_no_columns_are_one_model() -> None:
-    write("t.csv", "truth,rf no,rf yes\nyes,.3,.7\nno,.8,.2\nyes,.6,.4\nno,.4,.6\n")
-    assert confusion(clfeval.mars("t.csv", positive="yes")) == {"rf": (1, 1, 1, 1)}
-
-
-def test_labels_beside_class_probabilities_are_one_model() -> None:
+def test_labels_with_class_probabilities_are_one_model() -> None:
     rows = [("a", "a", ".7,.2,.1"), ("b", "c", ".1,.2,.7"), ("c", "c", ".2,.2,.6")]
     head = "truth,y_pred,prob_a,prob_b,prob_c\n"
     write("t.csv", head + "".join(f"{t},{v},{p}\n" for t, v, p in rows))
@@ -152,24 +141,52 @@ def test_labels_that_are_not_the_most_probable_class_are_asked_about() -> None:
         assert program("report", "t.csv", "-q", *words).code == 0
 
 
-@pytest.mark.parametrize("names", [
-    "rf_pred,rf_prob", "pred_rf,prob_rf", "y_pred_rf,y_prob_rf", "rf_pred,rf_proba_1",
-    "rf_label,rf_score",
-])  # fmt: skip
-def test_labels_and_scores_are_paired_by_the_model_in_their_names(names: str) -> None:
-    other = names.replace("rf", "gb")
-    write("t.csv", f"y_true,{names},{other}\n1,1,.7,0,.2\n0,0,.2,1,.8\n")
-    found = confusion(clfeval.mars("t.csv", interval="none"))
-    assert found == {"rf": (1, 0, 0, 1), "gb": (0, 1, 1, 0)}
+PAIRED = ["rf_pred,rf_prob", "pred_rf,prob_rf", "y_pred_rf,y_prob_rf", "rf_pred,rf_proba_1"]
+ALONE = ["prediction,probability", "pred_label,pred_prob", "pred_class,pred_proba", "y_pred,prob"]
+ROW_NUMBERS = "".join(f"{i},{i % 2},{i % 3 % 2}\n" for i in range(12))
+Confusion = tuple[int, int, int, int]
+# a table, the positive class, and what is counted
+READ: list[tuple[str, str | None, dict[str, Confusion]]] = [
+    *(
+        (
+            f"y_true,{names},{names.replace('rf', 'gb')}\n1,1,.7,0,.2\n0,0,.2,1,.8\n",
+            None,
+            {"rf": (1, 0, 0, 1), "gb": (0, 1, 1, 0)},
+        )
+        for names in (*PAIRED, "rf_label,rf_score")
+    ),
+    *(
+        (f"y_true,{names}\n1,1,.7\n0,0,.2\n1,0,.4\n", None, {"model": (1, 0, 1, 1)})
+        for names in (*ALONE, "y_hat,y_score", "predicted_class,confidence")
+    ),
+    *(
+        (
+            f"truth,{one},{other}\n1,.3,.7\n0,.8,.2\n1,.6,.5\n",
+            None,
+            {one: (1, 1, 1, 0), other: (2, 0, 0, 1)},
+        )
+        for one, other in (("rf", "gb"), ("rf0", "rf1"), ("a_1", "b_0"))
+    ),
+    (
+        "truth,rf no,rf yes\nyes,.3,.7\nno,.8,.2\nyes,.6,.4\nno,.4,.6\n",
+        "yes",
+        {"rf": (1, 1, 1, 1)},
+    ),
+    # of the index of a frame: both bits in six of twelve rows
+    *(
+        (f"{name},target,pred_rf\n{ROW_NUMBERS}", None, {"pred_rf": (2, 2, 4, 4)})
+        for name in ("Unnamed: 0", "__index_level_0__")
+    ),
+]
 
 
-@pytest.mark.parametrize("names", [
-    "prediction,probability", "pred_label,pred_prob", "pred_class,pred_proba", "y_hat,y_score",
-    "predicted_class,confidence", "y_pred,prob",
-])  # fmt: skip
-def test_labels_and_scores_of_the_only_model_are_one(names: str) -> None:
-    write("t.csv", f"y_true,{names}\n1,1,.7\n0,0,.2\n1,0,.4\n")
-    assert confusion(clfeval.mars("t.csv", interval="none")) == {"model": (1, 0, 1, 1)}
+@pytest.mark.parametrize(("content", "positive", "expected"), READ)
+def test_columns_are_taken_together_by_their_names(
+    content: str, positive: str | None, expected: dict[str, Confusion]
+) -> None:
+    write("t.csv", content)
+    found = clfeval.mars("t.csv", positive=positive, interval="none")
+    assert confusion(found) == expected
 
 
 def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() -> None:
@@ -178,9 +195,6 @@ def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() ->
     result = clfeval.report("t.csv", ignore="confidence")
     (model,) = result.tables["models"]
     assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
-
-
-def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None:
     write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
     assert asked_in("t.csv", "--positive", "a")[1] == "--ignore confidence"
 
@@ -223,7 +237,7 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
 
 
 @pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0")])
-def test_bits_beside_other_labels_of_truth_are_no_probabilities_unasked(
+def test_bits_among_other_labels_of_truth_are_asked_about(
     pair: tuple[str, str],
 ) -> None:
     no, yes = pair
@@ -233,10 +247,3 @@ def test_bits_beside_other_labels_of_truth_are_no_probabilities_unasked(
     assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
     write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
     assert program("report", "t.csv", "-q").code == 0
-
-
-@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
-def test_the_index_of_a_frame_is_no_model(name: str) -> None:
-    rows = "".join(f"{i},{i % 2},{i % 3 % 2}\n" for i in range(12))
-    write("t.csv", f"{name},target,pred_rf\n{rows}")
-    assert [*confusion(clfeval.mars("t.csv", interval="none"))] == ["pred_rf"]

@@ -127,28 +127,26 @@ def test_no_frame_is_changed() -> None:
     assert arrow.equals(WIDE.to_arrow())
 
 
+F1 = {"f1": [0.5, 1.0]}
+NAMED = {"model": ["rf", "svm"], **F1}
+PAIRS = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
 INDEXED: dict[str, Callable[[], Any]] = {
-    "text": lambda: pd.DataFrame({"f1": [0.5, 1.0]}, index=["rf", "svm"]),
-    "named": lambda: pd.DataFrame({"f1": [0.5, 1.0]}, index=pd.Index(["rf", "svm"], name="clf")),
+    "text": lambda: pd.DataFrame(F1, index=["rf", "svm"]),
+    "named": lambda: pd.DataFrame(F1, index=pd.Index(["rf", "svm"], name="clf")),
     "after all": lambda: pa.Table.from_pandas(INDEXED["text"]()),
     "read back": lambda: pd.read_csv(io.StringIO(INDEXED["text"]().to_csv())),
+    "numbers": lambda: pd.DataFrame(NAMED, index=[7, 9]),
+    "pairs": lambda: pd.DataFrame(NAMED, index=PAIRS),
+    **{
+        f"row numbers '{name}'": lambda name=name: pl.DataFrame({name: [0, 1], **NAMED})  # type: ignore[misc]
+        for name in ("", "Unnamed: 0", "__index_level_0__")
+    },
 }
 
 
 @pytest.mark.parametrize("how", INDEXED)
-def test_the_names_may_stand_in_the_index(how: str) -> None:
-    assert shown(read_metrics(INDEXED[how]())) == (("rf", "svm"), ("f1",), [[0.5], [1.0]])
-
-
-@pytest.mark.parametrize("index", [[7, 9], pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])])
-def test_other_indexes_are_no_names(index: Any) -> None:
-    frame = pd.DataFrame({"model": ["rf", "svm"], "f1": [0.5, 1.0]}, index=index)
-    assert shown(read_metrics(frame)) == (("rf", "svm"), ("f1",), [[0.5], [1.0]])
-
-
-@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
-def test_row_numbers_a_frame_was_written_with_are_no_metric(name: str) -> None:
-    table = read(f"{name},model,f1\n0,rf,.5\n1,svm,1\n")
+def test_names_may_stand_in_the_index_and_row_numbers_are_no_metric(how: str) -> None:
+    table = read_metrics(INDEXED[how]())
     assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [1.0]])
     assert table.ignored == ()
 

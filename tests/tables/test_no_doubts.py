@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
 from typing import Any
@@ -71,28 +71,27 @@ def _with_id(name: str) -> Spelled:
     return {"sample_id": [f"s{i}" for i in range(len(columns["truth"]))], **columns}, options
 
 
+def _bits(name: str, truth: str, cast: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return whether truth and each model say the last class, as they are cast."""
+    last = len(answers(name)[1]) - 1
+    votes = {truth: answers(name)[0], **votes_of(name)}
+    return {key: cast(vote == last) for key, vote in votes.items()}
+
+
 def _one_zero(name: str) -> Spelled:
-    truth, names, _ = answers(name)
-    last = len(names) - 1
-    columns = {m: (v == last).astype(int) for m, v in votes_of(name).items()}
-    return {"target": (truth == last).astype(int), **columns}, {}
+    return _bits(name, "target", lambda said: said.astype(int)), {}
 
 
 def _booleans(name: str) -> Spelled:
-    truth, names, _ = answers(name)
-    last = len(names) - 1
-    return {"actual": truth == last, **{m: v == last for m, v in votes_of(name).items()}}, {}
+    return _bits(name, "actual", lambda said: said), {}
 
 
 def _yes_no(name: str) -> Spelled:
-    columns, _ = _one_zero(name)
-    words = np.array(["no", "yes"])
-    return {key: words[value] for key, value in columns.items()}, {"positive": "yes"}
+    return _bits(name, "target", lambda said: np.where(said, "yes", "no")), {"positive": "yes"}
 
 
 def _floats(name: str) -> Spelled:
-    columns, _ = _one_zero(name)
-    return {key: value.astype(float) for key, value in columns.items()}, {}
+    return _bits(name, "target", lambda said: said.astype(float)), {}
 
 
 def _scores(name: str) -> Spelled:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,63 +28,37 @@ from tests.texts import check_text
 
 CSV = encoded(FRAME, "csv")
 
-SUFFIXES = {
-    "csv": [".csv", ".CSV", ".txt"],
-    "tsv": [".tsv", ".tab"],
-    "parquet": [".parquet", ".PQ"],
-    "arrow": [".arrow", ".feather", ".ipc"],
-    "ndjson": [".ndjson", ".jsonl"],
-}
+ENCODED = {how: encoded(FRAME, how) for how in ("csv", "tsv", "parquet", "arrow", "ndjson")}
+ENDS = {"csv": "csv CSV txt", "tsv": "tsv tab", "parquet": "parquet PQ", "ndjson": "ndjson jsonl"}
+ENDS |= {"arrow": "arrow feather ipc"}
+# a name, a content and options: by suffix, by the first bytes, packed, and as somebody says
+READ: list[tuple[str, bytes, dict[str, Any]]] = [
+    *((f"t.{end}", ENCODED[how], {}) for how, ends in ENDS.items() for end in ends.split()),
+    *(("table", ENCODED[how], {}) for how in ENDS if how != "tsv"),
+    *(
+        (f"{name}{end if '.' in name else ''}", packed(ENCODED[how], packing), {})
+        for packing, end in (("gzip", ".gz"), ("zstd", ".zst"))
+        for how in ENDS
+        for name in (f"t.{how}", "table")
+        if (name, how) != ("table", "tsv")
+    ),
+    ("t.csv.gz", packed(CSV[:20], "gzip") + packed(CSV[20:], "gzip"), {}),
+    ("t.parquet", CSV, {"input_format": "csv"}),
+    ("t.tsv", CSV, {"delimiter": ","}),
+    *(("t.csv", CSV.replace(b",", one.encode()), {"delimiter": one}) for one in ";|: \t#"),
+    *(("t.csv", ENCODED["tsv"], {"delimiter": tab}) for tab in ("\\t", "tab")),
+]
 
 
-@pytest.mark.parametrize(
-    ("how", "suffix"), [(how, one) for how in SUFFIXES for one in SUFFIXES[how]]
-)
-def test_a_format_is_known_by_its_suffix(suffix: str, how: str) -> None:
-    assert counted(write(f"t{suffix}", encoded(FRAME, how))) == EXPECTED
-
-
-@pytest.mark.parametrize("how", ["csv", "parquet", "arrow", "ndjson"])
-def test_without_a_suffix_the_first_bytes_say_the_format(how: str) -> None:
-    assert counted(write("table", encoded(FRAME, how))) == EXPECTED
-
-
-@pytest.mark.parametrize("packing", ["gzip", "zstd"])
-@pytest.mark.parametrize(("suffix", "how"), [(".csv", "csv"), (".tsv", "tsv"), (".pq", "parquet")])
-def test_a_packed_table_is_read_as_what_it_holds(suffix: str, how: str, packing: str) -> None:
-    name = f"t{suffix}{'.gz' if packing == 'gzip' else '.zst'}"
-    assert counted(write(name, packed(encoded(FRAME, how), packing))) == EXPECTED
-
-
-@pytest.mark.parametrize("packing", ["gzip", "zstd"])
-@pytest.mark.parametrize("how", ["csv", "parquet", "arrow", "ndjson"])
-def test_packing_is_known_by_its_first_bytes(how: str, packing: str) -> None:
-    assert counted(write("table", packed(encoded(FRAME, how), packing))) == EXPECTED
-
-
-def test_two_gzip_files_one_after_the_other_are_one_table() -> None:
-    head, rest = CSV[:20], CSV[20:]
-    name = write("t.csv.gz", packed(head, "gzip") + packed(rest, "gzip"))
-    assert counted(name) == EXPECTED
-
-
-def test_input_format_outranks_the_suffix() -> None:
-    assert counted(write("t.parquet", CSV), input_format="csv") == EXPECTED
+@pytest.mark.parametrize(("name", "content", "options"), READ)
+def test_a_format_is_known_by_suffix_bytes_or_options(
+    name: str, content: bytes, options: dict[str, Any]
+) -> None:
+    assert counted(write(name, content), **options) == EXPECTED
 
 
 def test_an_unknown_input_format_is_refused() -> None:
     assert told(CSV, exit_code=2, input_format="excel") == "bad-option"
-
-
-@pytest.mark.parametrize("delimiter", [";", "|", ":", " ", "\t", "\\t", "tab", "#"])
-def test_any_ascii_character_delimits(delimiter: str) -> None:
-    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    name = write("t.csv", CSV.decode().replace(",", character))
-    assert counted(name, delimiter=delimiter) == EXPECTED
-
-
-def test_a_delimiter_outranks_the_suffix() -> None:
-    assert counted(write("t.tsv", CSV), delimiter=",") == EXPECTED
 
 
 @pytest.mark.parametrize("delimiter", ["ab", '"', "\n", "\r", "é", ""])
