@@ -83,18 +83,18 @@ class Gate:
         drop, value, is_ = self.kind == "max-drop", self.value, f"{self.subject} is"
         of = f"{self.run}: " if self.run else ""
         if self.kind == "still-best":
-            may = "" if self.passed else "not " if value is not None else f"not ({self.reason}) "
-            return f"{self.subject}: {may}not significantly worse than the best, {self.kind}"
+            may = "not " if self.passed else "" if value is not None else f"({self.reason}) "
+            return f"{is_} {may}significantly worse than the best, {self.kind}"
         if self.kind == "baseline":
-            more = "skipped" if self.passed else "--baseline-missing skip: go on"
-            return f"{of}{self.metric}: there is no such baseline ({more})"
+            more = "skipped" if self.passed else "to skip it: --baseline-missing skip"
+            return f"{of}{self.metric}: this baseline does not exist ({more})"
         if self.kind.startswith("min-"):
             which = f"{self.slice}: " if self.slice else ""
             many = "unknown" if value is None else f"{value:,.10g}"
             return f"{of}{which}{many} {self.metric}, {self.kind} {self.limit:g}"
         if value is None and self.reason == "gone":
             what = "model" if self.slice is None else "slice"
-            return f"{is_} gone: only the baseline has this {what}, {self.bound}"
+            return f"{is_} missing: only the baseline has this {what}, {self.bound}"
         if value is None and self.reason in ("infinite", "minus_infinite"):
             worse = " worse than the baseline by" if drop else ""
             return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"

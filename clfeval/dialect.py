@@ -29,7 +29,7 @@ MEANT = {
     "--labels": "--classes CLASS", "--odds": "--prevalence 1:49", "--table": "--show NAME",
     "--cost": "--measure cost:fp=1,fn=5", "--benefit": "--measure cost:fp=1,fn=5,tp=5",
     "--beta": "--measure f_beta:beta=2", "--crossover": "--measure MEASURE",
-    "--plot": "--show plots", "--no-plot": "a pipe: a terminal alone has plots unasked",
+    "--plot": "--show plots", "--no-plot": "a pipe: only a terminal shows plots by default",
     "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1", "--row-weight": "--weight COLUMN",
     "--prevalence-range": "--prevalence 0.001..0.02", "--config": "clfeval batch",
     "--history": "clfeval history", "--list-measures": "--explain measures",

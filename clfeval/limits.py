@@ -163,7 +163,7 @@ class Gates:
     baseline_missing: Annotated[
         WhenMissing,
         Opt("What to do if the baseline file does not exist.", GATES,
-            needs=("baseline", "says what to do without one")),
+            needs=("baseline", "needs a baseline")),
     ] = "fail"  # fmt: skip
     max_drop: Annotated[
         tuple[str, ...],
@@ -173,7 +173,7 @@ class Gates:
     significant: Annotated[
         bool,
         Opt("Judge only changes whose confidence interval excludes 0.", GATES,
-            needs=("max_drop", "says when a drop counts"), shell=False),
+            needs=("max_drop", "applies to drops only"), shell=False),
     ] = False  # fmt: skip
 
     @property

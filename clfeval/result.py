@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measure's value with its interval; `value` is None when undefined and `reason` says why."""
+    """A value with its confidence limits; `value` is None if undefined, and `reason` says why."""
 
     value: float | None
     low: float | None = None
@@ -51,7 +51,7 @@ POPULATIONS = ("target", "sample", "1:1")  # the first of these that is there sp
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence of what the numbers say, without markup, and the number it stands on."""
+    """A sentence about the numbers, without markup, with the value and interval it is about."""
 
     code: str
     text: str
@@ -64,7 +64,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file that was read; `rows` counts observations, `dropped` those left out as missing."""
+    """One input file; `rows` counts the rows used, `dropped` those left out as missing."""
 
     name: str
     sha256: str | None
@@ -74,7 +74,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Something the reader must know that is no error."""
+    """A warning or note about a result, with its code."""
 
     code: str
     message: str
@@ -88,11 +88,11 @@ def settings_of(signature: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a command computed: summary, tables, gates and warnings; views only render it.
+    """The result of a command: its answer, summary, tables, gates and warnings.
 
-    methods: results of other commands about the same rows, by command. truth: the digest of ids and
-    truth alone, where somebody asked for it: no model changes it. again: shown without its data, of
-    which nothing more can be asked. python: asked for in Python, whose words its texts speak.
+    methods: results of other commands on the same rows, by command. truth: the digest of ids and
+    truth, if requested; it does not depend on models. again: the result was read from a file, so
+    nothing more can be computed. python: its texts name keywords of Python instead of options.
     """
 
     command: str
@@ -112,12 +112,12 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """True when no gate failed, nothing is to be asked, and no run of a batch failed."""
+        """True if no gate failed, nothing is ambiguous, and no run of a batch failed."""
         asked = self.summary.get("ambiguities") or self.summary.get("failed")
         return not any(gate.failed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:
-        """Return the rows of a table that speak for its models."""
+        """Return the rows of a table for whole models, without slices."""
         return whole(self.tables.get(table, ()))
 
     def head(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Result:
         return {**found, "methods": methods} if methods else found
 
     def json_lines(self) -> Iterator[str]:
-        """Yield the JSON document piece by piece, one table row a line (full precision, no NaN)."""
+        """Yield the JSON document in pieces, one table row per line (full precision, no NaN)."""
         head = [f"{dumps(key)}: {dumps(value)}" for key, value in self.head().items()]
         yield "{\n  " + ",\n  ".join(head) + ',\n  "tables": {'
         for number, (name, rows) in enumerate(self.tables.items()):
@@ -172,12 +172,12 @@ class Result:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Result:
-        """Rebuild a Result; ValueError when the document is no clfeval result of this schema."""
+        """Rebuild a Result; ValueError if the document is not a clfeval result of this schema."""
         kind, _, number = str(document.get("schema", "")).partition("/")
         if kind != SCHEMA_KIND or not number.isdigit():
             raise ValueError("not a clfeval result: the key 'schema' is missing or unknown")
         if int(number) > SCHEMA_VERSION:
-            raise ValueError(f"schema {kind}/{number} is newer than this program's {SCHEMA}")
+            raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
         try:
             parts = {
                 "inputs": tuple(known(InputFile, item) for item in document["inputs"]),
@@ -201,7 +201,7 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str) -> Result:
-        """Rebuild a Result from its JSON text; ValueError when it is not one."""
+        """Rebuild a Result from its JSON text; ValueError if it is not one."""
         document = json.loads(text, parse_constant=no_number)
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is not an object")
@@ -211,29 +211,29 @@ class Result:
         self, table: str | None = None, *,
         backend: Literal["polars", "pandas", "pyarrow"] = "polars",
     ) -> Any:  # fmt: skip
-        """Return a table, by default the first, as a data frame, flat as in CSV.
+        """Return a table, by default the first, as a data frame with the columns of CSV.
 
-        A measure takes four columns: `recall`, `recall_low`, `recall_high`, `recall_reason`.
-        Raises UsageError for a table this result does not have, or a library that is not there.
+        A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
+        Raises UsageError for an unknown table or a library that is not installed.
         """
         from clfeval.api.result import framed
 
         return framed(self, table, backend)
 
     def show(self, *names: str, width: int | None = None, digits: int = 3) -> None:
-        """Print the answer and the main table, and what else is asked for by name.
+        """Print the answer and the main table, or the named tables and plots.
 
-        names: of tables and plots, "intervals", "plots" or "all". Raises UsageError for others.
+        names: tables and plots, "intervals", "plots" or "all". Raises UsageError for other names.
         """
         from clfeval.api.result import shown
 
         print(shown(self, names, width=width, digits=digits), end="")  # noqa: T201
 
     def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
-        """Write files whose suffixes say in which form: .json, .csv, .md, .html, .xml (of gates).
+        """Write files in the format of their suffixes: .json, .csv, .md, .html, .xml (gates).
 
-        table: the one CSV holds, by default the first. digits: decimal places of .md and .html.
-        Every file is written whole, or none is. Raises UsageError.
+        table: the table of CSV, by default the first. digits: decimal places of .md and .html.
+        Either all files are written completely, or none. Raises UsageError.
         """
         from clfeval.api.result import saved
 
@@ -247,11 +247,11 @@ class Result:
         baseline_missing: Literal["fail", "skip"] = "fail", max_drop: Bounds = (),
         significant: bool = False,
     ) -> Result:  # fmt: skip
-        """Return this result with a gate for each limit and model; `passed` tells whether all held.
+        """Return this result with a gate for each limit and model; `passed` is true if all are met.
 
-        Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts as a
-        shell has them; warnings do not count unless strict. baseline: a saved result, its file, or
-        a history, from which `max_drop` counts. An undefined value never passes. Raises UsageError.
+        Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
+        as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
+        history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
         """
         from clfeval.api.result import checked
 
@@ -281,9 +281,9 @@ class Result:
 
 
 def whole(rows: Sequence[R]) -> Sequence[R]:
-    """Return the rows that speak for their models: those of slices do not.
+    """Return the rows of whole models, without slices.
 
-    Of populations these are the targets, else the sample, else equal classes.
+    With several populations these are the targets, else the sample, else equal classes.
     """
     if isinstance(rows, BySlice):
         rows = cast("Sequence[R]", rows.first)
@@ -375,7 +375,7 @@ def known(record: type[T], item: Mapping[str, Any]) -> T:
 
 def _texts(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
-        raise TypeError(f"'models' is {given!r:.40}, not a list of texts")
+        raise TypeError(f"'models' is {given!r:.40}, not a list of strings")
     return tuple(given)
 
 

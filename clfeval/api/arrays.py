@@ -19,12 +19,12 @@ ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "r
 
 
 def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return a frame of what is given as arrays, and the options with the names of its columns.
+    """Return a frame made of arrays, and the options with the names of its columns.
 
-    table: true classes where there are predictions; else a table, or a mapping of names to columns.
-    predictions: of one model (n,), of several by name, a frame with a column a model, or class
-    probabilities (n, k), whose columns are in the order of `classes`, by default sorted.
-    What holds no arrays is returned as it is. Errors: UsageError for lengths that differ.
+    table: true classes if predictions are given; else a table, or a mapping of names to columns.
+    predictions: of one model (n,), of several models by name, a frame with one column per model,
+    or class probabilities (n, k). Their columns are in the order of `classes`, by default sorted.
+    A table without arrays is returned unchanged. Errors: UsageError for different lengths.
     """
     options, columns = dict(given), dict[str, Any]()
     if predictions is not None:
@@ -62,7 +62,7 @@ def _by_name(given: Any) -> Mapping[str | None, Any]:
     if _is_frame(given):
         return {str(name): given[name] for name in _names(given)}
     if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
-        hint = "several are given by name: {'site': sites, 'age:4': ages}"
+        hint = "give several arrays by name: {'site': sites, 'age:4': ages}"
         raise bad_option("a list of arrays has no names", hint)
     return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
 
@@ -108,16 +108,17 @@ def _whole(values: Any) -> Any:
 def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a frame, beside which arrays are to stand."""
     if _rows(table) is None:
-        what = f"--{next(iter(arrays))} is an array, and the table is none in memory"
-        raise bad_option(what, "name a column of the table, or give a frame")
+        what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
+        raise bad_option(what, "name a column of the table, or give a data frame")
     return {str(name): table[name] for name in _names(table)}
 
 
 def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     """Return the columns of models by name; of class probabilities `model:class`."""
     if not _is_array(truth):
-        what = "predictions go with the true classes of their rows, one array of them"
-        raise UsageError.of(what, "bad-option", hint="report(y_true, y_prob), or report(table)")
+        what = "the first of two arguments must be an array of true classes"
+        hint = "call report(y_true, y_prob) or report(table)"
+        raise UsageError.of(what, "bad-option", hint=hint)
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
         given = {str(name): given[name] for name in _names(given)}  # a column a model
     if not isinstance(given, Mapping):
@@ -142,15 +143,15 @@ def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
     sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
     # most, and not some that are to be renormalized
     if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > OFF) > 0.5:
-        what = f"'{name}' has the shape {shape}, no class probabilities of {len(truth):,} rows"
-        hint = "several models are given by name: {'a': p1, 'b': p2}; rows of one add up to 1"
+        what = f"'{name}' has shape {shape}: no class probabilities of {len(truth):,} rows"
+        hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
         raise UsageError.of(what, "bad-option", hint=hint)
     if _is_frame(given) and {*map(str, _names(given))} & {*map(as_text, there)}:
         return _names(given)
     known = sorted(there) if classes is None else list(classes)
     if len(known) != shape[1]:
         what = f"'{name}' has {shape[1]} columns of probabilities"
-        what += f", and there are {len(known)} classes: {listing(map(str, known))}"
+        what += f", but there are {len(known)} classes: {listing(map(str, known))}"
         classes = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
         hint = f"name the classes in the order of the columns: classes=[{classes}]"
         raise UsageError.of(what, "bad-option", hint=hint)
@@ -166,7 +167,7 @@ def _frame(columns: Mapping[str, Any]) -> Any:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         what = f"arrays differ in length: {', '.join(f'{name} {n:,}' for name, n in sizes.items())}"
-        raise UsageError.of(what, "bad-option", hint="one value for each row, in the same order")
+        raise UsageError.of(what, "bad-option", hint="give one value per row, in the same order")
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
         import pandas as pd
 

@@ -64,11 +64,11 @@ def table_baseline(
     if not isinstance(path, (str, PathLike)) or kind_of(path) != "table":
         return None
     if result.again:
-        what = "--baseline names a table, and a saved result has no rows to compare with"
+        what = "--baseline names a table, but a saved result has no rows to compare"
         raise bad_option(what, "give a saved result: --baseline RESULT.json")
     if given.get("join"):
-        hint = "save the result of then, and compare with that: --baseline RESULT.json"
-        raise bad_option("--baseline names a table, and --join makes one of several", hint)
+        hint = "save the earlier result and compare with it: --baseline RESULT.json"
+        raise bad_option("--baseline TABLE cannot be used with --join", hint)
     command: Command = called.command
     seen: list[Read] = []
 
@@ -83,8 +83,8 @@ def table_baseline(
     known = read if isinstance(read, Predictions) else None
     was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
     why = _why_not(result, known, was)
-    why = "it came from a pipe" if _piped(table) else why
-    why = "no intervals are asked for" if given.get("interval") == "none" else why
+    why = "the table came from a pipe" if _piped(table) else why
+    why = "intervals are switched off" if given.get("interval") == "none" else why
     how, shared = "", dict[SharedKey, Change]()
     if why is None:
         assert known is not None
@@ -94,21 +94,21 @@ def table_baseline(
         here, there = (sum(file.rows for file in one.inputs) for one in (result, before))
         if joined is not None and rows >= SHARED * max(here, there):
             left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
-            text = f"paired changes are of the {rows:,} rows of both: {left}"
+            text = f"changes are paired on the {rows:,} shared rows: {left}"
             notes = (Warn("baseline-rows", text),) if here + there > 2 * rows else ()
             return Baseline.from_results(
                 result, Earlier(before, name, notes), but, how=f" on the same {rows:,} rows",
                 shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
             )  # fmt: skip
-        why = "no model, or no id, is in both"
+        why = "they share no id or no model"
         if joined is not None:
             share = rows / math.sqrt(here * there)
             shared = _changes(joined, (result, before), names, share)
             why = f"{rows:,} of {here:,} ids are shared"
-            how = f" ({why}: not compared in pairs)"
-            why += "; intervals and p-values allow for those"
-    text = f"the rows of {name} are not compared in pairs: {why}"
+            how = f" ({why}; not paired)"
+            why += "; intervals and p-values account for these"
+    text = f"rows of {name} and of this table are not paired: {why}"
     earlier = Earlier(before, name, (Warn("baseline-unpaired", text),))
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
@@ -116,20 +116,20 @@ def table_baseline(
 def _why_not(result: Result, now: Predictions | None, then: Predictions | None) -> str | None:
     """Say why the rows of two tables cannot be joined; None where they can."""
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
-        return f"of {result.command} no changes are computed row by row"
+        return f"{result.command} has no paired changes"
     if now is None or then is None:
         return "a table of counts has no rows"
     for one in (now, then):
         if len(one.files) > 1:
-            return "there are several files"
+            return "a table has several files"
         if one.layout.gathers or one.layout.expand is not None:
             return f"{one.files[0].name} is a {one.layout.name} table"
         if one.columns.run is not None:
             return "runs may repeat rows"
         if one.columns.id is None:
-            return f"{one.files[0].name} has no column of ids (--id COLUMN)"
+            return f"{one.files[0].name} has no id column (add --id COLUMN)"
     if now.columns.id != then.columns.id:
-        return f"the ids are called '{now.columns.id}' and '{then.columns.id}'"
+        return f"the id columns are '{now.columns.id}' and '{then.columns.id}'"
     return None
 
 

@@ -53,10 +53,10 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Result:
     options = _as(MlcpsOptions, asked, source="predictions")
     if sample.roles.cluster is not None:
         options = replace(options, interval="none")
-        text = "MLcps has no intervals here: its bootstrap draws rows, and these are in clusters"
+        text = "MLcps has no intervals here: its bootstrap assumes rows without clusters"
         notes.append(Warn("no-cluster-bootstrap", text))
     if sample.roles.by:
-        notes.append(Warn("whole-table", "MLcps is of all rows, not of slices"))
+        notes.append(Warn("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.over(DEFAULT)
     given = of_predictions(counted, DEFAULT, options)
     found = mlcps_result(given, options, sample.roles, other=None)
@@ -68,8 +68,8 @@ _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps"
 
 def _predictions(sample: Sample, name: str) -> Counted:
     if sample.counted is None:
-        what = f"--with {name} is about rows, and the table holds counts"
-        hint = "of counts there are: --with phidelta,tune-jpt"
+        what = f"--with {name} needs rows, but the table holds counts"
+        hint = "for counts use --with phidelta,tune-jpt"
         raise UsageError.of(what, "needs-predictions", hint=hint)
     return sample.counted
 

@@ -21,9 +21,9 @@ def dry_result(
     command: Command, groups: Sequence[object], read: Sequence[Read], asked: ClfevalError | None,
     facts: Facts,
 ) -> Result:  # fmt: skip
-    """Return how tables are read, what is to be asked of them, and what a command would compute.
+    """Return how tables are read, what is ambiguous, and what a command would compute.
 
-    groups: what is wanted of it. read: none where a table could not be opened. Tables: `reading`
+    groups: its options. read: none where a table could not be opened. Tables: `reading`
     (column taken why), `doubts` (code file row column text hint), `plan` (what value).
     """
     parts = (asked.parts or (asked,)) if asked else ()
@@ -37,10 +37,9 @@ def dry_result(
     plan: list[Row] = [
         {"what": name, "value": str(value)} for name, value in {**facts, **wanted}.items()
     ]
-    said = Answer("readable", f"Nothing is doubtful: {command.name} would compute on this reading.")
+    said = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
     if asked:
-        them = many(len(parts), "question")
-        text = f"{them} must be answered before {command.name} computes."
+        text = f"Resolve {many(len(parts), 'problem')} before {command.name} can run."
         said = Answer("ambiguous", text)
     return Result(
         command=DRY_RUN,

@@ -24,11 +24,12 @@ from clfeval.tables.input import with_input
 
 USAGE = """
 Calls:
-    clfeval.NAME("preds.csv", truth="outcome")  # or a frame (polars, pandas, Arrow), a dict
-    clfeval.NAME(y_true, y_prob)  # (n,) scores or labels, (n, k) class probabilities
-    clfeval.NAME(y_true, {"lr": p1, "rf": p2})  # by, cluster, weight, id and run take arrays too
-The result has sentences in `answer`, tables in `frame("NAME")`, `show("NAME")` for the screen,
-`save("page.html", "result.json")` and `check(fail_under={"roc_auc": 0.8}, baseline="old.json")`.
+    clfeval.NAME("preds.csv", truth="outcome")  # a file, a data frame or a dict of columns.
+    clfeval.NAME(y_true, y_prob)  # scores or labels (n,), or class probabilities (n, k).
+    clfeval.NAME(y_true, {"lr": p1, "rf": p2})  # by, cluster, weight, id and run take arrays too.
+Sentences of the result are in `answer`. To get a table call `frame("TABLE")`. To print one call
+`show("TABLE")`. Files are written by `save("page.html")`. Gates are judged by
+`check(fail_under={"roc_auc": 0.8}, baseline="old.json")`.
 """
 # keywords of other libraries, and what a result does
 ELSEWHERE = {
@@ -52,8 +53,8 @@ ELSEWHERE = {
 def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     """Return what makes a function of a table and keywords of the steps that read and compute.
 
-    Its documentation ends with a line for each keyword. `asked` is the same function of options by
-    name, whose errors speak as a shell does.
+    Its documentation ends with a line for each keyword. The function `asked` takes options by name
+    and raises errors in the words of the shell.
     """
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
@@ -62,7 +63,7 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
         @wraps(steps)
         def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
             if any(hasattr(one, "predict") for one in tables):
-                what = "a model is no table of predictions"
+                what = "a model is not a table of predictions"
                 hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
                 raise UsageError.of(what, "no-input", hint=hint)
             try:

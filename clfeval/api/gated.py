@@ -16,7 +16,7 @@ from clfeval.options import Command, listed
 def with_gated(
     command: Command, table: Any, given: Mapping[str, Any], gates: Gates
 ) -> dict[str, Any]:
-    """Return the options of a report, its measures with those that limits name beside the usual."""
+    """Return the options of a report, its measures with those that limits name added."""
     if command.name != "report" or saved_files(table):  # what was saved has its measures
         return dict(given)
     more = []

@@ -18,7 +18,7 @@ from clfeval.trend.result import trend_result
 def added(name: str, result: Result, label: str, *, accept: bool = False) -> bool:
     """Add a line for each model of a result to a history; return whether they are accepted.
 
-    accept: what is added is what later lines are held to, if it missed no gate. Raises UsageError.
+    accept: later results are compared with the new lines, if no gate was missed. Raises UsageError.
     """
     accept = accept and result.passed
     entries: list[PastEntry] = entries_of(result, label)
@@ -30,17 +30,17 @@ def entries_of(result: Result, label: str, run: str | None = None) -> list[PastE
     """Return a line for each model of a result; run: of a batch. Raises UsageError for none."""
     entries: list[PastEntry] = [*lines_of(result, label, labelled(result), run)]
     if not entries:
-        raise UsageError.of("the result has no model to keep", CODE)
+        raise UsageError.of("the result has no model to append", CODE)
     return entries
 
 
 def trend(
     name: str, command: str | None = None, *, accept: bool = False, label: str | None = None
 ) -> Result:
-    """Return how measures of a command moved over the lines of a history; by default of report.
+    """Return how measures of a command, by default report, changed over the lines of a history.
 
-    label: the one to look at as the last. accept: first mark this label, or else the last, as what
-    later lines are held to, and look at all. Raises UsageError.
+    label: the last label to show. accept: mark this label, or else the last, as the one later
+    results are compared with, and show all labels. Raises UsageError.
     """
     past = read_past(name)
     there = dict.fromkeys(line.command for line in past.lines)
@@ -48,7 +48,7 @@ def trend(
     labels = past.labels(command)
     if label is not None and label not in labels:
         hint = suggestion(label, labels) or f"labels: {listing(labels)}"
-        raise UsageError.of(f"--label: no label '{label}'", CODE, name, hint=hint)
+        raise UsageError.of(f"--label: there is no label '{label}'", CODE, name, hint=hint)
     if accept:
         chosen = label or labels[-1]
         now = [one for one in past.lines if (one.command, one.label) == (command, chosen)]

@@ -1,4 +1,4 @@
-"""`clfeval.mars`: what each classifier finds or misses that the others do not."""
+"""`clfeval.mars`: which positives each classifier alone detects or misses."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from clfeval.tables.prediction import open_predictions
 
 @entry(MARS)
 def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iterator[Ready]:
-    """Compute ShineThrough and Occlusion of every model, pair and, if asked, subset.
+    """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
 
-    ShineThrough(S) = ETP(S) / TTP: of the target rows some model finds, the share that S finds and
-    no model outside S. Occlusion(S) = EFN(S) / TTP: the share that S misses and every model outside
-    finds (`occlusion="any"`: some model outside). Both in 0..1; undefined, with a reason, when
-    nothing is found, and for Occlusion of all models together.
+    TTP is the number of target rows (the positives) that at least one model detects.
+    ShineThrough(S) = ETP(S) / TTP: the share of these that S alone detects. Occlusion(S) =
+    EFN(S) / TTP: the share that S misses and every model outside S detects (`occlusion="any"`:
+    some model outside S). Both lie in 0 to 1, or are undefined with a reason.
 
-    `threshold` is a number, or a mapping of model to number in which None stands for all other
-    models. `on_open` sees the recognised columns before rows are counted. Tables are never changed.
-    Raises UsageError and DataError.
+    `threshold` is a number, or a mapping of models to numbers; the key None means all other models.
+    `on_open` is called with the recognised columns before rows are counted. Tables are never
+    changed. Raises UsageError and DataError.
     Source: Restrepo et al. 2022, F1000Research 11:391 v2.
     """
     with open_predictions(table, said) as predictions:

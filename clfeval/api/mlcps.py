@@ -1,4 +1,4 @@
-"""`clfeval.mlcps`: many metrics folded into one score, and how firm its ranking is."""
+"""`clfeval.mlcps`: many metrics combined into one score, and how stable its ranking is."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weigh
 
 @entry(MLCPS)
 def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Iterator[Ready]:
-    """Rank models by the area of the polygon that their metrics span, and say how firm that is.
+    """Rank models by the area of the polygon of their metrics, and test whether that is stable.
 
-    MLcps = ½ sin(2π/n) sum d_i d_(i+1), n metrics d in 0..1 as rays at equal angles, each times its
-    weight; it depends on the order of the metrics, so its mean, least and greatest value over all
-    orders stand beside it. Range 0 .. n/2 sin(2π/n), `normalised` 0..1; undefined below three
-    metrics.
+    MLcps = ½ sin(2π/n) sum d_i d_(i+1). The n metrics d, in 0 to 1, are rays at equal angles, each
+    multiplied by its weight. The area depends on the order of the metrics, so its mean, minimum
+    and maximum over all orders are given too. MLcps lies in 0 to n/2 sin(2π/n), and `normalised`
+    in 0 to 1. It is undefined for fewer than three metrics.
 
-    A table has metrics, one row per model; with `source="predictions"`, or of arrays, predictions,
-    whose measures named in `metric` are computed. `metric_weight` maps metrics to weights,
-    `direction` to "max" or "min", `rescale` to the two ends of the range that becomes 0..1;
-    `metric_weight` and `desirability` may be YAML files. `compare` is a second table of the same
-    models. Tables are never changed. Raises UsageError and DataError.
+    A table holds metrics, one row per model. With `source="predictions"`, or with arrays, the
+    measures in `metric` are computed from predictions. Mappings of metrics are `metric_weight` (to
+    weights), `direction` (to "max" or "min") and `rescale` (to the two values that become 0 and 1).
+    YAML files may hold `metric_weight` and `desirability`. A second table of the same models may
+    be given as `compare`. Tables are never changed. Raises UsageError and DataError.
     Source: Akshay et al. 2023, GigaScience 12: giad108; Derringer and Suich 1980, Journal of
     Quality Technology 12:214.
     """
     if [*paths_of(table), *paths_of(options.compare)].count("-") > 1:
-        raise UsageError.of("named twice: standard input can be read once", "repeated-file", "-")
+        raise UsageError.of("standard input can be read once only", "repeated-file", "-")
     read, wanted = _read, options.metric
     if options.source == "predictions":
         if options.transpose:
-            raise bad_option("--transpose turns a metric table, and these are predictions")
+            raise bad_option("--transpose applies to metric tables, not to predictions")
         if options.interval == "none" and options.resamples is not None:
-            raise bad_option("--resamples is of the bootstrap, and --interval none wants none")
+            raise bad_option("--resamples needs the bootstrap, which --interval none switches off")
         read, wanted = _measured, measure_names(wanted) or DEFAULT
         options = options.over(wanted)
         check_ahead(wanted, options)
@@ -74,7 +74,7 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> It
         except UsageError as error:
             if error.problems[0].code != "unknown-metric":
                 raise
-            hint = "name the metrics that both tables have, each with --metric"
+            hint = "select metrics that both tables have: --metric NAME"
             raise DataError(error.problems, hint=hint) from error
     scales, _ = scales_of(given, options.over(given.metrics))
     if other is not None:
@@ -88,11 +88,11 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     given = [one.flag for one in changed(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
-        hint = "--from predictions measures the models of a prediction table"
-        what = f"{given[0]} is for predictions, and this is a metric table"
+        hint = "add --from predictions if the table holds predictions"
+        what = f"{given[0]} applies to predictions, and this is a metric table"
         raise UsageError.of(what, "bad-option", hint=hint)
     if options.transpose and said.layout == "long":
-        raise bad_option("--transpose turns a wide table, and --layout long says it is none")
+        raise bad_option("--transpose applies to wide tables, not to --layout long")
 
 
 def _read(
@@ -117,11 +117,11 @@ def _read(
         notes.append(Warn("dropped", f"{models} with missing values left out"))
     for why in dict.fromkeys(map(unfit, found.unfit)):
         names = [name for name in found.unfit if unfit(name) == why]
-        notes.append(Warn("left-out", f"no rays of the polygon: {listing(names)}: {why}"))
+        notes.append(Warn("left-out", f"metrics left out of the polygon: {listing(names)}: {why}"))
     if found.splits:
         text = (
-            f"means over {len(found.splits)} splits are scored; splits share training rows, so "
-            "their spread is no interval"
+            f"the scores use means over {len(found.splits)} splits; splits share training rows, so "
+            "their spread is not a confidence interval"
         )
         notes.append(Warn("splits", text))
     return Given(
@@ -160,7 +160,7 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
     if _measures(models) and not any(map(measure_of, sheet.metrics)):
         rows, columns = listing(models, 3), listing(sheet.metrics, 3)
         if turned:
-            what = f"its columns are metrics ({rows}) and its rows models ({columns}) already"
+            what = f"its columns are already metrics ({rows}) and its rows models ({columns})"
             raise not_turned(name, what)
         what = f"its rows are metrics ({rows}) and its columns models"
         fixes = {"transpose": True}
@@ -170,13 +170,13 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
         flags = " ".join(f"--ignore {word(name)}" for name in known)
         hint = f"write plain numbers, or leave {'them' if len(known) > 1 else 'it'} out: {flags}"
         raise DataError(
-            [Problem("holds text, no numbers", "bad-number", name, None, n) for n in known],
+            [Problem("holds text instead of numbers", "bad-number", name, None, n) for n in known],
             hint=hint,
             fixes={"ignore": tuple(known)} if len(sheet.metrics) >= RAYS else {},
         )
     if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
-        what = f"the columns are called {listing(sheet.metrics, 4)}: is the header missing?"
-        hint = "put a line of names on top, such as model,f1,recall,roc_auc"
+        what = f"the column names are {listing(sheet.metrics, 4)}: is the header missing?"
+        hint = "add a header line, such as model,f1,recall,roc_auc"
         raise DataError.of(what, "no-header", name, 1, hint=hint)
 
 

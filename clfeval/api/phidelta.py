@@ -36,30 +36,30 @@ def phidelta(
     features: FeatureOptions,
     on_open: OnOpen,
 ) -> Iterator[Ready]:
-    """Place classifiers, or features, by what they discriminate (delta) and how they lean (phi).
+    """Measure discrimination (delta) and bias towards a class (phi) of classifiers or features.
 
     delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;
-    |phi| + |delta| <= 1. delta is 1 for the oracle, 0 for chance, -1 for the anti-oracle; phi is 1
-    for a classifier that always says positive, -1 for one that never does. Both are free of the
-    class ratio; the pair at a prevalence is phi_b = 2 (n fp - p fn), delta_b = 2 accuracy - 1.
-    Undefined, with a reason, without rows of both classes.
+    |phi| + |delta| <= 1. delta is 1 for perfect predictions, 0 for chance and -1 if all are wrong.
+    phi is 1 if every row is predicted positive, -1 if none is. Both do not depend on prevalence.
+    The pair at a given prevalence is phi_b = 2 (n fp - p fn), delta_b = 2 accuracy - 1. All are
+    undefined, with a reason, without rows of both classes.
 
-    With `features` the columns of the table are features, or its rows entries of a sparse table;
-    `isometrics` maps a measure to values; `truth_table` is a path or frame. Tables are never
-    changed. Raises UsageError and DataError.
+    With `features` the columns of the table are features, or its rows are entries of a sparse
+    table; `truth_table` is a path or frame. Keyword `isometrics` maps a measure to values. Tables
+    are never changed. Raises UsageError and DataError.
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
         others = ("model", "kind", "threshold", "by", "cluster", "join")
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
         if given:
-            raise bad_option(f"{given[0].flag} is for classifiers, not with --features")
+            raise bad_option(f"{given[0].flag} applies to classifiers, not to --features")
         if plane.interval not in ("exact", "none"):
-            raise bad_option(f"--interval {plane.interval} is for classifiers, not with --features")
+            raise bad_option(f"--interval {plane.interval} does not apply to --features")
         if said.layout not in (None, "wide", "long"):
-            raise bad_option(f"--layout {said.layout} is for classifiers, not with --features")
+            raise bad_option(f"--layout {said.layout} does not apply to --features")
         if "-" in paths_of(table) and "-" in paths_of(features.truth_table):
-            raise bad_option("--truth-table - and the table itself cannot both be standard input")
+            raise bad_option("the table and --truth-table cannot both be standard input")
         with open_features(
             table, said, wanted=features.feature, truth_table=features.truth_table
         ) as opened:

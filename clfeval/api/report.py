@@ -25,28 +25,28 @@ from clfeval.tables.prediction import open_predictions
 
 @entry(REPORT)
 def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> Iterator[Ready]:
-    """Assess predictions: ranking, probabilities, decisions at a threshold, errors.
+    """Evaluate predictions: discrimination, calibration, net benefit, errors.
 
-    Every measure of table `measures` has its interval and the method of it: exact for shares of
-    rows, DeLong's for the area under the ROC curve, influence values for means over rows, a
-    bootstrap elsewhere. `models` has one row a model, `decision` the net benefit at each threshold
-    probability, `curves`, `thresholds` and `distribution` what scores do. `best_threshold` chooses
-    a threshold, `reference` compares with a model, `by` judges slices; a saved result in place of
-    a table is shown again. Tables are never changed. Raises UsageError and DataError.
-    Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
+    Table `measures` has a confidence interval and its method for every measure: exact for
+    proportions, DeLong's for ROC AUC, influence functions for means, a bootstrap elsewhere. Table
+    `models` has one row per model, `decision` the net benefit at each threshold probability. Three
+    tables describe the scores: `curves`, `thresholds` and `distribution`. Keyword `best_threshold`
+    chooses a threshold, `reference` compares with a model, `by` evaluates slices. A saved result in
+    place of a table is shown again. Tables are never changed. Raises UsageError and DataError.
+    Source: Van Calster et al. 2025, arXiv 2412.10288.
     """
     if (saved := saved_result(table)) is not None:
         for one in (*changed(options), *changed(said)):
             if one.name != "dry_run":
-                what = f"{one.flag} says how a table is read or measured"
-                raise bad_option(f"{what}, and this is a saved result", "leave it out")
+                what = f"{one.flag} does not apply to a saved result"
+                raise bad_option(what, "remove it, or give the table")
         yield Ready(lambda: saved, {})
         return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
     roles = roles.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:
-        raise bad_option("--with counts rows together, and runs may repeat them: one at a time")
+        raise bad_option("--with cannot be used with runs, which may repeat rows")
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)

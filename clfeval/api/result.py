@@ -35,13 +35,13 @@ def _in_python(command: str | None = None) -> Iterator[None]:
 
 
 def shown(result: Result, names: Sequence[str], *, width: int | None, digits: int) -> str:
-    """Return the text of a result with the tables and plots of these names."""
+    """Return the text of a result with the named tables and plots."""
     from clfeval.views.render import check_shown
     from clfeval.views.terminal import as_text
 
     for name in names:
         if not isinstance(name, str):
-            raise bad_option(f"{name!r:.60} is no name of a table or plot")
+            raise bad_option(f"{name!r:.60} is not the name of a table or plot")
     _check_digits(digits)
     if width is not None and width < 1:
         raise bad_option(f"width {width} is less than 1")
@@ -58,7 +58,7 @@ def shown(result: Result, names: Sequence[str], *, width: int | None, digits: in
 
 def _check_digits(digits: int) -> None:
     if not 0 <= digits <= MOST_DIGITS:
-        raise bad_option(f"digits {digits} is not in 0..{MOST_DIGITS}")
+        raise bad_option(f"digits {digits} is not in 0 to {MOST_DIGITS}")
 
 
 def framed(result: Result, table: str | None, backend: str) -> Any:
@@ -66,9 +66,9 @@ def framed(result: Result, table: str | None, backend: str) -> Any:
     from clfeval.views.csv import columns_of, texts_of
 
     if backend not in get_args(Backend):
-        raise bad_option(f"backend '{backend}' is none of {', '.join(get_args(Backend))}")
+        raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
     if not isinstance(table, (str, type(None))):
-        raise bad_option(f"no table '{table}'")
+        raise bad_option(f"there is no table '{table}'")
     name = known_table(result, table)
     columns = columns_of(result, name)
     empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
@@ -83,12 +83,12 @@ def framed(result: Result, table: str | None, backend: str) -> Any:
         frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
         return frame if backend == "polars" else frame.to_arrow()
     except ImportError as error:
-        what = f"backend '{backend}' needs a library that is not here"
+        what = f"backend '{backend}' needs a library that is not installed"
         raise bad_option(what, hint=f"pip install {backend}") from error
 
 
 def saved(result: Result, names: Sequence[str], *, table: str | None, digits: int) -> list[str]:
-    """Write files, each whole or not at all; their suffixes say in which form."""
+    """Write files in the formats of their suffixes; each is written completely or not at all."""
     _check_digits(digits)
     with _in_python():
         known_table(result, table)
@@ -98,7 +98,7 @@ def saved(result: Result, names: Sequence[str], *, table: str | None, digits: in
 
 
 def checked(result: Result, **limits: Any) -> Result:
-    """Return the result with its gates; an undefined value never passes."""
+    """Return the result with its gates; an undefined value misses its gate."""
     from clfeval.gates.judge import judged
 
     with _in_python(result.command):
@@ -107,7 +107,7 @@ def checked(result: Result, **limits: Any) -> Result:
 
 
 class GateReport(Result):
-    """A result with its gates, which as text says what failed; true where nothing did."""
+    """A result with its gates; true if none failed, and as text the list of missed gates."""
 
     def __bool__(self) -> bool:
         """True where no gate failed."""

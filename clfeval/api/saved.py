@@ -24,8 +24,8 @@ def saved_result(given: Any) -> Result | None:
     files = [named(path)[1] for path in paths_of(given)]
     if len(files) > 1:
         hint = line(["clfeval", "report", files[0], "--baseline", files[1]])
-        raise bad_option("report takes one saved result; a baseline compares two", hint)
-    result = read_result(fspath(saved[0]), "saved with --save")
+        raise bad_option("report takes one saved result; use --baseline to compare two", hint)
+    result = read_result(fspath(saved[0]), "give a file written by --save NAME.json")
     return replace(result, gates=(), again=True, python=False)
 
 

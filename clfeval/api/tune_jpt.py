@@ -1,4 +1,4 @@
-"""`clfeval.tune_jpt`: the same classifiers in another population."""
+"""`clfeval.tune_jpt`: the same classifiers at other prevalences."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from clfeval.tables.source import paths_of
 
 @entry(TUNE_JPT)
 def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> Iterator[Ready]:
-    """Tell what 2 x 2 tables would look like at other ratios of positives to negatives.
+    """Compute measures of 2 x 2 tables at other prevalences of the positive class.
 
-    A table is normalised by dividing its positives by P and its negatives by N, and tuned to odds
-    r by TP = r TP/P, FN = r FN/P, FP = FP/N, TN = TN/N, up to a common factor; the prevalence is
-    r / (1 + r). Every measure is given as counted, at 1:1 and at each target, with an interval for
-    which positives and negatives are independent samples; undefined, with a reason, without both.
+    A table is normalised by dividing its positives by P and its negatives by N. Odds r give
+    TP = r TP/P, FN = r FN/P, FP = FP/N, TN = TN/N, up to a factor; prevalence is r / (1 + r).
+    Every measure is given in the sample, at odds 1:1 and at each target, or undefined with a
+    reason. Intervals assume independent samples of positives and negatives.
 
-    A table holds predictions or counts. Instead of it: `counts`, (TP, FP, FN, TN) or a mapping of
-    models to such, or the two rates `sensitivity` and `specificity`. `prevalence` is a number, odds
-    ("1:100"), a range ("0.001..0.02"), or several; `prevalence_beta` the two parameters of a Beta
-    distribution. Tables are never changed. Raises UsageError and DataError.
+    A table holds predictions or counts. Without a table, give `counts`: (TP, FP, FN, TN), or a
+    mapping of models to these. Or give the two rates `sensitivity` and `specificity`. A target
+    `prevalence` is a number, odds ("1:100") or a range ("0.001..0.02"); several are possible. Two
+    numbers in `prevalence_beta` are the parameters of a Beta distribution. Tables are never
+    changed. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
     options = options.settled()
@@ -43,18 +44,18 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     }
     said_by = [name for name, there in sources.items() if there]
     if not said_by:
-        hint = "a table of predictions or counts, or --counts TP,FP,FN,TN, or --sensitivity and "
-        raise UsageError.of("nothing to tune", "no-input", hint=f"{hint}--specificity")
+        hint = "give a table, or --counts TP,FP,FN,TN, or --sensitivity and --specificity"
+        raise UsageError.of("there is no table and there are no counts", "no-input", hint=hint)
     if len(said_by) > 1:
         commas = None
         if options.counts and all(path.isdecimal() for path in paths_of(table)):
             first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
-            commas = f"the four counts with commas: --counts {','.join([first, *paths_of(table)])}"
-        raise bad_option(f"{' and '.join(said_by)} each say what to tune: give one", commas)
+            commas = f"separate counts by commas: --counts {','.join([first, *paths_of(table)])}"
+        raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
     if table is None:
         for option in changed(said):
             if option.field not in ("positive", "dry_run"):
-                raise bad_option(f"{option.flag} is for a table, and there is none")
+                raise bad_option(f"{option.flag} needs a table")
         if rates:
             given = of_rates(options.sensitivity, options.specificity, said)
         else:

@@ -34,7 +34,7 @@ def change_answers(
     if not tested:
         known = any(estimate(row["difference"]).value is not None for row in rows)
         why = (
-            "no intervals are computed"
+            "no intervals were computed"
             if known
             else "no model has a value in both; --join compares models of several files"
         )
@@ -44,16 +44,16 @@ def change_answers(
     every = dict.fromkeys(str(row["model"]) for row in tested)
     models = [*dict.fromkeys(str(row["model"]) for row in told)]
     if not models:
-        text = f"no measure of {named([*every])} is significantly changed"
-        yield Answer(CODE, f"{start}, {text} ({many(len(tested), 'test')}, adjusted together).",
-                     (), lead)  # fmt: skip
+        text = f"{start}, no measure of {named([*every])} changed significantly"
+        how = f"{many(len(tested), 'test')}, adjusted by Benjamini-Hochberg"
+        yield Answer(CODE, f"{text} ({how}).", (), lead)
         return
     for place, model in enumerate(models[:MODELS]):
         mine = [row for row in tested if row["model"] == model]
         yield _model_answer(mine, f"{start}, {quoted(model)}" if not place else quoted(model), lead)
     also, others = models[MODELS:], [one for one in every if one not in models]
-    parts = [f"{named(also)} changed significantly too"] if also else []
-    parts += [f"{named(others)} did not change significantly by any measure"] if others else []
+    parts = [f"{named(also)} also changed significantly"] if also else []
+    parts += [f"{named(others)} did not change significantly in any measure"] if others else []
     if parts:
         yield Answer(CODE, f"{'; '.join(parts)}.", tuple(also))
 
@@ -67,14 +67,14 @@ def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
         for row in some[:most]:
             old, new = (number(estimate(row[side]).value or 0.0) for side in ("old", "new"))
             p = chance(float(str(row["p_adjusted"])))
-            parts.append(f"{title_of(str(row['measure']))} {new} (was {old}, {p})")
+            parts.append(f"{title_of(str(row['measure']))} ({new}, was {old}, {p})")
         if len(some) > most:
             parts.append(many(len(some) - most, "more measure"))
         if some:
-            said.append(f"{'changed in' if kind == CHANGED else f'{kind} by'} {listed(parts)}")
+            said.append(f"{kind} in {listed(parts)}")
             most = SPELT_OUT_TOO
     said[0] = f"{start} is significantly {said[0]}"
-    said += [f"{title_of(str(row['measure']))} is not significantly changed" for row in rows
+    said += [f"{title_of(str(row['measure']))} did not change significantly" for row in rows
              if row["measure"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
     first = next(some[0] for some in kinds.values() if some)
     d = estimate(first["difference"])
@@ -94,15 +94,16 @@ def rows_answer(
     parts = []
     sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]
     if len(sizes) == 2:
-        parts.append(f"Rows then and now: {' and '.join(sizes)}")
+        was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
+        parts.append(f"The table has {sizes[1]} rows ({was})")
     for title, change in described.items():
         d = change.difference
         if d.value is not None:
             old, new = (number(one.value or 0.0) for one in (change.old, change.new))
             ends = f", {100 * level:g}% CI {number(d.low)} to {number(d.high)}" if (
                 d.low is not None and d.high is not None) else ""  # fmt: skip
-            moved = f"{old} then, {new} now (change {number(d.value)}{ends})"
-            parts.append(f"{title} {moved if d.value else f'{new} then and now'}")
+            was = f"was {old}, change {number(d.value)}{ends}" if d.value else "as before"
+            parts.append(f"{title} is {new} ({was})")
     then, now = classes
     for some, others, word in ((now, then, "new"), (then, now, "missing")):
         if then and now and (left := [one for one in some if one not in others]):

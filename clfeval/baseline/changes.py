@@ -47,10 +47,10 @@ class Baseline:
     def from_results(
         cls, result: Result, earlier: Earlier, but: Collection[str] = (), **more: Any
     ) -> Baseline:
-        """Put a result beside what was; raises UsageError where settings differ.
+        """Compare a result with an earlier one; raises UsageError where settings differ.
 
-        but: settings that may. A model that is gone, and one that is new with every number alike,
-        are taken for one.
+        but: settings that may. A missing model and a new one with identical numbers are treated
+        as one.
         """
         before, name, known = earlier
         notes = [*check_comparable(result, before, but)]
@@ -64,11 +64,11 @@ class Baseline:
                 names[label] = alike[0]
         if names:
             pairs = listing([f"{new} was {old}" for new, old in names.items()])
-            text = f"models with other names and the same numbers are taken for one: {pairs}"
+            text = f"models with identical numbers are treated as one: {pairs}"
             notes.append(Warn("baseline-renamed", text))
         sides = {
-            "models of the baseline that are gone": sorted({*gone} - {*names.values()}),
-            "models that it has not": [one for one in new if one not in names],
+            "models only in the baseline": sorted({*gone} - {*names.values()}),
+            "models only in this result": [one for one in new if one not in names],
         }
         if was and (said := [f"{what}: {listing(some)}" for what, some in sides.items() if some]):
             notes.append(Warn("baseline-models", "; ".join(said)))

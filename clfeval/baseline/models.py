@@ -25,7 +25,7 @@ def labelled(result: Result, part: str | None = None) -> Labelled:
     found = {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in rows}
     if len(found) < len(rows):
         twice = Counter(map(name_of, rows)).most_common(1)[0][0]
-        raise UsageError.of(f"the result has '{twice}' twice", "baseline")
+        raise UsageError.of(f"the result contains '{twice}' twice", "baseline")
     more = _by_measure(tidy)
     return {label: {**more.get(label, {}), **row} for label, row in found.items()}
 

@@ -68,7 +68,7 @@ def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
     path = fspath(name)
     if not os.path.exists(path):
         if {*path} & {*"*?"} or glob(path):
-            what = f"'{os.path.basename(path)}' is a pattern, and a baseline is one file"
+            what = f"'{os.path.basename(path)}' is a pattern; a baseline is one file"
             raise UsageError.of(what, "baseline", hint="name the file")
         return None
     if path.endswith(".json"):
@@ -103,10 +103,10 @@ def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Ear
         asked = baseline if isinstance(baseline, Lines) else Lines(name)
         return _of_lines(asked, result)
     if kind == "table":
-        hint = f"give what clfeval.{result.command.replace('-', '_')}() returns for it"
-        what = "a table is no baseline here: how it is to be read is not known"
+        hint = f"give the result of clfeval.{result.command.replace('-', '_')}() for this table"
+        what = "the baseline is a table, and it is unknown how to read it"
         raise UsageError.of(what, "baseline", name, hint=hint)
-    found = read_result(name, "a baseline is a result saved as .json", "the baseline")
+    found = read_result(name, "save a result as the baseline: --save RESULT.json", "the baseline")
     return Earlier(found, os.path.basename(name))
 
 
@@ -124,8 +124,8 @@ def _of_lines(asked: Lines, result: Result) -> Earlier | None:
         if not others:
             kept[model] = line
         elif model in here:
-            what = f"the line of '{model}' at '{line.label}' was made with other settings: "
-            hint = "compare like with like: use those options, or accept a line made with these"
+            what = f"the line of '{model}' at '{line.label}' has other settings: "
+            hint = "use the options of that line, or accept a line with the present options"
             raise UsageError.of(what + "; ".join(others), "baseline", asked.path, hint=hint)
     if not kept:
         return None
@@ -133,8 +133,8 @@ def _of_lines(asked: Lines, result: Result) -> Earlier | None:
     name = f"{named(labels)} of {os.path.basename(asked.path)}"
     notes = []
     if same:
-        text = f"the rows are those of {named([one for one in same if one in labels] or same[-1:])}"
-        text += "" if {*same} & {*labels} else f", and are compared with {name}"
+        text = f"the rows are as in {named([one for one in same if one in labels] or same[-1:])}"
+        text += "" if {*same} & {*labels} else f"; they are compared with {name}"
         notes = [Warn("baseline-same-rows", text)]
     return Earlier(as_result(kept), name, tuple(notes))
 
@@ -147,7 +147,7 @@ def read_result(name: str, hint: str, what: str = "the result") -> Result:
     except OSError as error:
         raise _unread(name, error, what) from error
     except (ValueError, RecursionError) as error:
-        text = f"no usable {what.removeprefix('the ')}: {error}"
+        text = f"cannot use {what}: {error}"
         raise UsageError.of(text, "baseline", name, hint=hint) from error
 
 
@@ -156,14 +156,14 @@ def _unread(name: str, error: OSError, what: str = "the baseline") -> UsageError
 
 
 def differing(ours: Result, theirs: Result) -> dict[str, str]:
-    """Return the settings in which two results differ: `--option VALUE there, VALUE here`."""
+    """Return the settings in which two results differ: `--option was VALUE, is VALUE`."""
     here, there = (
         {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
         for text in (settings_of(one.signature) for one in (ours, theirs))
     )
     return {
-        key: f"{CALLED.get(key, f'--{key}')} {there.get(key, 'not given')} there, "
-        f"{here.get(key, 'not given')} here"
+        key: f"{CALLED.get(key, f'--{key}')} was {there.get(key, 'not given')}, "
+        f"is {here.get(key, 'not given')}"
         for key in here | there
         if here.get(key) != there.get(key)
     }
@@ -176,8 +176,8 @@ def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()
     """
     every = {key: one for key, one in differing(result, baseline).items() if key not in but}
     if refused := [one for key, one in every.items() if key not in FREE]:
-        what = f"the baseline was made with other settings: {'; '.join(refused)}"
-        hint = "compare like with like: make the baseline with the same options"
+        what = f"the baseline has other settings: {'; '.join(refused)}"
+        hint = "make the baseline with the same options"
         raise UsageError.of(what, "baseline", hint=hint)
     for one in (every[key] for key in _DRAWN if key in every):
-        yield Warn("baseline-seed", f"{one}: intervals that are drawn differ for that alone")
+        yield Warn("baseline-seed", f"{one}: bootstrap intervals differ for this reason alone")

@@ -8,7 +8,7 @@ from clfeval.errors import Collected, UsageError
 from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG, same_measure
 
-ADD = "add --baseline FILE: a table, or a result saved earlier"
+ADD = "add --baseline FILE: an earlier table or a saved result"
 VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 
@@ -30,25 +30,25 @@ def check_limit(limit: Limit, metric: str) -> None:
     if name not in CATALOG or limit.share:
         return
     low, high = CATALOG[name].low, CATALOG[name].high
-    where = f"'{limit.metric}', which lies in"
+    where = f"the range of '{limit.metric}'"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        where = f"a {'gap' if limit.apart else 'change'} of '{limit.metric}': it lies in"
+        where = f"the range of {'gaps' if limit.apart else 'changes'} in '{limit.metric}'"
     if not low <= limit.limit <= high:
-        hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
-        what = f"--{limit.kind}: {limit.limit:g} is beyond {where} {low:g}..{high:g}"
+        hint = f"{limit.limit:g}% is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
+        what = f"--{limit.kind}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
         raise UsageError.of(what, "bad-gate", hint=hint)
 
 
 def _check_drop(limit: Limit, name: str) -> None:
-    """Refuse drops of which nobody can say what is worse."""
+    """Refuse drops of measures without a worse direction."""
     flag, metric, part = f"--{limit.kind}", limit.metric, limit.part
     if part not in VALUES:
-        what = f"{flag}: '{metric}.{part}' says by itself which way it may not go"
-        hint = f"limit it: --fail-under '{metric}.{part}=VALUE', or --fail-over"
+        what = f"{flag}: '{metric}.{part}' is not a value that can drop"
+        hint = f"use --fail-under '{metric}.{part}=VALUE', or --fail-over"
         raise UsageError.of(what, "bad-gate", hint=hint)
     if name in CATALOG and CATALOG[name].best == "none":
-        what = f"{flag}: of '{metric}' neither more nor less is worse"
+        what = f"{flag}: neither low nor high values of '{metric}' are worse"
         hint = f"limit its change: --fail-under {metric}.change=VALUE, or --fail-over"
         raise UsageError.of(what, "bad-gate", hint=hint)
 
@@ -57,5 +57,5 @@ def check_compared(limit: Limit) -> None:
     """Refuse a limit that compares, where there is nothing to compare with."""
     if limit.compares:
         part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
-        what = f"--{limit.kind}{part} compares with a baseline"
+        what = f"--{limit.kind}{part} needs a baseline"
         raise UsageError.of(what, "bad-gate", hint=ADD)

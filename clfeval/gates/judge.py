@@ -56,8 +56,8 @@ def _without(result: Result, limits: Sequence[Limit], gates: Gates) -> Result:
     left = [limit for limit in limits if not limit.compares]
     result = judge(result, left, None, gates)
     skips = gates.baseline_missing == "skip"
-    what = "what compares with it is left out" if skips else "it is missed"
-    said = Warn("baseline-missing", f"there is no baseline '{name}': {what}")
+    what = "its gates are skipped" if skips else "the gate is missed"
+    said = Warn("baseline-missing", f"the baseline '{name}' does not exist: {what}")
     missing = Gate("baseline", name, None, 0.0, None, skips, NO_BASELINE)
     return replace(result, gates=(*result.gates, missing), warnings=(*result.warnings, said))
 
@@ -187,10 +187,10 @@ class _Looked:
     def _summary(self, asked: Judging) -> Gate:
         value, limit, metric = self.result.summary[asked.metric], asked.limit, asked.metric
         if not isinstance(value, (int, float)):
-            why = "is no number" if value is not None else "is not the same for all models"
+            why = "is not a number" if value is not None else "differs between models"
             raise UsageError.of(f"'{metric}' {why}", "bad-gate")
         if limit.part != "value":
-            raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+            raise UsageError.of(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
         if limit.kind == "max-drop" and self.beside is not None:
             return dropped(asked, None, None, self.beside.change_of_summary(metric, value))
         return held(asked, None, None, value)
@@ -207,14 +207,14 @@ class _Looked:
             return gone
         if not rows:
             whose = f"'{limit.model}'" if part is None else f"the slice '{part}'"
-            what = f"--{limit.kind}: '{metric}' is nothing that {whose} has"
-            raise UsageError.of(what, "bad-gate", hint="leave it out, or name another")
+            what = f"--{limit.kind}: {whose} has no '{metric}'"
+            raise UsageError.of(what, "bad-gate", hint="remove this gate, or name another measure")
         cells = [row[metric] for row in rows.values()]
         cell = next(filter(is_number, cells), cells[0])
         if limit.part != "value" and is_number(cell) and not isinstance(cell, Estimate):
-            raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+            raise UsageError.of(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
         if not is_number(cell):
-            raise UsageError.of(f"--{limit.kind}: '{metric}' is no number", "bad-gate")
+            raise UsageError.of(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
         if self.beside is None or not limit.compares:
             return [held(asked, model, part, row[metric]) for model, row in rows.items()]
         judge_one = dropped if limit.kind == "max-drop" else changed
@@ -284,7 +284,7 @@ def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
         ends = [one.limit.kind for one in targets if one.metric == metric]
         if sure and best_of(looked.result.command, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
-            what = "less" if wrong == "min" else "more"
-            text = f"--{limit.kind} {limit.metric}{part}: of '{metric}' {what} is better; is " \
-                   f"--{other} {limit.metric}{part}={limit.limit:g} meant?"  # fmt: skip
+            what = "lower" if wrong == "min" else "higher"
+            text = f"--{limit.kind} {limit.metric}{part}: {what} values are better; did you mean " \
+                   f"--{other} {limit.metric}{part}={limit.limit:g}?"  # fmt: skip
             yield Warn("gate-turned", text)

@@ -38,7 +38,7 @@ def named_slices(limit: Limit, known: Sequence[str]) -> list[str]:
     if not found:
         hint = suggestion(wanted, known) or f"slices: {listing(known)}"
         if not known:
-            hint = "add --by COLUMN: without it a table has no slices"
+            hint = "add --by COLUMN to define slices"
         raise UsageError.of(f"--{limit.kind}: no slice '{wanted}'", "unknown-slice", hint=hint)
     return found
 
@@ -63,8 +63,8 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
             return name + end
         found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
         if len(found) > 1:
-            what = f"--{limit.kind}: '{limit.metric}' is several here"
-            raise UsageError.of(what, "bad-gate", hint=f"which: {listing(found)}")
+            what = f"--{limit.kind}: '{limit.metric}' matches several measures"
+            raise UsageError.of(what, "bad-gate", hint=f"choose one of {listing(found)}")
         if found:
             return found[0]
     known = [name for name, cell in cells.items() if is_number(cell)]
@@ -74,8 +74,7 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
     what = f"--{limit.kind}: no metric '{limit.metric}'"
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
     if end and {*same_measure(stem)} & {*known}:
-        how = f"add --reference MODEL, and --measure {stem} where it is not compared without"
-        close = close or how
+        close = close or f"add --reference MODEL and --measure {stem}"
     close = close or at_cut(limit.metric) or _elsewhere(result.command, limit.metric)
     close = close or suggestion(limit.metric, _callable(result, known))
     close = close or f"metrics: {listing(known)}"
@@ -102,11 +101,11 @@ def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, 
         every = [(row, "difference") for row in comparisons(result, "slice", inside=True)]
     rows = [(row, name) for row, name in every if row["measure"] == metric]
     if not rows:
-        hint = "only a report with --by COLUMN has them"
+        hint = "use report with --by COLUMN"
         if every:
-            hint = f"of {listing(dict.fromkeys(str(row['measure']) for row, _ in every))}"
-            hint += f"; of others with --measure {limit.metric}"
-        what = f"--{limit.kind}: no slices are compared by '{limit.metric}'"
+            hint = f"compared: {listing(dict.fromkeys(str(row['measure']) for row, _ in every))}"
+            hint += f"; for others add --measure {limit.metric}"
+        what = f"--{limit.kind}: slices are not compared by '{limit.metric}'"
         raise UsageError.of(what, "unknown-metric", hint=hint)
     wanted = [] if limit.slices is None else named_slices(limit, slices_of(result))
     for row, name in rows:
@@ -137,8 +136,8 @@ def _elsewhere(command: str, metric: str) -> str | None:
     """Say which other commands have a measure that this one has not."""
     names = {metric, *same_measure(metric)}
     others = [n for n in COMMANDS if n != command and not names.isdisjoint(gated(page_of(n)))]
-    named = " and ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
-    return f"{command} has none; {named} can limit it" if others else None
+    named = " or ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
+    return f"{command} does not compute it; use {named}" if others else None
 
 
 def _callable(result: Result, known: Sequence[str]) -> list[str]:
@@ -155,7 +154,7 @@ def _left_out(result: Result, metric: str) -> str | None:
         option in result.parameters and measure.needs in known for option, known in needs.items()
     ):
         return None
-    return f"it is left out of this result: add --measure {metric}"
+    return f"it was not computed: add --measure {metric}"
 
 
 def _part_of(metric: str, known: list[str]) -> str | None:
@@ -163,4 +162,4 @@ def _part_of(metric: str, known: list[str]) -> str | None:
     name, dot, _ = metric.rpartition(".")
     names = [one for one in same_measure(name) if one in known] if dot else []
     parts = [f"{name}.{part}" for part in PARTS if names]
-    return suggestion(metric, parts) or (f"its parts: {listing(parts)}" if parts else None)
+    return suggestion(metric, parts) or (f"parts: {listing(parts)}" if parts else None)

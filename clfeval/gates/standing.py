@@ -1,4 +1,4 @@
-"""Gates on what a result rests on: how many rows, and whether a model may be the best."""
+"""Gates on the number of rows, and on models that must stay tied with the best."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def enough_rows(
     for name, least in gates.least:
         kind = f"min-{name}"
         if name not in result.summary:
-            what = f"--{kind}: a {result.command} counts no {name}"
-            raise UsageError.of(what, "bad-gate", hint="hold the table itself to it")
+            what = f"--{kind}: {result.command} does not count {name} here"
+            raise UsageError.of(what, "bad-gate", hint="remove it, or use report")
         for part in (None, *slices):
             rows = result.summary[name] if part is None else _rows_of(result, name, part)
             value = rows if isinstance(rows, (int, float)) else None
@@ -67,9 +67,9 @@ def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
     """Yield whether models are among those that may be the best by the measure that decides."""
     best: Sequence[Row] = result.tables.get("best", ())
     if models and (result.command != "report" or not best or "tied" not in best[0]):
-        hint = "only a report of several models, with intervals, says who may be"
-        raise UsageError.of("--still-best: nobody knows who may be the best here", "bad-gate",
-                            hint=hint)  # fmt: skip
+        hint = "use report with several models and without --interval none"
+        what = "--still-best: the models of this result are not ranked with intervals"
+        raise UsageError.of(what, "bad-gate", hint=hint)
     rows: Mapping[str, Row] = whole_rows(result)
     for text in models:
         which, colon, model = text.partition(":")

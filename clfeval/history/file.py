@@ -30,9 +30,9 @@ from clfeval.unnamed import Draft
 
 CODE = "history"
 CONFLICTS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
-MERGED = "a merge left its marks: remove them, and keep the lines of both sides"
-UPDATE = "update clfeval: these lines were added by a newer one"
-REMOVE = "remove the line, or take the file from git again"
+MERGED = "a merge left conflict markers: remove them, and keep the lines of both sides"
+UPDATE = "update clfeval: a newer version added these lines"
+REMOVE = "remove the line, or restore the file from version control"
 SeriesKey = tuple[str, str | None, str]  # command, run and model
 
 
@@ -68,9 +68,9 @@ class Past:
         found = [line for line in self.lines if line.command == command]
         if not found:
             others = sorted({line.command for line in self.lines})
-            what = f"holds no line of {command}"
+            what = f"has no line of {command}"
             what += f", only of {listing(others)}" if others else ""
-            hint = f"clfeval {command} TABLE --append {self.name} --label LABEL adds the first"
+            hint = f"add a line: clfeval {command} TABLE --append {self.name} --label LABEL"
             raise UsageError.of(what, CODE, self.name, hint=hint)
         return found
 
@@ -114,16 +114,16 @@ def read_past(name: str) -> Past:
         try:
             entries.append((number, parsed(text.decode())))
         except UnicodeDecodeError:
-            problems.append(Problem("is no UTF-8", CODE, name, number))
+            problems.append(Problem("is not UTF-8", CODE, name, number))
         except ValueError as error:
             problems.append(Problem(str(error), CODE, name, number))
             hints.add(MERGED if text.startswith(CONFLICTS) else
                       UPDATE if isinstance(error, NewerError) else REMOVE)  # fmt: skip
     if problems and not entries and LINE_KIND.encode() not in content:
-        raise UsageError.of("is no history", CODE, name, hint="--append makes one: name another")
+        raise UsageError.of("is not a history", CODE, name, hint="create one with --append")
     known = {(one.command, one.label) for _, one in entries if isinstance(one, PastLine)}
     problems += [
-        Problem(f"accepts '{one.accepted}', of which there is no line of {one.command}", CODE,
+        Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,
                 name, number)
         for number, one in entries
         if isinstance(one, Accepted) and (one.command, one.accepted) not in known
@@ -153,8 +153,8 @@ def baseline_of(
     mine = [line for line in every if line.run == run]
     if every and not mine and run is None:
         runs = list(dict.fromkeys(str(line.run) for line in every))
-        what = f"holds lines of runs of a batch alone: {listing(runs)}"
-        hint = f"clfeval batch compares each run with its own; or add: --append {name} --label L"
+        what = f"has only lines of batch runs: {listing(runs)}"
+        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
         raise UsageError.of(what, CODE, name, hint=hint)
     earlier = [one for one in mine if one.label != but]
     same = {(one.label, one.model) for one in earlier if one.model in now
@@ -180,14 +180,14 @@ def baseline_of(
 def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
     if name in Spared(inputs):
-        raise bad_option(f"--append '{name}' is the table itself")
+        raise bad_option(f"--append '{name}' is the input table")
     _locks()
     path = os.path.realpath(name)
     folder, why = os.path.dirname(path), ""
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        why = "it is no regular file"
+        why = "it is not a regular file"
     elif not os.path.isdir(folder):
-        why = f"there is no folder '{os.path.dirname(name)}'"
+        why = f"the folder '{os.path.dirname(name)}' does not exist"
     elif not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
         why = os.strerror(EACCES)
     if why:
@@ -243,7 +243,7 @@ def _locks() -> ModuleType:
     try:
         return import_module("fcntl")
     except ImportError:
-        what = "a history is added to under a lock of the file, and this system has none"
+        what = "appending to a history needs file locks, which this system lacks"
         raise UsageError.of(what, "output") from None
 
 
@@ -256,8 +256,8 @@ def _whole(old: bytes, name: str) -> bytes:
         json.loads(last)
     except ValueError:
         number = len(before) + 1
-        hint = f"another program broke off while it wrote: remove line {number}"
-        raise UsageError.of("the last line is cut short", CODE, name, number, hint=hint) from None
+        hint = f"a write was interrupted: remove line {number}"
+        raise UsageError.of("the last line is incomplete", CODE, name, number, hint=hint) from None
     return old + b"\n"
 
 

@@ -170,16 +170,16 @@ def parsed(text: str) -> PastEntry:
     try:
         said = json.loads(text, parse_constant=no_number)
     except RecursionError:
-        raise ValueError("is nested too deep") from None
+        raise ValueError("is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error.msg} at column {error.colno}") from None
+        raise ValueError(f"is not JSON: {error.msg} at column {error.colno}") from None
     if not isinstance(said, dict):
-        raise ValueError("is no line of a history")
+        raise ValueError("is not a line of a history")
     kind, _, number = str(said.get("schema", "")).partition("/")
     if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
-        raise ValueError("is no line of a history: the key 'schema' is missing or foreign")
+        raise ValueError("is not a line of a history: the key 'schema' is missing or unknown")
     if int(number) > LINE_VERSION:
-        raise NewerError(f"{kind}/{number} is newer than this program's {LINE}")
+        raise NewerError(f"{kind}/{number} is too new for this program ({LINE})")
     record: type[Accepted | PastLine] = Accepted if "accepted" in said else PastLine
     least = ("accepted",) if record is Accepted else ("label", "model", "measures")
     for name in ("command", *least):
@@ -200,7 +200,7 @@ def parsed(text: str) -> PastEntry:
                 },
             }  # fmt: skip
             if any(type(one) is not bool for one in said.get("gates", {}).values()):
-                raise TypeError("'gates' holds other than true and false")
+                raise TypeError("'gates' must hold true or false only")
         return known(record, parts)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None

@@ -18,7 +18,7 @@ class History:
     append: Annotated[
         str | None,
         Opt("Append one line per model to this history.", HISTORY,
-            metavar="HISTORY.jsonl", needs=("label", "keeps lines under a label")),
+            metavar="HISTORY.jsonl", needs=("label", "needs a label")),
     ] = None  # fmt: skip
     label: Annotated[str | None, Opt("Label of the appended lines: a week, a commit.", HISTORY)] = (
         None
@@ -28,6 +28,6 @@ class History:
         """Refuse a label of nothing; UsageError."""
         if self.label is not None and self.append is None:
             hint = "add --append HISTORY.jsonl"
-            raise bad_option("--label names what is added to a history", hint)
+            raise bad_option("--label needs a history to append to", hint)
         if self.label is not None and not self.label.strip():
             raise bad_option("--label is empty")

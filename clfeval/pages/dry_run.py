@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clfeval.result import Result
 from clfeval.schema import Page, Shown, Table, of
 
+READING = {"column": "column", "read as": "taken", "reason": "why"}
 TABLES = (
     Table("reading", of("text", "column taken why"), when=""),
     Table("ambiguities", (
@@ -25,14 +26,14 @@ def headline(result: Result) -> list[str]:
 def shown(result: Result, _: int) -> Iterator[Shown]:
     """Show the questions first, if there are any."""
     if result.tables["ambiguities"]:
-        columns = {"question": "text", "column": "column", "remedy": "hint"}
-        yield Shown("ambiguities", "Questions", columns, rank="asked", most=None)
-    title = "How the table is read"
-    title += ", once they are answered as proposed" if result.tables["ambiguities"] else ""
+        columns = {"problem": "text", "column": "column", "remedy": "hint"}
+        yield Shown("ambiguities", "Ambiguities", columns, rank="asked", most=None)
+    title = "Columns as read"
+    title += " with the suggested options" if result.tables["ambiguities"] else ""
     if result.tables["reading"]:
-        yield Shown("reading", title, "column taken why", rank="asked", most=None)
+        yield Shown("reading", title, READING, rank="asked", most=None)
     if result.tables["plan"]:
-        yield Shown("plan", "What would be computed", "what value", rank="asked")
+        yield Shown("plan", "Planned computation", "what value", rank="asked")
 
 
 PAGE = Page("dry-run", TABLES, headline, shown, lambda _: ())

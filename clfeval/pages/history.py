@@ -35,14 +35,13 @@ TABLES = (
     ), when=""),
 )  # fmt: skip
 GLOSSARY = {
-    "history.change": "the change from the line before, with the interval of two independent "
-    "samples",
-    "since": "the label from which on the lines fall best into two means",
-    "cause": "what changed at that label: the rows, the model, the settings",
-    "changed": "rows: truth or ids are others; model: the rows are the same and values are others",
-    "marks": "what changed since the line before: rows, model, settings; and what was decided",
-    "accepted": "the line that later ones are held to", "met": "whether the gates on it were met",
-    "label": "what a run was called when its lines were added", "measure": "what was measured",
+    "history.change": "change since the line before, with the interval of independent samples",
+    "since": "label at which two means fit the lines best (least squares)",
+    "cause": "what changed at that label: rows, model or settings",
+    "changed": "rows: truth or ids differ; model: values differ on the same rows",
+    "marks": "rows, model or settings changed since the line before; accepted; gate missed",
+    "accepted": "line that later results are compared with", "met": "whether its gates were met",
+    "label": "name of a result in the history, such as a week", "measure": "measure of the model",
 }  # fmt: skip
 
 
@@ -92,7 +91,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     """Show what moved, then the lines."""
     if rows := _changes(result):
         yield Shown(
-            "comparisons", "Change at the last label", {
+            "comparisons", "Changes at the last label", {
                 "model": "model", "measure": "measure", "change": "difference",
                 "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
                 "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
@@ -104,7 +103,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
-        f"Lines where something changed, and all of the last {LAST} labels"
+        f"Lines with changes, and the last {LAST} labels"
     )  # fmt: skip
     yield Shown(
         "history", title, columns, lines, rank="main",
@@ -112,7 +111,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         more="--format csv --show history",
     )  # fmt: skip
     if result.tables["events"]:
-        yield Shown("events", "What changed when", "label model changed", legend=("changed",))
+        yield Shown("events", "Changes by label", "label model changed", legend=("changed",))
 
 
 def charts(result: Result) -> Iterator[Chart]:
@@ -131,7 +130,7 @@ def charts(result: Result) -> Iterator[Chart]:
         marks = {str(row["label"]): str(row["changed"])[0].upper()
                  for row in result.tables["events"]}  # fmt: skip
         yield Chart(
-            "lines", f"{measure} over labels",
+            "lines", f"{measure} by label",
             Axis(f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
                  ends=(1.0, float(len(labels)))),
             Axis(), series,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from clfeval.bounds import GateState, Severity
+from clfeval.pages.dry_run import READING
 from clfeval.result import Result
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import many
@@ -35,17 +36,17 @@ TABLES = (
     Table("files", (RUN, *of("text", "use file"))),
 )  # fmt: skip
 GLOSSARY = {
-    "run": "its name in the YAML file, with what its matrix or file adds",
-    "runs.command": "the command it is a run of", "runs.input": "the table it reads",
-    "runs.state": "what became of it", "runs.code": "the exit code it has by itself",
-    "runs.gates": "the limits it was held to", "missed": "gates that were missed",
-    "runs.warnings": "gates missed that only warn",
-    "runs.answer": "what is wrong with it, else the first sentence of its answer",
-    "answers.code": "which sentence it is", "answers.text": "a sentence of its answer",
-    "gates.text": "the gate in words", "problems.text": "a line of what is wrong",
-    "limit_text": "the limit as it was given, where it is a share",
-    "severity": "whether a miss fails or warns", "gates.state": "what became of the gate",
-    "among": "of how many models one is enough", "use": "whether it is read or written",
+    "run": "name in the YAML file, with the values of the matrix or the file",
+    "runs.command": "command of the run", "runs.input": "table that the run reads",
+    "runs.state": "outcome of the run", "runs.code": "exit code of the run alone",
+    "runs.gates": "number of gates", "missed": "number of missed gates",
+    "runs.warnings": "number of missed gates that only warn",
+    "runs.answer": "first error of the run, or the first sentence of its answer",
+    "answers.code": "code of the sentence", "answers.text": "sentence of the answer",
+    "gates.text": "the gate as a sentence", "problems.text": "line of an error",
+    "limit_text": "the limit as written, if it is a percentage of the baseline",
+    "severity": "whether a missed gate fails or only warns", "gates.state": "outcome of the gate",
+    "among": "number of models of which one must meet the gate", "use": "read, write or append",
 }  # fmt: skip
 
 
@@ -60,10 +61,10 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     """Yield what each run says and what is wrong, then all of them in one table."""
     tables, dry = result.tables, result.parameters["dry_run"]
     if tables["problems"]:
-        title = "What is to be mended" if dry else "What was not computed, and why"
+        title = "Problems to fix" if dry else "Errors"
         yield Shown("problems", title, "run text", rank="asked")
     if dry:
-        yield Shown("reading", "How tables are read", "run column taken why", rank="asked")
+        yield Shown("reading", "Columns as read", {"run": "run", **READING}, rank="asked")
         yield Shown("files", "Files", "run use file", rank="asked")
         if tables["gates"]:
             yield Shown("gates", "Gates", "run text", rank="asked")
@@ -71,9 +72,9 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         first = {row["run"]: row for row in reversed(tables["answers"])}
         rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
         if rows:
-            yield Shown("answers", "What each run says first", "run text", rows, name="first",
+            yield Shown("answers", "First sentence of each run", "run text", rows, name="first",
                         rank="asked")  # fmt: skip
-        yield Shown("answers", "What each run says", "run text")
+        yield Shown("answers", "All sentences of each run", "run text")
         if tables["gates"]:
             yield Shown("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
@@ -82,7 +83,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     }  # fmt: skip
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}
-    title = "Runs, in their order" if dry else "Runs"
+    title = "Planned runs" if dry else "Runs"
     yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
 
 

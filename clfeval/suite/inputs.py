@@ -28,11 +28,11 @@ class Link:
 def tables_of(
     given: Mapping[str, Node], keys: Keys, group: str, place: str, wrong: Wrong
 ) -> Iterator[tuple[str, tuple[str, ...] | Link | None]]:
-    """Yield the tables of a run, one for each file of `inputs`, with what tells them apart."""
+    """Yield the tables of a run, one for each file of `inputs`, with the label of its run."""
     if "inputs" in given:
         if "input" in given:
-            hint = "input is one table; inputs makes one run per file"
-            wrong.say(given["inputs"], "inputs: there is an input too", hint)
+            hint = "keep input for one table, or inputs for one run per file"
+            wrong.say(given["inputs"], "input and inputs are both given", hint)
         paths = _paths(given["inputs"], wrong)
         found = [one for path in paths for one in _matched(path)]
         yield from zip(_stems(found), ((path,) for path in found), strict=True)
@@ -43,7 +43,7 @@ def tables_of(
         else:
             yield "", tuple(_paths(one, wrong))
     elif not keys.command.optional:
-        wrong.say(place, f"run '{group}' has no table", "input: FILE, or inputs: for a run each")
+        wrong.say(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
     else:
         yield "", None
 
@@ -54,10 +54,10 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
     found = []
     for one in several:
         if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
-            what = f"{given.path[-1]}: {one.value!r:.60} is no path"
-            wrong.say(one, what, "a path, a pattern, or a list of some")
+            what = f"{given.path[-1]}: {one.value!r:.60} is not a path"
+            wrong.say(one, what, "give a path, a pattern, or a list of paths")
         elif one.value == "-":
-            wrong.say(one, f"{given.path[-1]}: a batch reads no standard input", "name a file")
+            wrong.say(one, f"{given.path[-1]}: a batch cannot read standard input", "name a file")
         else:
             name, equals, path = one.value.partition("=")
             whole = located(one, one.value)
@@ -66,13 +66,13 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
             shell = _OF_SHELL.search(one.value)
             if shell and not os.path.exists(whole):
                 low = shell[1].lower()
-                hint = f"write ${{{low}}}, and --set {low}=${shell[1]} in the shell"
-                what = f"{given.path[-1]}: ${shell[1]} is of the environment, which is never read"
+                hint = f"write ${{{low}}}, and run with --set {low}=${shell[1]}"
+                what = f"{given.path[-1]}: environment variables, such as ${shell[1]}, are not read"
                 wrong.say(one, what, hint)
             else:
                 found.append(whole)
     if not several:
-        wrong.say(given, f"{given.path[-1]}: an empty list names no table")
+        wrong.say(given, f"{given.path[-1]}: the list of tables is empty")
     return found
 
 
@@ -101,9 +101,9 @@ def _link(given: Node, wrong: Wrong) -> Link | None:
             hint = suggestion(key, ("run", "table")) or "input: {run: NAME, table: NAME}"
             wrong.say(one, f"input: unknown key '{key}'", hint)
         elif not isinstance(one.value, str):
-            wrong.say(one, f"input: {key} is a name, not {one.value!r:.60}")
+            wrong.say(one, f"input: {key} must be a name, not {one.value!r:.60}")
     if "run" not in entries:
-        wrong.say(given, "input: a mapping names a run", "input: {run: NAME, table: NAME}")
+        wrong.say(given, "input: the key 'run' is missing", "input: {run: NAME, table: NAME}")
         return None
     table = entries.get("table")
     return Link(str(entries["run"].value), None if table is None else str(table.value), given)

@@ -90,11 +90,11 @@ def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong
         what += f" of {known.command.name}: {has_it(owners)}" if owners else ""
         known = known.known
     names = [name.replace("_", "-") for name in (*RUN, *known)]
-    hint = f"{key} stands at the top of the file" if key in TOP else None
+    hint = f"move {key} to the top level of the file" if key in TOP else None
     empty = [name for name, one in _around(given).items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
     if empty and find_measure(measure):
-        hint = f"limits stand below {empty[0]}, indented"
+        hint = f"write limits indented below {empty[0]}"
     meant = MEANT.get(f"--{key.replace('_', '-')}", "")
     if hint is None and meant.startswith("--"):
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
@@ -174,19 +174,19 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
     before = wrong.times
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
         if isinstance(one.value, dict) and not takes(option, kind):
-            wrong.say(one, f"{option.key}: a mapping stands here, and none is taken")
+            wrong.say(one, f"{option.key} does not take a mapping")
     value = _typed(option, given, given.value, wrong)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
-        what = f"{option.key} is true or false, not {given.written or repr(value):.60}"
+        what = f"{option.key} must be true or false, not {given.written or repr(value):.60}"
         wrong.say(given, what, _unquoted(option, given))
     if value is None and option.holds == "several" and _is_gate(option):
-        what = f"{option.key}: no limit is given"
-        wrong.say(given, what, "for none leave it out, or give []")
+        what = f"{option.key} has no limit"
+        wrong.say(given, what, "add a limit, remove the key, or write []")
     if wrong.times > before:
         return None
     if isinstance(value, str) and names_a_file(option):
         if "\0" in value or not value.strip():
-            wrong.say(given, f"{option.key}: {value!r:.60} is no path")
+            wrong.say(given, f"{option.key}: {value!r:.60} is not a path")
             return None
         value = located(given, value)
     elif isinstance(value, list) and option.opt.reads:
@@ -211,7 +211,7 @@ def _unquoted(option: Option, given: Node) -> str | None:
     except ClfevalError:
         return None
     key = given.path[-1]
-    return f"without quotes: {f'{key}: ' if isinstance(key, str) else ''}{given.value}"
+    return f"remove the quotes: {f'{key}: ' if isinstance(key, str) else ''}{given.value}"
 
 
 def _check(option: Option, value: Any) -> None:
@@ -244,22 +244,22 @@ def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
         for i, one in enumerate(value):
             if one is None:
                 where = _at(given, i)
-                hint = "a text of these letters needs quotes" if where.written else None
-                wrong.say(where, f"{option.key}: nothing stands here", hint)
+                hint = "put the text in quotes" if where.written else None
+                wrong.say(where, f"{option.key}: an entry of the list is empty", hint)
         return [_typed(option, _at(given, i), one, wrong) for i, one in enumerate(value)]
     if isinstance(value, dict):
         return {key: _typed(option, _at(given, key), one, wrong) for key, one in value.items()}
     if isinstance(value, Filled) and takes(option, int, float, bool):
         if plain(value) is None:
-            wrong.say(given, f"{option.key}: '{value}' is filled in, which is no value")
+            wrong.say(given, f"{option.key}: the variable's value '{value}' means null")
         return plain(value)
     if isinstance(value, (bool, int, float)) and not takes(option, int, float, bool, Any):
         written = given.written or str(value)
         text = as_text(value) if takes(option, object) else None
         if text != written:
             kind = "true or false" if isinstance(value, bool) else f"the number {value}"
-            what = f"{option.key}: {written} is read as {kind}"
-            wrong.say(given, what, f"for a text write {option.key}: '{written}'")
+            what = f"{option.key}: YAML reads {written} as {kind}"
+            wrong.say(given, what, f"put a text in quotes: {option.key}: '{written}'")
     return value
 
 

@@ -16,7 +16,7 @@ MOST = 10_000  # runs of a batch
 
 def too_many(place: str) -> UsageError:
     """Build the error for more runs than a batch may have."""
-    return UsageError.of(f"more than {MOST:,} runs in all", "configuration", place)
+    return UsageError.of(f"the batch has more than {MOST:,} runs", "configuration", place)
 
 
 def combinations(
@@ -25,24 +25,24 @@ def combinations(
     """Return what a matrix makes, each with its label; one without one where there is none."""
     if "matrix" not in given:
         if "exclude" in given:
-            wrong.say(given["exclude"], "exclude: there is no matrix to leave something out of")
+            wrong.say(given["exclude"], "exclude needs a matrix")
         return [("", {})]
     axes: dict[str, list[Node]] = {}
     matrix = given["matrix"]
     if not isinstance(matrix.value, dict) or not matrix.value:
-        wrong.say(matrix, "matrix is no mapping of options to lists", "{threshold: [0.1, 0.5]}")
+        wrong.say(matrix, "matrix must map options to lists", "matrix: {threshold: [0.1, 0.5]}")
         return []
     for key, one in matrix.pairs():
         name = key.replace("-", "_")
         name = keys.known[name].name if name in keys.known else name
         if name in RUN and name != "input":
-            wrong.say(one, f"'{key}' is no option that a matrix can vary")
+            wrong.say(one, f"a matrix cannot vary '{key}'")
         elif name not in keys.known and name != "input":
             unknown_key(one, name, keys, wrong)
         elif name in axes:
-            wrong.say(one, f"{key}: an option is given twice", "keep one list of its values")
+            wrong.say(one, f"{key}: this option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:
-            wrong.say(one, f"{key}: a matrix takes a list of values", f"{key}: [..., ...]")
+            wrong.say(one, f"{key} needs a list of values in a matrix", f"{key}: [..., ...]")
         else:
             axes[name] = [value for _, value in one.inside()]
     if prod(map(len, axes.values())) > room:
@@ -53,7 +53,7 @@ def combinations(
         all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
     )]  # fmt: skip
     if axes and not kept:
-        wrong.say(given["exclude"], "exclude: leaves nothing of the matrix")
+        wrong.say(given["exclude"], "exclude removes every combination of the matrix")
     return [(",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
             for one in kept]  # fmt: skip
 
@@ -65,23 +65,23 @@ def _excluded(
     if given is None:
         return []
     if not isinstance(given.value, list):
-        wrong.say(given, "exclude is no list of mappings", "exclude: [{threshold: 0.5}]")
+        wrong.say(given, "exclude must be a list of mappings", "exclude: [{threshold: 0.5}]")
         return []
     rules = []
     for _, one in given.inside():
         if not isinstance(one.value, dict) or not one.value:
-            wrong.say(one, "exclude: an entry is a mapping", "exclude: [{threshold: 0.5}]")
+            wrong.say(one, "exclude: an entry must be a mapping", "exclude: [{threshold: 0.5}]")
             continue
         rule = {}
         for key, value in one.pairs():
             name = key.replace("-", "_")
             name = keys.known[name].name if name in keys.known else name
             if name not in axes:
-                what = f"exclude: '{key}' is nothing of the matrix"
-                wrong.say(value, what, suggestion(key, axes) or f"it has {listing(axes)}")
+                what = f"exclude: the matrix has no '{key}'"
+                wrong.say(value, what, suggestion(key, axes) or f"its keys: {listing(axes)}")
             elif all(value.value != other.value for other in axes[name]):
                 there = ", ".join(map(_text, axes[name]))
-                wrong.say(value, f"exclude: {key} is never {_text(value)}", f"it is {there}")
+                wrong.say(value, f"exclude: {key} has no value {_text(value)}", f"values: {there}")
             rule[name] = value
         rules.append(rule)
     return rules

@@ -32,7 +32,7 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> N
             continue
         if other is None:
             inside = [name for name, one in known.items() if one.group == run.input.run]
-            hint = f"it is several: {listing(inside)}" if inside else None
+            hint = f"name one of its runs: {listing(inside)}" if inside else None
             hint = hint or suggestion(run.input.run, known) or f"runs: {listing(known)}"
             wrong.say(run.input.given, f"input: no run '{run.input.run}'", hint)
         elif run.input.table is not None:
@@ -44,7 +44,7 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> N
     while names := _circle(known):
         link = known.pop(names[0]).input
         assert isinstance(link, Link)
-        wrong.say(link.given, f"input: a circle of runs: {' -> '.join(names)}")
+        wrong.say(link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}")
 
 
 def _circle(known: Mapping[str, Run]) -> list[str]:
@@ -89,7 +89,7 @@ def chosen(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
         if not found:
             names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
             hint = suggestion(pattern, names) or f"runs: {listing(names)}"
-            raise UsageError.of(f"--only '{pattern}' fits no run", "unknown-run", hint=hint)
+            raise UsageError.of(f"--only '{pattern}' matches no run", "unknown-run", hint=hint)
         picked |= found
     return [run for run in runs if not only or run.name in picked]
 

@@ -40,8 +40,8 @@ def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool
     if given is None:
         for flag, asked in (("--label", label is not None), ("--accept", accept)):
             if asked:
-                hint = "history: FILE, at the top of the YAML file"
-                wrong.take(bad_option(f"{flag} is about a history, and the batch has none", hint))
+                hint = "add history: FILE at the top level of the YAML file"
+                wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
         return None
     parts: Mapping[str, Node] = {"file": given}
     if isinstance(given.value, dict):
@@ -53,17 +53,17 @@ def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool
     file, said, accepts = (parts.get(key) for key in KEYS)
     name = file.value if file else None
     if not isinstance(name, str) or not name.strip() or "\0" in name:
-        wrong.say(file or given, "history: names a file", "history: history.jsonl")
+        wrong.say(file or given, "history must name a file", "history: history.jsonl")
         return None
     if accepts is not None and not isinstance(accepts.value, bool):
-        wrong.say(accepts, "history: accept is true or false")
+        wrong.say(accepts, "history: accept must be true or false")
     if said is not None and not isinstance(said.value, str):
-        wrong.say(said, "history: a label is text", f"label: '{said.written or said.value}'")
+        wrong.say(said, "history: the label must be text", f"label: '{said.written or said.value}'")
         return None
     label = label or (str(said.value) if said is not None else None)
     if not label or not label.strip():
-        hint = "--label 2026-W47; or history: {file: FILE, label: TEXT}"
-        wrong.say(given, "history: lines are kept under a label", hint)
+        hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
+        wrong.say(given, "history: the label is missing", hint)
         return None
     stays_inside(file or given, "history", name, wrong)
     path = beside(file or given, name)

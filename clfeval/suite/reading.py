@@ -60,10 +60,10 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
         for name, run in layers.runs.items()
     }
     history = filler.fill(layers.history) if layers.history else None
-    if len(layers.files) == len(names):  # else nobody knows what the others say
+    if len(layers.files) == len(names):  # else some keys are unknown
         check_used(variables, {*layers.variables} | filler.used, wrong)
         if layers.files and not runs:
-            wrong.say(layers.files[-1].place("runs"), "no run in any file", "runs: {NAME: {...}}")
+            wrong.say(layers.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
     return Declared(defaults, runs, tuple(layers.files), history)
 
 
@@ -93,22 +93,22 @@ def _check_version(top: Node, version: Node | None, wrong: Wrong) -> None:
         wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
         newer = isinstance(version.value, int) and version.value > VERSION
-        why = "is newer than this program" if newer else "is no version of such files"
+        why = "is newer than this program" if newer else "is not a version of batches"
         what = f"version: {version.value!r:.20} {why}"
         wrong.say(version, what, f"this program reads version: {VERSION}")
 
 
 def _check_name(name: str, run: Node, wrong: Wrong) -> None:
     if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
-        hint = "brackets tell the runs of a matrix apart"
-        wrong.say(run, f"'{name}' is no name of a run: text without brackets", hint)
+        hint = "write text without brackets: they mark the runs of a matrix"
+        wrong.say(run, f"'{name}' is not a valid name of a run", hint)
     elif "${" in name:
-        wrong.say(run, f"'{name}': variables are filled in in values, and in no key")
+        wrong.say(run, f"'{name}': variables work in values, not in names")
 
 
 def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
     if not isinstance(given.value, dict):
-        wrong.say(given, f"{what} is no mapping of keys to values", "write key: value lines")
+        wrong.say(given, f"{what} must map keys to values", "write lines of KEY: VALUE")
     return isinstance(given.value, dict)
 
 

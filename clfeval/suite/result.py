@@ -65,7 +65,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
         warnings=tuple(
             Warn(
                 "gates-replaced",
-                f"{' and '.join(run.lost)} of run '{run.name}' takes the place of that of defaults",
+                f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults",
             )
             for run in plan.runs
             if run.lost
@@ -117,26 +117,24 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
     wrong = [one for one in outcomes if one.code != ExitCode.OK]
     if dry:
         left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is ambiguous"
-        said = [Answer("planned", f"{total} in this order; {left}.")]
+        said = [Answer("planned", f"The plan has {total}; {left}.")]
     elif not outcomes:
-        said = [Answer("none", "No run was asked for.")]
+        said = [Answer("none", "No run was requested.")]
     elif not wrong:
         held = [one for one in outcomes if one.state == MET]
-        warned = sum(one.state == WARNED for one in outcomes)
-        their = "its" if len(held) == 1 else "their"
-        gates = f", and {len(held)} met all {their} gates" if held else ""
-        gates += f"; {warned} met them with warnings" if warned else ""
-        said = [Answer("fine", f"{total} computed{gates}.")]
+        their, were = ("its" if len(held) == 1 else "their"), ("was", "were")[len(outcomes) > 1]
+        gates = f"; {len(held)} met all {their} gates" if held else ""
+        said = [Answer("fine", f"{total} {were} computed{gates}.")]
     else:
         bad = (LEFT_OUT, WARNED)
         fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
         said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
     for code, words, states in (
-        ("gates-missed", "A gate was missed by", (MISSED,)),
-        ("warned", "Warnings in", (WARNED,)),
+        ("gates-missed", "A gate was missed in", (MISSED,)),
+        ("warned", "Warnings were given in", (WARNED,)),
         ("not-computed", "Not computed:", (FAILED,)),
         ("left-out", "Left out:", (LEFT_OUT,)),
-        ("ambiguous", "Doubtful:", (DOUBTFUL,)),
+        ("ambiguous", "Not ready:", (DOUBTFUL,)),
     ):
         names = [one.run.name for one in outcomes if one.state in states]
         if names:

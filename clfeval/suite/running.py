@@ -103,7 +103,7 @@ def carried_out(
     for run in runs:
         lost = next((name for name in needs(run) if name in failed), None)
         if stopped:
-            done = Ended(run, LEFT_OUT, ExitCode.OK, ("a run before it failed: --fail-fast",))
+            done = Ended(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
         elif lost is not None:
             done = Ended(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, Link):
@@ -194,7 +194,7 @@ def _function(run: Run) -> tuple[Any, dict[str, Any]]:
 def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
     """Write what a run needs beside what it says: JSON, which YAML reads."""
     pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
-    return f"at {run.place}, {', '.join(pairs)}"
+    return f"at {run.place} add {', '.join(pairs)}"
 
 
 def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
@@ -320,7 +320,7 @@ def _opened(run: Run, saves: Collection[str], seen: dict[str, Result]) -> Ended:
     said: tuple[str, ...] = ()
     if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
         name = os.path.basename(baseline)
-        said = (_skipped(name) if skips else f"baseline '{name}' is missing: it would be missed",)
+        said = (_skipped(name) if skips else f"baseline '{name}' is missing: gate missed",)
     fine = not doubts and (skips or not said)
     state, code = (READY, ExitCode.OK) if fine else (DOUBTFUL, ExitCode.DATA)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])

@@ -111,14 +111,14 @@ def _keys(
         word = command.value.replace("_", "-") if isinstance(command.value, str) else None
         if word in COMMANDS:
             return keys_of(word, output)
-        hint = suggestion(word or "", COMMANDS) or f"one of {', '.join(COMMANDS)}"
+        hint = suggestion(word or "", COMMANDS) or f"use one of {', '.join(COMMANDS)}"
         wrong.say(command, f"command: no command {command.value!r:.60}", hint)
     else:
         where = next(iter(own.values()), None)
         place = sheet.files[0].place("runs", group) if where is None else where.file.place(
             "runs", group)  # fmt: skip
-        hint = f"command: one of {', '.join(COMMANDS)}"
-        wrong.say(place, f"run '{group}' names no command", hint)
+        hint = f"add command: {' or '.join(COMMANDS)}"
+        wrong.say(place, f"run '{group}' has no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:
             unknown_key(one, key, known, wrong)
@@ -132,7 +132,7 @@ def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Nod
         name = keys.known[key].name if key in keys.known else key
         if name in found:
             before = found[name].path[-1]
-            wrong.say(one, f"'{one.path[-1]}' is '{before}', which is given too", "keep one")
+            wrong.say(one, f"'{one.path[-1]}' and '{before}' are one option", "keep one of them")
         elif name in keys.known or name in RUN:
             found[name] = one
     return found
@@ -151,7 +151,7 @@ def _defaults(
         if key not in known and key not in RUN:
             unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
-            wrong.say(one, f"'{key}' is of one run, and no default")
+            wrong.say(one, f"'{key}' belongs to a run and cannot be a default")
     usable = {k: v for k, v in sheet.defaults.items() if k in keys.known or k in RUN[:2]}
     usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
     found = _named(usable, keys, wrong)
@@ -219,7 +219,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
         if key == "input" and one.value is not None:
             found["baseline"] = one
         elif key == "input":
-            wrong.say(one, "baseline: input names a table or result", "baseline: {input: FILE}")
+            wrong.say(one, "baseline: input must name a table or result", "baseline: {input: FILE}")
         elif name not in names:
             known = ["input", *(other.replace("_", "-") for other in sorted(names))]
             hint = suggestion(key, known) or f"keys: {', '.join(known)}"
@@ -229,7 +229,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
         else:
             found[name] = one
     if "input" not in given.value:
-        wrong.say(given, "baseline: a mapping names a table or result", "baseline: {input: FILE}")
+        wrong.say(given, "baseline: the key 'input' is missing", "baseline: {input: FILE}")
     return found
 
 
@@ -238,13 +238,13 @@ def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
     for name, times in Counter(run.name for run in runs).items():
         if times > 1:
             where = next(run.place for run in runs if run.name == name)
-            wrong.say(where, f"{times} runs are called '{name}'", "each value of a matrix once")
+            wrong.say(where, f"{times} runs have the name '{name}'", "give each value once")
     owners: dict[str, Run] = {}
     for run in runs:
         for path in run.save:
             other = owners.setdefault(place_of(path), run)
             if other is not run:
-                what = f"save: '{path}' is of run '{other.name}' and of run '{run.name}'"
-                wrong.say(run.given["save"], what, "{name} in it stands for the name of the run")
+                what = f"save: runs '{other.name}' and '{run.name}' both write '{path}'"
+                wrong.say(run.given["save"], what, "put {name} in the path: the name of the run")
         if len({*map(place_of, run.save)}) < len(run.save):
             wrong.say(run.given["save"], "save: a file is named twice")

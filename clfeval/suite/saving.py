@@ -37,10 +37,10 @@ def placed(given: Node, texts: tuple[str, ...], name: str, wrong: Wrong) -> tupl
 def _placed(given: Node, text: str, name: str, wrong: Wrong) -> str | None:
     for part in _PART.findall(text):
         if part != "name":
-            wrong.say(given, f"save: '{{{part}}}' stands for nothing", "{name} is the run's name")
+            wrong.say(given, f"save: '{{{part}}}' is unknown", "write {name} for the run's name")
     path = text.replace("{name}", safe(name))
     if "\0" in path:
-        wrong.say(given, f"save: {text!r} is no name of a file")
+        wrong.say(given, f"save: {text!r} is not a file name")
         return None
     try:
         form_of(path)
@@ -58,8 +58,8 @@ def stays_inside(given: Node, key: str, path: str, wrong: Wrong) -> None:
         home = os.path.realpath(os.path.dirname(given.file.name))
         folder = os.path.realpath(os.path.dirname(beside(given, path)))
         if os.path.commonpath([home, folder]) != home:
-            what = f"{key}: '{path}' leads out of the folder of the file, through a link"
-            wrong.say(given, what, "name the folder where it is")
+            what = f"{key}: a link in '{path}' leads outside the folder of the YAML file"
+            wrong.say(given, what, "write the real path of the folder")
 
 
 def check_kept(saved: Mapping[str, Node], read: Iterable[str], wrong: Wrong) -> None:
@@ -70,5 +70,5 @@ def check_kept(saved: Mapping[str, Node], read: Iterable[str], wrong: Wrong) -> 
     spared = Spared(read)
     for path, given in saved.items():
         if path in spared:
-            what = f"save: '{path}' would replace a file that the batch reads, or adds to"
-            wrong.say(given, what, "give the result another name")
+            what = f"save: '{path}' would overwrite a file that the batch reads or appends to"
+            wrong.say(given, what, "choose another name")

@@ -33,19 +33,19 @@ def suite_schema(output: type) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
-        "title": "A batch of clfeval: clfeval batch suite.yaml",
+        "title": "Batch file, run by: clfeval batch suite.yaml",
         "type": "object",
         "required": ["version"],
         "properties": {
             "version": {"const": VERSION},
             "set": {
-                "description": "Variables: ${name} in every text below, and in no key.",
+                "description": "Variables, used as ${name} in values.",
                 "type": "object",
                 "additionalProperties": {"type": ["string", "number", "boolean"]},
             },
             "defaults": {"$ref": "#/$defs/defaults"},
             "history": {
-                "description": "Every run adds its lines to this file.",
+                "description": "File to which every run appends its lines.",
                 "anyOf": [
                     TEXT,
                     {
@@ -61,7 +61,7 @@ def suite_schema(output: type) -> dict[str, Any]:
                 ],
             },
             "runs": {
-                "description": "Runs by their names.",
+                "description": "Runs, by name.",
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
@@ -70,7 +70,7 @@ def suite_schema(output: type) -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": {
             "defaults": {
-                "description": "What holds for every run whose command has such an option.",
+                "description": "Defaults for every run whose command has the option.",
                 "type": "object",
                 "properties": {**defaults, "command": command},
                 "patternProperties": OWN,
@@ -94,7 +94,7 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "anyOf": [
                     *TEXTS["anyOf"],
                     {
-                        "description": "The table of another run's result, by default its first.",
+                        "description": "A table of another run's result; by default the first.",
                         "type": "object",
                         "required": ["run"],
                         "properties": {"run": TEXT, "table": TEXT},
@@ -129,10 +129,10 @@ def _keys(command: str, output: type) -> dict[str, Any]:
     }
     own = {
         "command": True,
-        "input": {"description": "One table, of one file or several.", "$ref": "#/$defs/input"},
-        "inputs": {"description": "Files, or a pattern of them: one run each.", **TEXTS},
+        "input": {"description": "One table, in one or several files.", "$ref": "#/$defs/input"},
+        "inputs": {"description": "Files, or a pattern; one run per file.", **TEXTS},
         "matrix": {
-            "description": "Lists of values: one run for each combination.",
+            "description": "Lists of values; one run per combination.",
             "type": "object",
             "properties": _spelt(matrix),
             "additionalProperties": False,
@@ -143,7 +143,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
             "items": {"type": "object"},
         },
         "baseline": {
-            "description": "What is compared with, and how much worse a run may be.",
+            "description": "Baseline to compare with, and limits on the change.",
             "anyOf": [
                 TEXT,
                 {

@@ -38,9 +38,9 @@ def given_in_file(variables: Mapping[str, Node], wrong: Wrong) -> dict[str, str]
     found = {}
     for name, given in variables.items():
         if not NAME.fullmatch(name):
-            wrong.say(given, f"'{name}' is no name of a variable: letters, digits, _ and -")
+            wrong.say(given, f"'{name}' is not a variable name: use letters, digits, _ and -")
         elif isinstance(given.value, (list, dict)) or given.value is None:
-            wrong.say(given, f"{name}: a variable is one text or number")
+            wrong.say(given, f"{name}: a variable must be a text or a number")
         else:
             written = given.written
             found[name] = str(given.value) if written is None else written
@@ -51,7 +51,7 @@ def given_in_file(variables: Mapping[str, Node], wrong: Wrong) -> dict[str, str]
 
 def _fault(value: str) -> str | None:
     if "${" in value:
-        return "a variable holds no other one, they are filled in once"
+        return "a variable cannot contain another variable"
     return f"longer than {LONGEST:,} characters" if len(value) > LONGEST else None
 
 
@@ -59,8 +59,8 @@ def check_used(given: Iterable[str], known: Collection[str], wrong: Wrong) -> No
     """Say which variables of the shell nothing in the files has."""
     for name in given:
         if name not in known:
-            what = f"--set {name}: no variable of this name is in the files"
-            there = f"variables: {listing(sorted(known))}" if known else f"${{{name}}} in a text"
+            what = f"--set {name}: the files do not use this variable"
+            there = f"variables: {listing(sorted(known))}" if known else f"write ${{{name}}}"
             wrong.take(UsageError.of(what, "bad-option", hint=suggestion(name, known) or there))
 
 
@@ -95,7 +95,7 @@ class Filler:
             end = found.end()
             self.left -= len(parts[-1]) + len(parts[-2])
             if self.left < 0:
-                what = f"more than {MOST:,} characters, variables filled in"
+                what = f"the texts with variables exceed {MOST:,} characters"
                 raise UsageError.of(what, "configuration", given.place)
         whole = _MARK.fullmatch(text)
         made = "".join([*parts, text[end:]])
@@ -104,8 +104,8 @@ class Filler:
     def _filled(self, given: Node, found: re.Match[str]) -> str:
         name = found["name"]
         if found["open"]:
-            hint = "a variable is ${name}; for the two characters write $${"
-            self._refuse(given, "'${' begins a variable that does not end", hint)
+            hint = "write ${name} for a variable, $${ for the two characters"
+            self._refuse(given, "'${' starts a variable without a closing brace", hint)
         elif name is None:
             return "$"
         elif name in self.variables:
@@ -114,8 +114,8 @@ class Filler:
         else:
             there = f"variables: {listing(self.variables)}" if self.variables else None
             close = suggestion(name, self.variables) or there
-            way = f"set: {{{name}: ...}}, or --set {name}=..."
-            self._refuse(given, f"no variable ${{{name}}}", close or way)
+            way = f"add set: {{{name}: ...}}, or --set {name}=..."
+            self._refuse(given, f"the variable ${{{name}}} is undefined", close or way)
         return ""
 
     def _refuse(self, given: Node, what: str, hint: str) -> None:

@@ -56,12 +56,12 @@ def _nothing(
 ) -> Iterator[Answer]:
     """Say that settings are different, or that there is nothing to compare with."""
     if other:
-        text = f"The settings of {named(other)} at {quoted(last)} are different: "
-        yield Answer("other-settings", f"{text}nothing is compared.", tuple(other))
+        text = f"The settings of {named(other)} at {quoted(last)} differ from those before, "
+        yield Answer("other-settings", f"{text}so nothing is compared.", tuple(other))
     elif not changes:
-        text = f"{quoted(last)} has nothing before it to be compared with."
+        text = f"There is no earlier label to compare {quoted(last)} with."
         if any(line.label == last for line in accepted.values()):
-            text = f"{quoted(last)} is accepted, and nothing came after it."
+            text = f"{quoted(last)} is the accepted label, and there is no later label to compare."
         yield Answer("nothing-before", text)
 
 
@@ -69,7 +69,7 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Say at which labels rows changed, and at which others models did."""
     rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
-        text = "The rows change at every label, so nobody can tell whether a model changed too."
+        text = "The rows change at every label, so changes of models cannot be detected."
         yield Answer("events", text)
         return
     parts = [f"The rows changed at {named(rows)}"] if rows else []
@@ -77,7 +77,7 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     mine = [row for row in events if row["changed"] == MODEL]
     for model in [*models][:3]:
         at = [str(row["label"]) for row in mine if row["model"] == model]
-        parts.append(f"{quoted(model)} itself {'' if parts else 'changed '}at {named(at)}")
+        parts.append(f"{quoted(model)} changed on the same rows at {named(at)}")
     if parts:
         yield Answer("events", f"{listed(parts)}.", tuple(models))
 
@@ -99,7 +99,7 @@ def _unpaired(
     changes: Sequence[Row],
     accepted: Mapping[str, PastLine],
 ) -> Iterator[Answer]:
-    """Say where a comparison of the same rows would see more than that of two samples."""
+    """Say where a paired comparison would be more precise than that of two samples."""
     models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED)
     same = [
         name
@@ -108,6 +108,6 @@ def _unpaired(
         if same_rows(lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else lines[-1]))
     ]
     if same:
-        text = "The rows are the same, and intervals are wider than they need be, as those of " \
-               "two samples: --baseline TABLE, with the table of then, sees more."  # fmt: skip
+        text = "The rows did not change: a paired comparison with the earlier table " \
+               "(--baseline TABLE) has narrower intervals."  # fmt: skip
         yield Answer("not-paired", text, tuple(same))
