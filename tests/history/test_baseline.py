@@ -62,15 +62,11 @@ def test_no_line_that_fits_is_a_missing_baseline(content: str | None) -> None:
     assert report("new.csv", "w2", *HELD, *SKIP).code == 1
 
 
-def test_marks_of_a_merge_and_blank_lines_at_the_top_hide_no_history() -> None:
+def test_blank_lines_at_the_top_hide_no_history() -> None:
     report("old.csv", "w1")
     whole = Path("h.jsonl").read_text(encoding="utf-8")
     Path("h.jsonl").write_text(f"\n{whole}", encoding="utf-8")
     assert report("new.csv", "w2", *HELD).code == 1
-    Path("b.jsonl").write_text(f"<<<<<<< ours\n{whole}=======\n>>>>>>> b\n", encoding="utf-8")
-    done = clfeval("report", "new.csv", "--id", "id", "--baseline", "b.jsonl")
-    assert done.code == 2
-    check_text(done.err)
 
 
 def test_lines_of_other_settings_are_refused_with_the_model_and_the_setting() -> None:

@@ -189,8 +189,3 @@ def test_a_link_and_permissions_stay() -> None:
     assert Path("h.jsonl").is_symlink()
     assert Path("real/h.jsonl").stat().st_mode & 0o777 == 0o640
     assert len(read_past("real/h.jsonl").lines) == 2
-
-
-def test_settings_of_several_models_are_kept_apart() -> None:
-    lines: list[PastLine] = [line("W1", auc=A), line("W1", "svm", auc=A, settings="other")]
-    assert [one.settings for one in past(lines).lines] == ["cmd:report|pos:1|level:0.95", "other"]

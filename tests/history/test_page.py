@@ -144,8 +144,3 @@ def test_what_is_not_of_a_history_is_refused(how: str) -> None:
     assert (done.code, done.out) == (2, "")
     check_text(done.err)
     assert Path(WEEKS).read_bytes() == KEPT.read_bytes()
-
-
-def test_a_history_that_is_not_there_is_refused() -> None:
-    missing = clfeval("history", "gone.jsonl")
-    assert (missing.code, problem_places(missing.err)) == (2, ["[history]"])

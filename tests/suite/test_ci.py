@@ -80,33 +80,32 @@ def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
     ]  # fmt: skip
 
 
-def test_a_linked_run_is_marked_at_the_batch(batch: str) -> None:
-    text = """\
-    version: 1
-    runs:
-      a: {command: report, input: t.csv}
-      b: {command: mlcps, input: {run: a, table: measures}, fail-under: {normalised: 1}}
-    """
+LINKED = """\
+version: 1
+runs:
+  a: {command: report, input: t.csv}
+  b: {command: mlcps, input: {run: a, table: measures}, fail-under: {normalised: 1}}
+"""
+PATTERN = """\
+version: 1
+runs:
+  a: {command: mars, input: "sub/*.csv", fail-under: {"b:recall": 1}}
+"""
+
+
+@pytest.mark.parametrize(("text", "count"), [(LINKED, 2), (PATTERN, 1)])
+def test_gates_of_links_and_patterns_are_marked_at_the_batch(
+    text: str, count: int, batch: str
+) -> None:
+    Path("sub").mkdir()
+    Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
     written(Path(), text, batch)
     done = clfeval("batch", batch, "-q", "--annotate", "github")
     assert done.code == 1
     marks = [line for line in done.err.splitlines() if line.startswith("::")]
-    assert len(marks) == 2
-    assert all(mark.startswith("::error file=suite.yaml,title=") for mark in marks)
-
-
-def test_a_gate_of_a_pattern_is_marked_at_the_batch(batch: str) -> None:
-    Path("sub").mkdir()
-    text = """\
-    version: 1
-    runs:
-      a: {command: mars, input: "sub/*.csv", fail-under: {"b:recall": 1}}
-    """
-    written(Path(), text, batch)
-    Path("sub/p.csv").write_text("truth,b\n1,0\n0,0\n")
-    done = clfeval("batch", batch, "-q", "--annotate", "github")
-    (mark,) = [line for line in done.err.splitlines() if line.startswith("::")]
-    assert mark.startswith("::error file=suite.yaml,title=clfeval [fail-under]::a: b: ")
+    assert len(marks) == count
+    start = "::error file=suite.yaml,title=clfeval [fail-under]::"
+    assert all(mark.startswith(start) for mark in marks)
 
 
 def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.suite.ahead import limits_of
 from clfeval.suite.running import Ended, carried_out
 from tests.process.program import clfeval
 from tests.suite.door import ROWS, plan_of, problems, written
@@ -189,14 +188,6 @@ def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> N
     (tmp_path / "base2").rename(tmp_path / "base")
     again = json.loads(clfeval("batch", name, "-f", "json", "-q").out)
     assert [row["gates"] for row in again["tables"]["runs"]] == [0, 0]  # each has its own now
-
-
-def test_limits_are_written_as_they_were_given(tmp_path: Path) -> None:
-    from clfeval.limits import Gates
-
-    texts = ("any:rf:recall[site=a].low=0.8", "f_beta:beta=2=0.5")
-    found = [text for _, text in limits_of(Gates(fail_under=texts))]
-    assert found == [*texts]
 
 
 def test_gates_of_a_run_in_place_of_those_of_the_defaults_are_noted(tmp_path: Path) -> None:

@@ -90,10 +90,6 @@ def test_weights_that_are_fractions_add_up_in_clusters() -> None:
         assert {row["what"]: row["value"] for row in plan.tables["plan"]}["negative: '0'"] == "1.25"
 
 
-def test_an_unknown_column_is_named() -> None:
-    assert places(WIDE, cluster="patent") == "unknown-column"
-
-
 @pytest.mark.parametrize("command", [mars, phidelta, tune_jpt])
 def test_counts_have_no_rows_to_put_together(command: Callable[..., Any]) -> None:
     table = write("c.csv", "model,patient,tp,fp,fn,tn\na,x,1,1,1,1\n")

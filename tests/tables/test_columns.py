@@ -8,7 +8,17 @@ import io
 import pandas as pd
 import pytest
 
-from tests.tables.door import EXPECTED, FRAME, counted, encoded, opened, places, refusal, write
+from tests.tables.door import (
+    EXPECTED,
+    FRAME,
+    counted,
+    encoded,
+    opened,
+    places,
+    refusal,
+    told,
+    write,
+)
 
 FOUR = "truth,net-1,net-2,svm,net*\n1,1,0,0,1\n0,0,0,1,1\n"
 
@@ -34,7 +44,7 @@ def test_models_are_chosen_by_name_or_glob(patterns: list[str], chosen: list[str
 
 @pytest.mark.parametrize("pattern", ["x*", "truth", "NET-1"])
 def test_a_pattern_that_matches_no_model_is_refused(pattern: str) -> None:
-    assert places(FOUR, exit_code=2, model=["svm", pattern]) == "unknown-model"
+    assert told(FOUR, exit_code=2, model=["svm", pattern]) == "unknown-model"
 
 
 KINDS = {
@@ -77,19 +87,6 @@ def test_pandas_unnamed_index_column_is_no_model() -> None:
     pd.DataFrame(FRAME.drop("id").to_dict(as_series=False)).to_csv("t.csv")
     assert open("t.csv", encoding="utf-8").readline() == ",truth,a,b\n"  # noqa: SIM115
     assert counted("t.csv") == EXPECTED
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_name() -> None:
-    name = write("t.csv", "truth,a\n1,1\n0,0\n".encode("utf-8-sig"))
-    assert counted(name) == {"a": (1, 0, 0, 1)}
-
-
-@pytest.mark.parametrize("ending", ["\r\n", "\n"])
-@pytest.mark.parametrize("last", [True, False])
-def test_line_ends_and_a_missing_last_one_change_nothing(ending: str, last: bool) -> None:
-    content = "id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
-    content = (content if last else content.rstrip("\n")).replace("\n", ending)
-    assert counted(write("t.csv", content)) == EXPECTED
 
 
 NAMES = [

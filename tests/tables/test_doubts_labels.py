@@ -93,13 +93,6 @@ def test_labels_and_scores_in_one_column_of_a_long_table() -> None:
     assert found(positive="yes", model="lr", kind="label") == {"lr": (1, 1, 0, 1)}
 
 
-def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
-    rows = "1,a,yes,yes\n1,b,maybe,yes\n2,a,no,no\n2,b,no,no\n"
-    write("t.csv", f"id,model,prediction,truth\n{rows}")
-    spots, _ = refused("mars", "t.csv", "--positive", "yes", kept=False)
-    assert spots == "3:prediction unknown-label"
-
-
 def test_a_class_that_truth_lacks_and_models_say_often_is_declared() -> None:
     rows = "a,a,a\nb,b,c\na,a,c\nb,c,b\n" * 5  # c five times of m, ten times of k
     assert asked(f"truth,m,k\n{rows}")[1] == "--positive a --classes c"

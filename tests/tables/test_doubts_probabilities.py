@@ -87,11 +87,6 @@ def test_a_flag_among_scores_is_asked_about() -> None:
     assert set(found(model="*")) == {"rf", "gb", "is_member"}
 
 
-def test_a_number_among_labels_is_no_model() -> None:
-    rows = "".join(f"{i % 2},{i % 3 % 2},{i % 5 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
-    assert asked(f"truth,rf,gb,age\n{rows}") == ("age stray-covariate", "--ignore age")
-
-
 @pytest.mark.parametrize("name", ["P{}", "{}"])
 def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
     rows = "".join(
@@ -102,8 +97,3 @@ def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
     done = program("mlcps", "t.csv", "--from", "predictions", "--metric", "recall", "--metric",
                    "accuracy", "--metric", "f1", "-q")  # fmt: skip
     assert done.err.splitlines()[-1].endswith(" -q --ignore patient")
-
-
-def test_a_tree_that_is_sure_of_everything_is_no_flag() -> None:
-    write("t.csv", "truth,rf,tree\n1,.7,1.0\n0,.2,0.0\n1,.3,0.0\n")
-    assert found()["tree"] == (1, 0, 1, 1)

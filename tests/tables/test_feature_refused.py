@@ -45,12 +45,6 @@ def test_features_that_cannot_be_counted_are_refused(case: str) -> None:
     assert told(content, **options) == expected
 
 
-def test_one_class_of_a_truth_table() -> None:
-    write("c.csv", "row,truth\n1,1\n2,1\n")
-    expected = "c.csv:truth single-class"
-    assert places("row,feature\n1,a\n2,b\n", truth_table="c.csv") == expected
-
-
 def test_one_of_three_classes_may_be_positive() -> None:
     write("t.csv", "truth,f\nlow,1\nhigh,0\nmid,0\n")
     assert cells_of("t.csv", positive="low") == {"f": (1, 0, 0, 2)}
@@ -143,3 +137,35 @@ def test_files_that_do_not_fit_each_other(first: str, second: str, expected: str
 def test_a_feature_left_out_may_hold_anything() -> None:
     write("t.csv", "truth,f,note\n" + "".join(f"{i % 2},{i % 2},t{i}\n" for i in range(1200)))
     assert cells_of("t.csv", feature="f") == {"f": (600, 0, 0, 600)}
+
+
+ALL_KINDS = "id,truth,b,x,c\n1,1,1,0.5,a\n2,0,,1.5,b\n3,1,0,,a\n4,0,1,2.5,\n5,1,1,NaN,b\n"
+ALL_ENTRIES = (
+    "row,feature,value,truth\n1,a,2,1\n1,a,3,1\n2,b,,0\n,c,1,0\n3,,1,0\n1,d,1,0\n4,e,x,0\n4,f,1,\n"
+)
+NO_VALUES = "row,feature,truth\n1,a,1\n1,a,1\n2,,0\n,c,0\n1,d,0\n4,f,\n"
+WEIGHED = "truth,f,n\n1,1.5,1\n0,x,1\n1,2.5,-1\n0,3.5,4\n"
+TOGETHER: list[tuple[str, dict[str, Any], str]] = [
+    (ALL_KINDS, {}, "3:b missing, 4:x missing, 5:c missing, 6:x missing"),
+    ("truth,f\n1,1\n0,\n,1\n0,0\n", {}, "3:f missing, 4:truth missing"),
+    ("truth,f,g\n1,1.5,0.5\n0,x,2.5\n1,2.5,\n0,3.5,4\n", {}, "3:f bad-number, 4:g missing"),
+    (WEIGHED, {"weight": "n"}, "3:f bad-number, 4:n bad-weight"),
+    ("id,truth,f\n1,1,1\n2,0,\n2,0,1\n", {}, "3:f missing, 4:id duplicate-id"),
+    (
+        ALL_ENTRIES,
+        {},
+        "3:feature duplicate-row, 4:value missing, 5:row missing, 6:feature missing, "
+        "7:truth conflicting-truth, 8:value bad-number, 9:truth missing",
+    ),
+    (
+        NO_VALUES,
+        {},
+        "3:feature duplicate-row, 4:feature missing, 5:row missing, "
+        "6:truth conflicting-truth, 7:truth missing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "expected"), TOGETHER)
+def test_all_problems_come_together(content: str, options: dict[str, Any], expected: str) -> None:
+    assert places(content, **options) == expected.replace("missing", "missing-value")

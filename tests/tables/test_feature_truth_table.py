@@ -57,6 +57,7 @@ def test_row_and_class_are_found(header: str) -> None:
 # the entries, the table of classes and its name
 ENTRY_TWICE = "row,feature\n1,a\n2,a\n1,b\n1,a\n"
 REFUSED: dict[str, tuple[str, str | None, dict[str, Any], str]] = {
+    "one class": (TABLE, "row,truth\n1,1\n2,1\n3,1\n", {}, "c.csv:truth single-class"),
     "no class column": (TABLE, "x,y,z\n1,1,0\n", {}, "c.csv no-truth"),
     "no such column": (TABLE, CLASSES, {"truth": "thruth"}, "c.csv unknown-column"),
     "no such file": (TABLE, CLASSES, {"truth_table": "d.csv"}, "d.csv no-such-file"),

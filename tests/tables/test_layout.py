@@ -166,8 +166,3 @@ def test_an_unknown_column_gets_a_suggestion(option: str) -> None:
     error = refusal(write("t.csv", "id,truth,site name,a\n1,1,x,1\n"), **{option: "Site-name"})
     assert spots(error) == "unknown-column"
     assert "'site name'" in (error.hint or "")
-
-
-def test_an_unknown_model_gets_a_suggestion() -> None:
-    content = "truth,forest,svm\n1,1,1\n"
-    assert told(content, exit_code=2, model="Forrest") == "unknown-model"

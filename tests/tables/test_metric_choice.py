@@ -143,14 +143,6 @@ def test_a_hundred_thousand_models() -> None:
     np.testing.assert_array_equal(turned.values[0], values[9999, [9, 0]])
 
 
-@pytest.mark.slow
-def test_two_hundred_metrics_of_two_thousand_models() -> None:
-    values = np.random.default_rng(0).random((2000, 200)).round(4)
-    lines = [",".join([f"m{i}", *map(str, row)]) for i, row in enumerate(values.tolist())]
-    table = read("\n".join([",".join(["model", *(f"x{j}" for j in range(200))]), *lines]))
-    np.testing.assert_array_equal(table.values, values)
-
-
 def test_a_delimited_table_is_read_without_the_engines() -> None:
     name = write("t.csv", CONTENT)
     script = (

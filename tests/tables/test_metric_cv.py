@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from functools import cache
@@ -145,11 +144,6 @@ def test_without_parameters_a_candidate_is_its_row() -> None:
     assert read("mean_test_f1\n.5\n\n.25\n").models == ("row 2", "row 4")
 
 
-def test_id_names_the_candidates() -> None:
-    table = read("who,param_C,mean_test_f1\nrf,1,.5\nsvm,2,.25\n", id="who")
-    assert table.models == ("rf", "svm")
-
-
 def test_candidates_that_have_one_name_are_refused() -> None:
     assert told("param_C,mean_test_f1\n1,.5\n1,.25\n") == "3 duplicate-model"
 
@@ -182,11 +176,3 @@ def test_a_mapping_of_candidates_is_read_by_its_names() -> None:
     table = read(json.dumps(document), "t.json")
     assert (table.models, table.layout) == (("a", "b"), "cv")
     assert table.values.tolist() == [[0.5], [0.25]]
-
-
-def test_a_frame_is_not_changed() -> None:
-    table = frame()
-    copy = table.copy(deep=True)
-    read_metrics(table)
-    pd.testing.assert_frame_equal(table, copy)
-    assert io.StringIO(table.to_csv()).read() == copy.to_csv()

@@ -20,7 +20,6 @@ from tests.tables.metric_door import (
     FRAMES,
     WAYS,
     Shown,
-    places,
     read,
     read_metrics,
     rows_of,
@@ -187,9 +186,3 @@ def test_typed_columns_of_numbers_are_read_as_numbers() -> None:
 def test_names_that_are_numbers_are_written_as_they_were() -> None:
     frame = pl.DataFrame({"model": [1, 20], "f1": [0.5, 0.25]})
     assert read_metrics(frame).models == ("1", "20")
-
-
-@pytest.mark.parametrize("how", ["parquet", "arrow"])
-def test_damaged_columns(how: str) -> None:
-    start = {"parquet": b"PAR1", "arrow": b"ARROW1\0\0"}[how]
-    assert places(start + bytes(40), f"t.{how}") == "bad-file"

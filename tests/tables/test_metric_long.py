@@ -42,12 +42,6 @@ def test_models_and_metrics_are_in_the_order_they_first_appear() -> None:
     assert rows_of(table) == (2, 4)  # of their accuracy
 
 
-def test_a_value_is_found_in_its_own_row() -> None:
-    table = read(long(rows=[ROWS[3], ROWS[0], ROWS[1], ROWS[2]]))
-    assert str(table.problem(0, 1, "low", "x")) == "t.csv:5: column 'value': low [x]"
-    assert str(table.problem(1, 0, "low", "x")) == "t.csv:4: column 'value': low [x]"
-
-
 def test_rows_of_slices_and_classes_are_left_out_and_counted() -> None:
     rows = [(*row, "", "") for row in ROWS]
     rows += [("rf", "f1", ".9", "old", ""), ("rf", "f1", ".8", "", "cat")]

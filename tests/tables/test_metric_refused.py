@@ -82,13 +82,6 @@ def test_one_table_at_a_time() -> None:
     assert told([], exit_code=2) == "no-input"
 
 
-def test_a_missing_file_suggests_the_nearest() -> None:
-    write("metrics.csv", ONE)
-    error = METRICS.refusal(["metric.csv"])
-    assert spots(error) == "metric.csv no-such-file"
-    assert "'metrics.csv'" in (error.hint or "")
-
-
 def test_a_file_in_a_folder_is_shown_without_it() -> None:
     Path("out").mkdir()
     table = read_metrics([write("out/t.csv", ONE)])

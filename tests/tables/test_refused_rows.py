@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
-from tests.tables.door import counted, encoded, places, refusal, spots, told, write
+from tests.tables.door import counted, places, refusal, spots, told, write
 
 LONG = "id,model,prediction,truth\n"
 TWO_A = LONG + "1,A,1,1\n2,A,0,0\n"
@@ -63,11 +62,6 @@ FILES = {
 def test_contradictions_between_files_name_the_file(case: str) -> None:
     first, second, expected = FILES[case]
     assert spots(refusal([write("a.csv", first), write("b.csv", second)])) == expected
-
-
-def test_an_id_twice_in_a_typed_table() -> None:
-    frame = pl.DataFrame({"id": [7, 7], "truth": [1, 0], "a": [1, 0]})
-    assert places(encoded(frame, "parquet"), "t.parquet") == "2:id duplicate-id"
 
 
 def test_a_row_that_lacks_its_id() -> None:

@@ -107,11 +107,6 @@ def test_cells_that_are_counted(case: str) -> None:
     assert counted(write("t.csv", content), **options) == expected
 
 
-def test_each_model_may_have_its_threshold() -> None:
-    write("t.csv", OUTSIDE)
-    assert counted("t.csv", threshold={"a": 0, "c": 0})["a"] == (0, 1, 1, 0)
-
-
 def test_null_values_work_on_numbers_of_a_typed_table() -> None:
     frame = pl.DataFrame({"truth": [1, 0, -9, 1], "a": [0.4, -9.0, 0.1, 0.9]})
     name = write("t.parquet", encoded(frame, "parquet"))

@@ -156,9 +156,3 @@ def test_a_truth_of_numbers_is_no_class() -> None:
         done = program("report", "b.csv", "-q", "--by", by)
         assert (done.code, problem_places(done.err)) == (2, ["[bad-option]"])
         check_text(done.err)
-
-
-def test_pandas_split_records_are_a_table() -> None:
-    frame = FRAME.select("truth", "m")
-    found = clfeval.mars(write("t.json", frame.to_pandas().to_json(orient="split")))
-    assert found.tables["models"] == clfeval.mars(frame).tables["models"]

@@ -21,7 +21,6 @@ from tests.tables.door import (
     places,
     refusal,
     spots,
-    told,
     write,
 )
 from tests.texts import check_text
@@ -55,10 +54,6 @@ def test_a_format_is_known_by_suffix_bytes_or_options(
     name: str, content: bytes, options: dict[str, Any]
 ) -> None:
     assert counted(write(name, content), **options) == EXPECTED
-
-
-def test_an_unknown_input_format_is_refused() -> None:
-    assert told(CSV, exit_code=2, input_format="excel") == "bad-option"
 
 
 @pytest.mark.parametrize("delimiter", ["ab", '"', "\n", "\r", "é", ""])
