@@ -103,17 +103,6 @@ def test_with_a_reference_it_is_dunnetts_distribution(errors: tuple[float, ...])
     assert found == pytest.approx(expected, abs=3 * sqrt(0.1 / DRAWS))
 
 
-def test_of_many_rows_it_is_scipys_dunnett() -> None:
-    """Groups of 2,000 draws each, compared with a control by means and a pooled variance."""
-    rng = np.random.default_rng(3)
-    samples = [rng.normal(mean, 1, 2000) for mean in (0.05, 0.09, -0.04, 0)]
-    theirs = stats.dunnett(*samples[:3], control=samples[3], rng=rng)
-    pooled = np.mean([one.var(ddof=1) for one in samples])
-    z = [(one.mean() - samples[3].mean()) / sqrt(2 * pooled / 2000) for one in samples[:3]]
-    found, _ = joint(2 * stats.norm.sf(np.abs(z)), [(i, 3) for i in range(3)], np.eye(4))
-    assert found == pytest.approx(theirs.pvalue, abs=0.005)
-
-
 def test_two_models_have_their_own_p_and_a_margin_of_1_96_errors() -> None:
     family = in_family(of_normals([0.8, 0.7], np.eye(2) * 0.05**2))
     assert family.adjusted.tolist() == family.p.tolist()
@@ -246,17 +235,6 @@ def test_the_best_of_equal_models_is_too_good_by_the_mean_of_the_largest_normal(
     found = best_set(None, alone, seed=0)
     assert found is not None
     assert (found.optimism, found.tied.tolist()) == (0, [True])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 5, 10])
-def test_of_equal_normals_some_pair_is_significant_in_one_of_twenty_tables(k: int) -> None:
-    """2,000 tables of correlation .5: .05 within three Monte-Carlo errors."""
-    rng, v = np.random.default_rng(2), 0.5 * np.eye(k) + 0.5
-    root, said = np.linalg.cholesky(v), 0
-    for _ in range(2000):
-        said += in_family(of_normals(root @ rng.normal(size=k), v)).significant.any()
-    assert said / 2000 == pytest.approx(0.05, abs=0.02)
 
 
 def test_the_smallest_difference_that_is_seen_has_that_power() -> None:

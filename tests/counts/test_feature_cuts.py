@@ -32,41 +32,6 @@ def rows(text: str) -> Rows:
     return [(word[0] == "+", float(word[1:])) for word in text.split()]
 
 
-HAND: dict[str, tuple[str, Any, Split]] = {
-    # values 1 2 3 4: the median is 2.5, above it are +3 and -4
-    "even": ("+1 -2 +3 -4", "median", Split(2.5, ">", 1, 1)),
-    "odd": ("+1 -2 +3", "median", Split(2.0, ">", 1, 0)),
-    # values 0 0 1 5: mean 6/4
-    "mean": ("-0 -0 +1 +5", "mean", Split(1.5, ">", 1, 0)),
-    # two values only: the greater one, though the median is 1 and nothing is above it
-    "two, mostly high": ("+1 +1 -1 -0", "median", Split(1.0, ">=", 2, 1)),
-    "two, mean": ("+7 -3 -3", "mean", Split(7.0, ">=", 1, 0)),
-    "two, best": ("+7 -3 -3", "best", Split(7.0, ">=", 1, 0)),
-    # at 2 and above: 2/2 of the positives, 1/3 of the negatives
-    "best": ("-0 -1 +2 -3 +4", "best", Split(2.0, ">=", 2, 1)),
-    # fewer positives above: at 3 and above 0/2 and 2/2
-    "best, fewer positives": ("+1 +2 -3 -4", "best", Split(3.0, ">=", 0, 2)),
-    # |tp - fp| is 1/2 from 1 (phi 1/2), from 2 (phi -1/2): equal bias, the lower cut
-    "best, ties": ("-0 +1 -1 +2", "best", Split(1.0, ">=", 2, 1)),
-    "number": ("+1 -2 +2 -3", 2.0, Split(2.0, ">=", 1, 2)),
-    "number below all": ("+1 -2", -5.0, Split(-5.0, ">=", 1, 1)),
-    "number above all": ("+1 -2", 5.0, Split(5.0, ">=", 0, 0)),
-}
-
-
-@pytest.mark.parametrize("name", HAND)
-def test_by_hand(name: str) -> None:
-    text, cut, expected = HAND[name]
-    assert cut_at(cut, rows(text)) == expected
-
-
-def test_soft_votes_by_hand() -> None:
-    """Values 2 4 10 scaled to 0, 1/4, 1: positives 1/4 + 1, the negative 0."""
-    done = cut_at("soft", rows("-2 +4 +10"))
-    assert (done.rule, done.tp, done.fp) == ("soft", 1.25, 0)
-    assert math.isnan(done.cut)
-
-
 def test_one_value_has_no_scale_and_is_never_above_itself() -> None:
     assert math.isnan(cut_at("soft", rows("+3 -3")).tp)
     for cut in ("median", "mean", "best"):

@@ -27,23 +27,6 @@ def codes(table: Any, **options: Any) -> set[str]:
     return {warning.code for warning in features(table, **options).warnings}
 
 
-def test_by_hand() -> None:
-    """a: rows 1 and 3; b: rows 2, 3 and 4; row 5 has nothing."""
-    table = entries((1, "a", 2.0), (2, "b", 1.0), (3, "a", 1.0), (3, "b", 4.0), (4, "b", 3.0))
-    rows = rows_of(table, truth_table=OWNERS)
-    assert cells(rows["a"]) == (1, 1, 1, 2)
-    assert cells(rows["b"]) == (1, 2, 1, 1)
-    rows = rows_of(table, truth_table=OWNERS, cut=2.0)
-    assert cells(rows["a"]) == (1, 0, 1, 3)
-    assert cells(rows["b"]) == (0, 2, 2, 1)
-    # values of b are 0 1 4 3 0: at 3 and above none of two, two of three
-    rows = rows_of(table, truth_table=OWNERS, cut="best")
-    assert (rows["b"]["cut"], cells(rows["b"])) == (3.0, (0, 2, 2, 1))
-    # votes of b are 0, 1/4, 1, 3/4, 0
-    rows = rows_of(table, truth_table=OWNERS, cut="soft")
-    assert cells(rows["b"]) == (0.25, 1.75, 1.75, 1.25)
-
-
 GAPS = {
     "value": entries((1, "a", None), (2, "a", 1), (3, "a", 1), (4, "b", 1)),
     "value NaN": entries((1, "a", NAN), (2, "a", 1), (3, "a", 1), (4, "b", 1)),

@@ -18,8 +18,8 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES
-from tests.reference import Row, ScoredRow
-from tests.strategies import counts_of, frame_of, scored_tables, tables
+from tests.reference import ScoredRow
+from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -71,16 +71,6 @@ def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
     assert listed(found) == expected
     assert list(listed(found)) == sorted(expected)  # truth, votes, scores: m0, m1, m2
     assert_votes_are(found, patterns)
-
-
-@examples(30)
-@given(tables(models=(1, 4), rows=(1, 14)))
-def test_labels_are_the_pattern_counts(rows: list[Row]) -> None:
-    patterns = counts_of(rows)
-    found = JointCounts.of(patterns.models, patterns.truth, patterns.votes, None, patterns.n)
-    assert found.scores is None
-    assert_votes_are(found, patterns)
-    assert list(listed(found)) == sorted(listed(found))
 
 
 def test_labels_alone_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,19 +171,6 @@ def test_the_order_of_rows_files_and_repetition_change_nothing(tmp_path: Path) -
     frame[:40].write_csv(tmp_path / "1.csv")
     for names in (["whole.csv"], ["whole.parquet"], ["0.csv", "1.csv"]):
         assert_same(counted([tmp_path / name for name in names], kind="score")[0], found)
-
-
-def test_the_order_of_models_changes_neither_rows_nor_digest() -> None:
-    frame = scored()
-    found, _ = counted(frame, kind="score")
-    other, _ = counted(frame.select("truth", "b", "c", "a"), kind="score")
-    assert (found.models, other.models) == (("c", "a", "b"), ("b", "c", "a"))
-    assert found.scores is not None
-    assert other.scores is not None
-    np.testing.assert_array_equal(other.scores[:, [1, 2, 0]], found.scores)
-    np.testing.assert_array_equal(other.votes[:, [1, 2, 0]], found.votes)
-    np.testing.assert_array_equal(other.n, found.n)
-    assert other.digest() == found.digest()
 
 
 def test_whatever_is_counted_is_in_the_digest() -> None:

@@ -15,7 +15,6 @@ from clfeval.counts.count import count
 from clfeval.counts.counted import Counted
 from clfeval.counts.features import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.counts.scores import ScoreCounts
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -78,16 +77,6 @@ def test_what_is_not_alike_cannot_be_added() -> None:
         both.joint(scores=True) + one.joint(scores=True)
     with pytest.raises(ValueError, match=r"\w"):
         both.joint(scores=True) + both.joint(scores=False)
-
-
-def test_scores_of_rows_and_of_counts_are_the_same() -> None:
-    x, truth = np.array([0.5, 0.25, 0.5, 0.75]), np.array([True, False, False, True])
-    found = ScoreCounts.of_rows(x, truth, None)
-    assert found.scores.tolist() == [0.25, 0.5, 0.75]
-    assert found.positives.tolist() == [0, 1, 1]
-    assert found.negatives.tolist() == [1, 1, 0]
-    weighed = ScoreCounts.of_rows(x, truth, np.array([1, 2, 3, 4]))
-    assert (weighed.positives.tolist(), weighed.negatives.tolist()) == ([0, 1, 4], [2, 3, 0])
 
 
 FEATURES = pl.DataFrame(

@@ -135,19 +135,6 @@ def test_fractional_and_unusable_weights(engine: Native) -> None:
     }
 
 
-def test_slices(engine: Native) -> None:
-    frame = pl.DataFrame(
-        {"truth": ["1", "1", "0", "1"], "a": ["1", "0", "1", "1"], "site": ["x", "y", None, "x"]}
-    )
-    what = plan(labels("a"), facets=(("site",),))
-    raw = count(engine(frame), what)
-    slices = slices_of(judge(raw, what), what)
-    assert list(slices) == [None, "site=(missing)", "site=x", "site=y"]
-    check(slices["site=x"], [Row(1, (1,), 2)], ["a"])
-    check(slices["site=y"], [Row(1, (0,))], ["a"])
-    check(slices["site=(missing)"], [Row(0, (1,))], ["a"])
-
-
 def test_largest_probability_ties_to_the_first_class(engine: Native) -> None:
     frame = pl.DataFrame(
         {

@@ -20,7 +20,6 @@ from clfeval.counts.scores import (
     read_scores,
     top_count,
     top_cuts,
-    weight_above,
 )
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -71,18 +70,6 @@ def test_top_of_less_than_a_row() -> None:
     with pytest.raises(clfeval.UsageError, match="bad-top") as caught:
         top_count("0.01", 99)
     check_text(str(caught.value))
-
-
-def test_top_cuts_by_hand() -> None:
-    scores = np.array([0.9, 0.7, 0.7, 0.4, 0.1])
-    table = ScoreTable(("a",), (scores,), np.array([2, 1, 3, 1, 5], np.int64))
-    assert weight_above(scores, table.n, scores).tolist() == [0, 2, 2, 2 + 4, 2 + 4 + 1]
-    expected = {
-        1: (0.9, 2), 2: (0.9, 2), 3: (0.7, 6), 6: (0.7, 6), 7: (0.4, 7), 8: (0.1, 12),
-        99: (0.1, 12),
-    }  # fmt: skip
-    for count, (cut, taken) in expected.items():
-        assert top_cuts(table, count) == ({"a": cut}, {"a": taken})
 
 
 @examples(60)

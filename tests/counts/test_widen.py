@@ -65,13 +65,6 @@ def test_models_left_out_do_not_count(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_scores_stay_numbers(engine: str) -> None:
-    scored = LONG.head(4).with_columns(said=pl.Series([0.25, 0.5, 0.75, 1.0]))
-    rows, _ = spread(ENGINES[engine](scored), ["a", "b"])
-    assert {key: row[:2] for key, row in rows.items()} == {"1": (0.25, 0.5), "2": (1.0, 0.75)}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_constant_missing_throughout_an_observation_is_no_conflict(engine: str) -> None:
     long = pl.DataFrame(
         {

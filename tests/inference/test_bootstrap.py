@@ -50,16 +50,6 @@ def test_every_seed_and_name_has_a_stream_of_its_own() -> None:
     assert len(set(drawn)) == len(seeds) * len(names)
 
 
-def test_streams_look_independent() -> None:
-    """Of 200 streams: uniform together, and no two of 19900 correlated beyond 5.5 errors."""
-    draws = np.array([stream(s, str(n)).random(1000) for s in range(2) for n in range(100)])
-    assert kstest(draws.ravel(), "uniform").pvalue > 0.001
-    off = np.corrcoef(draws)[np.triu_indices(200, 1)]
-    assert np.abs(off).max() < 5.5 / math.sqrt(1000)
-    # the first numbers of all streams, too
-    assert kstest(draws[:, 0], "uniform").pvalue > 0.001
-
-
 def test_a_seed_is_a_whole_number() -> None:
     with pytest.raises(ValueError, match="format code 'd'"):
         stream(1.5, "a")

@@ -118,27 +118,6 @@ def test_beyond_all_draws_p_falls_on() -> None:
     assert (less < 1 / (1 + DRAWS)).all()
 
 
-def test_one_score_has_one_degree_of_freedom() -> None:
-    """(O - E)² / V of 7 positives among 10 rows given .5, in both tests."""
-    found = outcome(np.full(10, 0.5), np.arange(10) < 7)
-    np.testing.assert_allclose(found.statistic, [4 / 2.5, 4 / 2.5])
-    assert found.df.tolist() == [1, 1]
-    np.testing.assert_allclose(found.p, 2 * 176 / 1024, atol=0.03)  # P(X <= 3) twice
-
-
-def test_order_repetition_and_the_other_class_change_nothing() -> None:
-    p, y = calibrated(400, 6)
-    found, turn = outcome(p, y), np.random.default_rng(0).permutation(400)
-    same = outcome(p[turn], y[turn])
-    twice, weighted = outcome(np.tile(p, 2), np.tile(y, 2)), outcome(p, y, 2)
-    for one, other in ((found, same), (twice, weighted)):
-        np.testing.assert_array_equal(one.p, other.p)
-        np.testing.assert_array_equal(one.statistic, other.statistic)
-    swapped = outcome(1 - p, ~y)
-    np.testing.assert_allclose(swapped.statistic, found.statistic, rtol=1e-9)
-    np.testing.assert_allclose(swapped.p, found.p, atol=0.06)
-
-
 def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> ScoreTests:
     """Test rows in clusters, or with weights; scores must be distinct."""
     order = np.argsort(p)

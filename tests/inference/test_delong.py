@@ -191,21 +191,6 @@ def test_huge_weights_at_the_border() -> None:
         assert result.method == BORDER
 
 
-@pytest.mark.slow
-def test_many_scores_take_linear_work() -> None:
-    """A million scores; all pairs of them would be 10**12."""
-    rng = np.random.default_rng(3)
-    pos, neg = rng.integers(0, 3, (2, 10**6), dtype=np.uint32)
-    result = delong_auc(pos, neg, level=0.95)
-    places = np.arange(10**6)
-    expected = roc_auc_score(
-        np.repeat([1, 0], 10**6), [*places, *places], sample_weight=np.concatenate([pos, neg])
-    )
-    assert result.value == pytest.approx(expected, rel=1e-10)
-    # placements of unrelated scores are uniform, of variance 1/12
-    assert result.variance == pytest.approx((1 / pos.sum() + 1 / neg.sum()) / 12, rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("pos", "neg"),
     [

@@ -11,14 +11,6 @@ from statsmodels.stats.multitest import multipletests
 from clfeval.inference.shares import holm
 
 
-def test_by_hand() -> None:
-    # in order: .005 x 4, .01 x 3, .03 x 2, and .04 x 1, which may not be below the one before it
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([0.2]) == [0.2]
-    assert holm([]) == []
-
-
 def test_as_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "collect", lambda: 0)  # which each call of theirs asks for
     rng = np.random.default_rng(20261122)

@@ -77,23 +77,6 @@ def test_rows_are_clusters_of_one_row_and_weights_of_one() -> None:
     assert (each.size, alike.size) == (20, 20)
 
 
-def test_whole_weights_are_repeated_rows() -> None:
-    rng = np.random.default_rng(2)
-    f, n = rng.normal(size=(2, 12)), rng.integers(0, 5, 12)
-    f -= (f @ n / n.sum())[:, None]
-    once, again = uncertainty(f, n), uncertainty(np.repeat(f, n, axis=1), np.ones(n.sum()))
-    np.testing.assert_allclose(once.covariance, again.covariance, rtol=1e-12)
-    np.testing.assert_allclose(once.df, again.df, rtol=1e-12)
-
-
-def test_weights_have_the_degrees_of_their_effective_number() -> None:
-    f = np.array([-3.0, 1.0, 2.0])
-    n = np.array([1.0, 2.0, 3.0])
-    one = uncertainty(f, n, clusters=RowWeights(n, n)).df
-    ten = uncertainty(f, 10 * n, clusters=RowWeights(10 * n, 100 * n)).df
-    assert ten == pytest.approx(one, rel=1e-12)
-
-
 @pytest.mark.parametrize("ends", [0, 15])
 @pytest.mark.parametrize("seed", range(3))
 def test_statsmodels(seed: int, ends: int) -> None:

@@ -108,24 +108,6 @@ def test_every_value_is_right_and_limits_need_four_cells(
             assert 0 < low < value < high < math.inf
 
 
-def test_a_zero_cell_by_name() -> None:
-    nan, inf = math.nan, math.inf
-    expected = {
-        (0, 3, 1, 4): (0, nan, nan),
-        (1, 3, 0, 4): (inf, nan, nan),
-        (0, 3, 0, 4): (nan, nan, nan),
-        (0, 0, 1, 4): (nan, nan, nan),
-        (1, 3, 0, 0): (nan, nan, nan),
-        (3, 3, 1, 4): (4, nan, nan),
-        (1, 4, 3, 3): (1 / 4, nan, nan),
-        (3, 3, 4, 4): (1, nan, nan),
-    }
-    result = rate_ratio(*np.array(list(expected)).T, level=0.95)
-    np.testing.assert_array_equal(np.array(result).T, list(expected.values()))
-    assert plain(predictive_value(1, 3, 0, 4, 0.1, level=0.95))[0] == 1
-    assert plain(predictive_value(0, 3, 1, 4, 10, level=0.95))[0] == 0
-
-
 @pytest.mark.parametrize("odds", [Fraction(1, 10**15), Fraction(1), Fraction(10**15)])
 @pytest.mark.parametrize("k2", [1, 10**9 - 1])
 def test_no_digits_are_lost_next_to_0_and_1(odds: Fraction, k2: int) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from clfeval.inference.paired_measures import difference, slopes
 from clfeval.measures.catalog import CATALOG
@@ -48,13 +47,6 @@ def test_differences_by_hand() -> None:
     # rho = 1/2: 9 - 12 + 16 = 13 and 16 - 4 + 1 = 13
     expected = (4, 4 - math.sqrt(13), 4 + math.sqrt(13))
     assert plain(difference(*first, *second, 0.5)) == pytest.approx(expected)
-
-
-def test_without_correlation_it_is_newcombe_for_independent_proportions() -> None:
-    first, second = (proportion_confint(*k, method="wilson") for k in ((56, 70), (48, 80)))
-    expected = confint_proportions_2indep(56, 70, 48, 80, method="newcomb")
-    mine = plain(difference(56 / 70, *first, 48 / 80, *second, 0))
-    assert mine == pytest.approx((0.2, *expected))
 
 
 @given(estimate, estimate, st.floats(-1, 1))

@@ -99,17 +99,6 @@ def test_upper_bounds_of_rare_events_to_fifty_digits(k: int, n: int, level: floa
     assert solved == pytest.approx(tail, rel=1e-8 if n == 10**8 else 1e-10)
 
 
-@examples(60)
-@given(st.integers(1, 10**8), st.floats(0.001, 0.999), st.sampled_from(LEVELS))
-def test_hits_and_misses_mirror_each_other(n: int, share: float, level: float) -> None:
-    """Away from the ends, which have a test of their own above."""
-    k = round(n * share)
-    low, high = bounds(k, n, level)
-    mirrored = bounds(n - k, n, level)
-    assert (1 - high, 1 - low) == pytest.approx(mirrored, rel=1e-9, abs=1e-15)
-    assert low <= k / n <= high
-
-
 @examples(40)
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1)), min_size=1, max_size=40))
 @example([(n, 0.3) for n in range(1, 9000)])  # more than one chunk

@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.special import critical_value
-from tests.thoroughness import examples, thinned
+from tests.thoroughness import thinned
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -164,26 +162,6 @@ def test_a_kink_anywhere_else() -> None:
         lambda p1, p2: (p1 - 3 * p2) ** 2, 6, 10, 3, 10, level=0.95, kink=lambda p, q: p - 3 * q
     )
     assert 0 <= low < 1e-30
-
-
-@examples(60)
-@given(
-    st.lists(st.tuples(st.integers(0, 10**4), st.integers(1, 10**4)), min_size=2, max_size=2),
-    st.sampled_from([*MONOTONE, information]),
-    st.sampled_from([0.5, 0.95, 0.999]),
-)
-def test_the_observed_value_is_inside_and_wider_levels_are_wider(
-    counts: list[tuple[int, int]], function: Function, level: float
-) -> None:
-    (k1, n1), (k2, n2) = ((min(k, n), n) for k, n in counts)
-    low, high = range_over_region(function, k1, n1, k2, n2, level=level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = function(np.float64(k1 / n1), np.float64(k2 / n2))
-    if not np.isnan(observed):
-        assert low <= observed <= high
-    wider = range_over_region(function, k1, n1, k2, n2, level=(1 + level) / 2)
-    assert wider[0] <= low + 1e-12
-    assert high - 1e-12 <= wider[1]
 
 
 def test_many_models_at_once_are_as_each_alone() -> None:

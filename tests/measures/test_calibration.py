@@ -92,23 +92,6 @@ def test_parts_of_the_brier_score_by_hand() -> None:
     assert value("brier_refinement") == pytest.approx((0.4 * 0.6 + 0.9 * 0.1) / 2, abs=1e-15)
 
 
-def test_no_forecast_that_knows_nothing_beats_the_class_shares() -> None:
-    """Kuhn and Johnson's rows, 3363 of one class and 2744 of the other: a cross-entropy of .551
-    without information, as printed in their chapter, cannot be, for .6880 is the least.
-    """
-    pos, neg = 2613 + 750, 564 + 2180
-    share = pos / (pos + neg)
-    assert round(share, 7) == 0.5506795
-    least = -(share * math.log(share) + (1 - share) * math.log(1 - share))
-    assert value("log_loss", [share], [pos], [neg]) == pytest.approx(least, abs=1e-15)
-    assert round(least, 4) == 0.6880
-    assert value("log_loss_skill", [share], [pos], [neg]) == pytest.approx(0, abs=1e-15)
-    assert value("brier_skill", [share], [pos], [neg]) == pytest.approx(0, abs=1e-15)
-    for p in (share - 0.01, share + 0.01):
-        assert value("log_loss", [p], [pos], [neg]) > least
-        assert value("brier_skill", [p], [pos], [neg]) < 0
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -12,7 +12,6 @@ import pytest
 from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.measures import probability, ranking
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows, roc_auc_rest
 from clfeval.measures.record import OfClasses
@@ -136,23 +135,6 @@ def test_scikit_learn(rows: Rows) -> None:
         t, q = np.repeat(truth, n), np.repeat(p, n, axis=0)
         peer = metrics.roc_auc_score(t, q, multi_class="ovo", average="macro", labels=range(c))
         assert measured("roc_auc", rows) == pytest.approx(peer, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_two_classes_are_many_of_two(seed: int) -> None:
-    truth, p, n = drawn(2, seed, tied=seed % 2 == 0)
-    order = np.argsort(p[:, 1])
-    truth, p, n = truth[order], p[order], n[order]
-    p[:, 0] = 1 - p[:, 1]
-    rows = truth, p, n
-    binary = ranking.roc_auc(p[:, 1], n * truth, n * (1 - truth))
-    assert measured("roc_auc", rows) == pytest.approx(binary, abs=1e-15)
-    assert measured("roc_auc_ovr", rows) == pytest.approx(binary, abs=1e-15)
-    squared = probability.mean_loss(probability.squared_errors(p[:, 1], truth), n)
-    for name in ("brier", "rps", "brier_per_class"):
-        assert measured(name, rows) == pytest.approx(squared, abs=1e-14), name
-    losses = probability.mean_loss(probability.log_losses(p[:, 1], truth), n)
-    assert measured("log_loss", rows) == pytest.approx(losses, abs=1e-13)
 
 
 def smooth(**more: Any) -> Iterator[tuple[str, Callable[..., Floats], Callable[..., Floats]]]:

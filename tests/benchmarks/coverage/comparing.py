@@ -42,10 +42,10 @@ from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import LEVEL, MEMBERS, SURE, _probabilities, _true
 
 BEST_APART, FAR_APART, LESS = 1.3, 3.3, 0.3
-DIFFERING = ("roc_auc", "brier", "net_benefit", "mcc", "f1", "precision", "sensitivity",
-             "accuracy")  # fmt: skip
+DIFFERING = ("roc_auc", "average_precision", "brier", "net_benefit", "mcc", "f1", "precision",
+             "sensitivity", "accuracy")  # fmt: skip
 LEADING = ("roc_auc", "brier", "mcc", "sensitivity")
-SCORED = ("roc_auc", "brier", "net_benefit")
+SCORED = ("roc_auc", "average_precision", "brier", "net_benefit")
 KEPT, UNIT = 0.2, 1e6  # of the negatives, where rows have weights
 MODELS, MOST, FEW_DRAWS = (2, 5, 10, 30), 30, 2000
 SIZES = ((50, ""), (200, ""), (1000, ""), (200, "clusters"), (500, "clusters"), (200, "weights"))

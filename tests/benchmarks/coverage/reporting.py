@@ -44,11 +44,9 @@ SCORED = (
 HARD = ("mcc", "f1", "sensitivity", "specificity", "precision", "accuracy")
 SIZES, CLUSTERS, MEMBERS = (50, 200, 1000), (20, 50, 100), 10
 APART, PREVALENCES = 1.3, (0.5, 0.05)
-# distance of the classes, prevalence, t; of the last two few rows reach t
-SETTINGS = (
-    (APART, 0.5, 0.5), (APART, 0.05, 0.05), (3.0, 0.5, 0.5), (3.0, 0.05, 0.05),
-    (APART, 0.5, 0.95), (APART, 0.05, 0.3),
-)  # fmt: skip
+# distance of the classes, prevalence, t; of the far ones few rows reach t
+SETTINGS = ((APART, 0.5, 0.5), (APART, 0.05, 0.05), (3.0, 0.5, 0.5), (3.0, 0.05, 0.05))
+FAR = ((APART, 0.5, 0.95), (APART, 0.05, 0.3))
 SURE = Certainty(LEVEL, resamples=300)
 Arrays = Any
 Owning = list[str] | Arrays | None  # whose rows are, or their squared weights
@@ -57,7 +55,7 @@ Owning = list[str] | Arrays | None  # whose rows are, or their squared weights
 def lines(replicates: int) -> list[Line]:
     """Return lines by measure, setting and number of rows; by clusters."""
     found: list[Line] = []
-    for (apart, prevalence, t), rows in product(SETTINGS, SIZES):
+    for (apart, prevalence, t), rows in [*product(SETTINGS, SIZES), *product(FAR, SIZES[1:])]:
         made = [(*table, None) for table in _tables(rows, apart, prevalence, replicates)]
         found += measures("", rows, prevalence, made, apart=apart, t=t)
     for prevalence, clusters in product(PREVALENCES, CLUSTERS):
