@@ -14,7 +14,6 @@ from clfeval.pages.write import (
     amount,
     at_cut,
     class_counts,
-    class_names,
     evenly,
     exact,
     joined,
@@ -23,65 +22,63 @@ from clfeval.pages.write import (
 )
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
-from clfeval.words import even, many
+from clfeval.words import even
 
 PAIRS = 10  # that are listed before the matrices
 LISTED = 20  # rows of a long table shown to a person; files get them all
-SWEPT = 5  # cuts of a sweep shown to a person
+SWEPT = 5  # thresholds of a sweep shown to a person
 MATRIX_MODELS = 12
-HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows found, and called in vain
+HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows detected, false alarms
+CUTS = {"threshold": "thresholds", "top": "numbers of top rows"}
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 ROWS = (
     *of("weight", "rows positives negatives"),
-    Column("found", "weight", best="max"),
+    Column("found", "weight", "detected by any", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
 )
 ALONE = (
-    Column("exclusive_tp", "weight", "found alone", "target=positive"),
-    Column("exclusive_tn", "weight", "found alone", "target=negative"),
+    Column("exclusive_tp", "weight", "unique TP", "target=positive"),
+    Column("exclusive_tn", "weight", "unique TN", "target=negative"),
     Column("shine_through", "share"),
-    Column("exclusive_fn", "weight", "missed alone", "target=positive", best="min"),
-    Column("exclusive_fp", "weight", "missed alone", "target=negative", best="min"),
+    Column("exclusive_fn", "weight", "unique misses", "target=positive", best="min"),
+    Column("exclusive_fp", "weight", "unique misses", "target=negative", best="min"),
     Column("occlusion", "share"),
 )
-REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
-HONEST = (Column("corrected", "bare", "cross-fitted", best="max"),
-          Column("corrected_yield", "bare", "yield cross-fitted", best="max"))  # fmt: skip
+REACH = (*of("text+", "models"), Column("covered", "weight", "detected"),
+         Column("effort", "weight", "flagged"), *of("share", "yield"), *ALONE)  # fmt: skip
+CORRECTED = (Column("corrected", "bare", best="max"),
+             Column("corrected_yield", "bare", "corrected yield", best="max"))  # fmt: skip
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
-                     *of("share", "accuracy precision recall"), *ALONE), "", least=1),
-    Table("pairs", (SLICE, *REACH, *of("weight", "first_alone second_alone"),
+                     *of("share", "accuracy"), Column("precision", "share", "PPV ↑"),
+                     Column("recall", "share", "sensitivity ↑"), *ALONE), "", least=1),
+    Table("pairs", (SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
+                    Column("second_alone", "weight", "unique to second"),
                     Column("p_value", "p?", "p")), ""),
     Table("subsets", (SLICE, *REACH)),
-    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *HONEST)),
-    Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *HONEST)),
+    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
+    Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
     Table("slices", (*of("text", "slice"), *ROWS)),
     Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
-                    Column("top", "cut", when="sweep=top"), MODEL,
-                    *of("weight", "found hits"), *ALONE)),
+                    Column("top", "cut", "top rows", "sweep=top"), MODEL,
+                    Column("found", "weight", "detected by any"),
+                    Column("hits", "weight", "detected"), *ALONE)),
     Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
                         *of("text", "file"), Column("id", "text", when="one"),
                         Column("row", "count", when="one"))),
     MEASURED,
 )  # fmt: skip
 
-HEADS = {"corrected": "cross-fitted", "yield": "yield ↑"}
-REACHED = ("covered", "cross-fitted", "gain", "effort", "yield")  # what they mean stands below
+HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
+REACHED = ("corrected", "gain", "yield")  # what they mean stands below
 
 
 def headline(result: Result) -> list[str]:
-    """Say what was read, what is positive, and how much of it is found at all."""
-    summary, parameters = result.summary, result.parameters
+    """Say what was read, and how many rows each class has."""
     names = joined([item.name for item in result.inputs])
-    target = parameters["target"]
-    wanted = f"{many(summary[f'{target}s'], f'{target} row')} ({class_names(result)[target]})"
-    found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
-    return [
-        f"MARS of {names}: {class_counts(result)}",
-        f"of the {wanted}, some model finds {found}, no model {missed}",
-    ]
+    return [f"MARS of {names}: {class_counts(result)}"]
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
@@ -92,20 +89,20 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     part = partial(Shown, most=LISTED, rank="asked")
     for name, title, columns in (
         ("best", "Best subset of each size", "size models covered corrected gain effort"),
-        ("max_effort", "Best subset within the effort", "models covered corrected effort"),
+        ("max_effort", "Best subset within --max-effort", "models covered corrected effort"),
     ):
         if name in tables:
             who = "slice " * any(row["slice"] is not None for row in tables[name])
             one = part(name, title, f"{who}{columns} yield", legend=REACHED)
             yield _chosen(one, tables[name], digits)
     if "subsets" in tables:
-        title = "Subsets: what any member finds"
+        title = "Subsets of models"
         columns = f"models covered effort yield {scores}"
         who = "slice " * bool(tables.get("slices"))
         yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
     yield from shown_differences(result)
     if "exclusive" in tables:
-        title = "Found or missed by one model alone"
+        title = "Rows that one model alone detects or misses"
         yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
         yield from _sweep(result, scores, digits)
@@ -119,8 +116,8 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
     rates = "threshold? tp fp fn tn accuracy precision recall"
     for name, title, columns in (
-        ("alone", "What each model finds and misses alone", scores),
-        ("rates", f"Each model by itself{aside}", rates),
+        ("alone", "Unique detections and misses", scores),
+        ("rates", f"Confusion counts and rates{aside}", rates),
     ):
         note = _without_model(result) if name == "rates" else ""
         more = "--format csv"
@@ -136,7 +133,7 @@ def _without_model(result: Result) -> str:
 
 
 def _first(rows: Sequence[Row], target: str) -> list[Row]:
-    """Sort models: those that find most first, and of equals those that call fewest rows."""
+    """Sort models by rows detected; of equals the one that flags fewest rows comes first."""
     hit, alarm = HITS[target]
 
     def place(row: Row) -> tuple[float, float]:
@@ -151,7 +148,7 @@ def _number(cell: Cell) -> float:
 
 
 def _slices(result: Result) -> Shown:
-    """Show what each slice holds, and who finds most there."""
+    """Show what each slice holds, and which model detects most there."""
     target = result.parameters["target"]
     models: dict[Cell, list[Row]] = {}
     for row in result.tables["models"]:
@@ -162,9 +159,9 @@ def _slices(result: Result) -> Shown:
         for row in result.tables["slices"] for best in _first(models[row["slice"]], target)[:1]
     ]  # fmt: skip
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "found": "found",
-        "finds most": lambda row: row["first"] or ABSENT, "of them": "hits",
-        **({"recall ↑": "recall"} if target == "positive" else {}),
+        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
+        "best model": lambda row: row["first"] or ABSENT, "detected": "hits",
+        **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
     }  # fmt: skip
     more = "each model in each slice: --show alone, --show rates"
@@ -173,63 +170,63 @@ def _slices(result: Result) -> Shown:
 
 
 def _main(result: Result, found: str) -> Shown:
-    """Show one line a model, those that find most first."""
+    """Show one line per model, by rows detected."""
     target = result.parameters["target"]
     positive = target == "positive"
     hit, alarm = HITS[target]
     missed = "exclusive_fn" if positive else "exclusive_fp"
 
-    def called(row: Row) -> float:
-        return _number(row[hit]) + _number(row[alarm])
+    def flagged(row: Row) -> str:
+        return f"{_number(row[hit]) + _number(row[alarm]):,.10g}"
 
     rows = _first(result.whole("models"), target)
     columns: dict[str, Source] = {
-        "model": "model", "found": hit, **({"recall ↑": "recall"} if positive else {}),
-        "found\nalone": found, "missed\nalone": missed,
-        "called": lambda row: f"{called(row):,.10g}",
-        **({"precision ↑": "precision"} if positive else {}),
+        "model": "model", "detected": hit, **({"sensitivity ↑": "recall"} if positive else {}),
+        f"unique\nT{target[0].upper()}": found, "unique\nmisses": missed,
+        "flagged" if positive else "predicted\nnegative": flagged,
+        **({"PPV ↑": "precision"} if positive else {}),
         "ShineThrough ↑": "shine_through", "Occlusion ↓": "occlusion",
     }  # fmt: skip
-    rule = result.parameters["occlusion"]
-    outside = "every" if rule == "all" else "some"
-    words = {missed: f"by this model, and found by {outside} other (rule '{rule}')"}
-    title = f"Models{at_cut(rows)}, those that find most first"
+    who = f"{target}s that " + (
+        "only this model misses" if result.parameters["occlusion"] == "all" else
+        "this model misses and another model detects")  # fmt: skip
+    title = f"Models{at_cut(rows)} by {target}s detected"
     return Shown(
-        "models", title, columns, rows, rank="main", right=["called"],
+        "models", title, columns, rows, rank="main", right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through", more="--format csv",
-        legend=(found, "shine_through", "occlusion"), words=words,
+        legend=(found, missed, "shine_through", "occlusion"), words={missed: who},
     )  # fmt: skip
 
 
 def _elsewhere(row: Row, digits: int) -> str:
-    """Write how many rows sets find that were chosen on others, to a part of a row."""
+    """Write how many rows a subset is expected to detect on new data, to a part of a row."""
     found = value_of(row["corrected"])
     return ABSENT if found is None else amount(found, digits)
 
 
 def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
-    """Say by which method subsets were chosen: below the table where it is one for all."""
+    """Name the method by which subsets were chosen: below the table where it is one for all."""
     written = {"corrected": partial(_elsewhere, digits=digits)}
     names = str(one.columns).split()
     heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
     methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
     if len(methods) > 1:
-        return replace(one, columns={**heads, "method": "method"}, right=[HEADS["corrected"]])
-    return replace(one, columns=heads, note="".join(methods), more="", right=[HEADS["corrected"]])
+        return replace(one, columns={**heads, "method": "method"}, right=["corrected"])
+    return replace(one, columns=heads, note="".join(methods), more="", right=["corrected"])
 
 
 def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
-    """Show a few evenly spaced cuts of the whole table: a matrix of each measure, then all of them.
+    """Show a few evenly spaced thresholds of the whole table: a matrix per measure, then all.
 
-    Plots and files have every cut.
+    Plots and files have every threshold.
     """
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     some = evenly(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in kept]
-    note = "all of them: --format csv --show sweep" if len(kept) < len(cuts) else ""
-    heads = {one: exact(one) for one in kept}
+    note = "all: --format csv --show sweep" if len(kept) < len(cuts) else ""
+    heads, unit = {one: exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}
         for row in here:
@@ -237,29 +234,29 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
             mine[heads[row[cut]]] = show(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
         yield Shown(
-            "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} cuts ({cut})",
+            "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
             {head: head for head in ("model", *heads.values())}, list(cells.values()), most=None,
             note=note, right=[*heads.values()], rank="asked",
         )  # fmt: skip
     yield Shown(
-        "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
+        "sweep", f"Sweep: {len(kept)} of {len(cuts)} {unit}", f"{cut} model found hits {scores}",
         here, most=None, note=note, name="cuts",
     )  # fmt: skip
 
 
 def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
-    """Show which pairs find most; then, as the paper does, a matrix of each measure."""
+    """Show which pairs detect most; then, as the paper does, a matrix of each measure."""
     whole = result.whole("pairs")
     most = sorted(whole, key=lambda row: (-_number(row["covered"]), _number(row["effort"])))
     if most:
         columns = f"models covered effort yield {found}"
-        title = "Pairs, those that find most first"
+        title = f"Pairs by {result.parameters['target']}s detected"
         yield Shown("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.whole("models")]
     if len(models) > MATRIX_MODELS:
         rows = sorted(whole, key=lambda row: -_number(row[found]))
         scores = f"models covered effort yield {found} shine_through occlusion"
-        yield Shown("pairs", "Pairs that find most alone", scores, rows, LISTED)
+        yield Shown("pairs", "Pairs by unique detections", scores, rows, LISTED)
     elif len(models) > 2:  # of two models the pair is everything
         heads = [str(j) for j in range(1, len(models) + 1)]
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
@@ -286,12 +283,12 @@ def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """Yield exclusive finds and misses, the pairs, and the curves of a sweep."""
+    """Yield unique detections and misses, the pairs, and the curves of a sweep."""
     models = result.whole("models")
     alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
-    for column, title in zip(alone, ("Found", "Missed"), strict=True):
+    for column, title in zip(alone, ("detections", "misses"), strict=True):
         bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
-        yield Chart("bars", f"{title} by one model alone", series=tuple(bars), name="bars")
+        yield Chart("bars", f"Unique {title}", series=tuple(bars), name="bars")
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
         matrix = (Series(str(row["model"]), values=tuple(map(value_of, c))) for row, c in lines)
@@ -303,7 +300,7 @@ def charts(result: Result) -> Iterator[Chart]:
 
 def _curves(result: Result) -> Iterator[Chart]:
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
-    axis = Axis("rows taken from the top" if cut == "top" else cut)
+    axis = Axis("number of top rows" if cut == "top" else cut)
     target = result.parameters["target"]
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
@@ -317,12 +314,12 @@ def _curves(result: Result) -> Iterator[Chart]:
             Series(name, (_steps(points[name], forward),)) for name in order if name in points
         )
         if curves:
-            title = f"{title} at {len({row[cut] for row in rows})} cuts"
+            title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
 def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
-    """Draw what lies between two cuts: the value of the upper threshold, or of the fewer rows."""
+    """Draw steps: between two thresholds the value of the upper one, or that of fewer rows."""
     out: list[Point] = []
     for i, (cut, value) in enumerate(points):
         other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]

@@ -1,4 +1,4 @@
-"""What MARS answers in sentences: who finds most, who cannot be told from it, whom nobody needs."""
+"""The sentences of MARS: which model detects most, which are tied, which are not needed."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from clfeval.methods.estimates import shares
 from clfeval.methods.mars.clustered import claimed, divisors, on_target, sign_p
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Answer, Estimate, Row, Rows, value_of, whole
-from clfeval.words import between, listed, named, number, quoted
+from clfeval.words import interval, named, number, quoted, ties
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
-EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
-NAMED = 5  # models that cannot be told from the best
+TITLE = {"positive": "sensitivity", "negative": "specificity"}
+EXACT = 10  # models up to which the smallest set that detects all is sought among all sets
 
 
 def answer(
     counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
 ) -> tuple[Answer, ...]:
-    """Say which model and which pair find most target rows, and which models nobody needs.
+    """Say which model and which pair detect most target rows, and which models are not needed.
 
-    The best model finds most; of equals, the one that claims fewest rows, then the first. Another
-    one cannot be told from it where chance explains the difference: by the exact sign test of the
-    rows that only one of the two finds, under Holm's rule over all others. A model that claims
-    every row is left out where others do not. tables: those of the whole table are read.
+    The best model detects most; of equals, the one that flags fewest rows, then the first. Others
+    are compared with it by the exact sign test of the rows that only one of the two detects,
+    adjusted by Holm's rule. A model that flags every row is left out where others do not. tables:
+    those of the whole table are read.
     """
     rows, target = counts.hit_n.sum().item(), options.target
     if not rows:
-        return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
+        text = f"{TITLE[target].capitalize()} is undefined: no row is {target}."
+        return (Answer("no-target", text),)
     if not counts.hits[counts.hit_n > 0].any():
-        text = f"No model finds any of the {_written(rows, counts)} {target} rows."
+        text = f"No model detects any of the {_written(rows, counts)} {target}s."
         return (Answer("detects-none", text),)
     if spared := _undiscerning(counts):
         kept = [j for j, name in enumerate(counts.models) if name not in spared]
@@ -45,8 +46,8 @@ def answer(
         others = replace(
             counts, models=names, hits=counts.hits[:, kept], alarms=counts.alarms[:, kept]
         )
-        calls, it = ("call", "they are") if len(spared) > 1 else ("calls", "it is")
-        text = f"{named(spared)} {calls} every row {target}: {it} left out of what is said here."
+        every, are = _flagging("every row", target, one=len(spared) == 1), ["is", "are"]
+        text = f"{named(spared)} {every} and {are[len(spared) > 1]} left out of this summary."
         return (*answer(others, tables, options), Answer("flags-everything", text, spared))
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
@@ -69,12 +70,12 @@ def answer(
         best = whole(tables.get("best", ()))
         said.append(_pair(counts, options, order[0], pairs, best, testable=testable))
     if len(order) > 1:
-        said.append(_needless(counts, covered))
+        said.append(_needless(counts, covered, target))
     return tuple(said)
 
 
 def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
-    """Name the models that claim every row, where there are rows of both classes and others."""
+    """Name the models that flag every row, if there are both classes and other models."""
     if not counts.alarm_n.any():
         return ()
     every = counts.hits[counts.hit_n > 0].all(axis=0) & counts.alarms[counts.alarm_n > 0].all(
@@ -84,17 +85,17 @@ def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
 
 
 def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -> list[Answer]:
-    """Name the set that finds most within the effort."""
+    """Name the set that detects most and flags no more rows than the limit."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
     measure, share = MEASURE[options.target], _share(counts, covered, names, options)
+    limit = _flagging(f"at most {options.max_effort:,.10g} rows", options.target, one=False)
     text = (
-        f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
-        f"most: {covered:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}; "
-        f"{_elsewhere(chosen[0], counts)}."
+        f"Of all sets that {limit}, {' + '.join(map(quoted, names))} detects the most: "
+        f"{covered:,.10g} ({_rate(share, options)}; {_corrected(chosen[0], counts)}), and "
+        f"{_flagging(f'{effort:,.10g} rows', options.target, one=True)}."
     )
     return [Answer("within-effort", text, names, measure, share.value, share.low, share.high)]
 
@@ -102,9 +103,9 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
 def _share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
-    """Return the share of the target rows that some models together find.
+    """Return the share of the target rows that some models together detect.
 
-    found: rows, or weight as a table has it. A model that is left out claims every row.
+    found: rows, or weight as a table has it. A model that is left out flags every row.
     """
     among = np.array([[name in names for name in counts.models]])
     claims = claimed(counts, among) | (not {*counts.models}.issuperset(names))
@@ -119,13 +120,24 @@ def _written(n: Counts | float, counts: TargetCounts) -> str:
     return f"{shown(n, counts.unit):,.10g}"
 
 
-def _elsewhere(row: Row, counts: TargetCounts) -> str:
-    """Say what a set chosen so finds on rows that it was not chosen on."""
+def _rate(share: Estimate, options: MarsOptions) -> str:
+    """Write the measure of the target class with its interval."""
+    size = interval(share.value or 0.0, share.low, share.high, options.level)
+    return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
+
+
+def _flagging(rows: str, target: str, *, one: bool) -> str:
+    """Say that one or several models predict some rows to be of the target class."""
+    return f"flag{'s' * one} {rows}" if target == "positive" else (
+        f"predict{'s' * one} {rows} negative")  # fmt: skip
+
+
+def _corrected(row: Row, counts: TargetCounts) -> str:
+    """Say what share of the target rows a set chosen in this way detects on new data."""
     found = value_of(row["corrected"])
     if found is None:
-        return "expect less on other rows"
-    share = found / counts.hit_n.sum().item()
-    return f"a set chosen so finds {number(share)} of rows it was not chosen on"
+        return "lower on new data"
+    return f"{number(found / counts.hit_n.sum().item())} corrected for selection"
 
 
 def _most(
@@ -134,18 +146,16 @@ def _most(
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum()
-    share = _share(counts, shown(covered[best], counts.unit), [models[best]], options)
-    as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
-    most = " most:" if len(order) > 1 else ""
-    if as_many:
-        do = "do" if len(as_many) > 1 else "does"
-        most = f" most, as {named(as_many)} {do}:"
-    text = (
-        f"{quoted(models[best])} finds{most} {_written(covered[best], counts)} of the "
-        f"{_written(rows, counts)} {target} "
-        f"rows ({measure} {between(share.value or 0.0, share.low, share.high)}), and calls "
-        f"{_written(effort[best], counts)} {target}."
-    )
+    first = [models[j] for j in order if covered[j] == covered[best]]
+    shares = [_share(counts, shown(covered[best], counts.unit), [name], options) for name in first]
+    share, size = shares[0], f"{_written(covered[best], counts)} of {_written(rows, counts)}"
+    rate = _rate(share if {*shares} == {share} else Estimate(share.value), options)
+    many = "equally many" if len(first) == len(models) else "the most"
+    text = f"{named(first)} detect {many} {target}s: {size} ({rate})."
+    if len(first) == 1:
+        size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
+        flags = _flagging(f"{_written(effort[best], counts)} rows", target, one=True)
+        text = f"{named(first)} detects {size} ({rate}), and {flags}."
     return Answer(
         "detects-most", text, (models[best],), measure, share.value, share.low, share.high
     )
@@ -158,24 +168,23 @@ def _equals(
     hits, mine = counts.hits, counts.hits[:, best]
     chance = holm([sign_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
+    tied = [counts.models[j] for j in equal if covered[j] < covered[best]]
+    text = ties(tied, [counts.models[j] for j in others if j not in equal])
     if not equal:
-        text = "Each other model finds fewer, and chance does not explain it."
         return Answer("significantly-worse", text, (counts.models[best],))
-    told = [f"{quoted(counts.models[j])} ({_written(covered[j], counts)})" for j in equal]
-    text = f"On these rows it cannot be told from {listed(told, most=NAMED, word='or')}."
-    return Answer("not-significantly-different", text, tuple(counts.models[j] for j in equal))
+    names = tuple(counts.models[j] for j in equal)
+    return Answer("not-significantly-different", text or "They do not differ significantly.", names)
 
 
 def _pair(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
     judged: Sequence[Row], *, testable: bool,
 ) -> Answer:  # fmt: skip
-    """Name the best pair and what it gains; one without the best model may do so by chance.
+    """Name the best pair and what it gains, which need not be significant without the best model.
 
-    judged: the sets of --best, which say what such a pair finds elsewhere. Its p-value is that of
-    the rows only one of the two finds, times the pairs it was chosen from.
+    judged: the sets of --best with their corrected values. The p-value is that of the rows only
+    one of the two detects, times the number of pairs.
     """
-
     covered, effort = (
         np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
     )
@@ -185,43 +194,42 @@ def _pair(
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
     if gained <= lost:
-        return Answer("no-better-pair", f"No pair finds more than {alone} alone.", names)
+        return Answer("no-better-pair", f"No pair detects more than {alone} alone.", names)
     chance = ""
     if testable and lost:
         p = sign_p(counts, together & ~mine, mine & ~together)
-        chance = ", which may be chance" if len(pairs) * p > 1 - options.level else ""
-    found, called = (float(str(row[name])) for name in ("covered", "effort"))
+        chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
+    found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
     measure, share = MEASURE[options.target], _share(counts, found, names, options)
     text = (
-        f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), "
-        f"{_written(gained - lost, counts)} more than "
-        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}"
+        f"The best pair on these rows, {' + '.join(map(quoted, names))}, detects {found:,.10g} "
+        f"({_written(gained - lost, counts)} more than {alone}{chance}) and "
+        f"{_flagging(f'{flagged:,.10g} rows', options.target, one=True)}"
     )
     same = [one for one in judged if one["models"] == row["models"]]
-    text += f"; {_elsewhere(same[0], counts)}." if same else ", chosen on these rows."
+    text += f" ({TITLE[options.target]} {_corrected(same[0], counts)})." if same else "."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 
-def _needless(counts: TargetCounts, covered: Counts) -> Answer:
+def _needless(counts: TargetCounts, covered: Counts, target: str) -> Answer:
     models, k = counts.models, len(counts.models)
     hits = counts.hits[counts.hit_n > 0]
     some = counts.hit_n[counts.hits.any(axis=1)].sum()
     kept = _smallest(hits, counts) if k <= EXACT else _without_needless(hits, covered)
     left = tuple(models[j] for j in range(k) if j not in kept)
     if not left:
-        text = "No model can be left out: each finds rows that no other finds."
+        text = f"Each model detects {target}s that no other detects; together they detect "
+        text += f"{_written(some, counts)}."
         return Answer("all-needed", text, models)
-    together = "together find" if len(kept) > 1 else "finds"
     text = (
-        f"{named([models[j] for j in kept], most=k)} {together} all "
-        f"{_written(some, counts)} rows that any model finds; {named(left)} could be left out."
+        f"{named([models[j] for j in kept], most=k)} detect{'s' * (len(kept) == 1)} all "
+        f"{_written(some, counts)} {target}s that any model detects."
     )
     return Answer("could-be-left-out", text, left)
 
 
 def _smallest(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
-    """Return the fewest models that find all; of equal sets the one that claims fewest rows."""
+    """Return the fewest models that detect all; of equal sets the one that flags fewest rows."""
     every, k = hits.any(axis=1), hits.shape[1]
     whole: list[tuple[int, ...]] = []
     for size in range(1, k + 1):
@@ -233,7 +241,7 @@ def _smallest(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
 
 
 def _without_needless(hits: Bools, covered: Counts) -> tuple[int, ...]:
-    """Return models that find all: those that find least go first, where nothing is lost."""
+    """Return models that detect all: those that detect least are dropped if nothing is lost."""
     finders, kept = hits.sum(axis=1), set(range(hits.shape[1]))
     for j in np.argsort(covered, kind="stable").tolist():
         if not (finders[hits[:, j]] == 1).any():

@@ -169,7 +169,7 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
             what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
-            hint = "a smaller --subsets, or --best K, which searches without listing"
+            hint = "use a smaller --subsets, or --best K, which does not list them all"
             raise UsageError.of(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
         members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)

@@ -75,7 +75,7 @@ class MarsOptions(Sure):
     max_effort: Annotated[
         float | None,
         Opt("The subset that detects most, flagging N at most.", ANALYSIS, metavar="N",
-            least=0, outside="is no number of rows"),
+            least=0, outside="is not a number of rows"),
     ] = None  # fmt: skip
     top: Annotated[
         str | None,
@@ -94,7 +94,7 @@ class MarsOptions(Sure):
     points: Annotated[
         int | Literal["all"] | None,
         Opt("Number of thresholds a sweep lists; default at most 2000.", ANALYSIS, metavar="N|all",
-            parse=count_or_all, least=1, needs=("sweep", "says how many cuts a sweep lists"),
+            parse=count_or_all, least=1, needs=("sweep", "is the number of thresholds of a sweep"),
             shell=False),
     ] = None  # fmt: skip
     list: Annotated[
@@ -128,7 +128,7 @@ class MarsOptions(Sure):
         check_reference(self.reference, self.confidence, self.margin, COMPARED)
         for name, members in self.group.items():
             if not members:
-                raise bad_option(f"--group {name} has no members")
+                raise bad_option(f"--group {name} names no models")
 
 
 MARS = Command(

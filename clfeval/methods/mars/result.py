@@ -37,8 +37,8 @@ from clfeval.methods.measured.beside import beside
 from clfeval.result import Estimate, Result, Row, Rows, Warn
 
 CHOSEN = (
-    "sets of models were chosen on the rows they are judged on: on other rows expect what is "
-    "cross-fitted"
+    "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "
+    "value expected on new data"
 )
 BLOCK = 1024  # rows of subsets made at once
 
@@ -47,9 +47,9 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     """Compute every table the options ask for.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
-    pairs: the same scores for two models together; `p_value` is the exact test that both find
-    equally much alone. subsets, best, max_effort, sweep: as asked for. All these hold the whole
-    (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
+    pairs: the same scores for two models together; `p_value` is of the exact test that both have
+    equally many unique detections. subsets, best, max_effort, sweep: as requested. All these hold
+    the whole (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for too many subsets.
     """
     warnings = [*_top_notes(counted, options)]
@@ -261,7 +261,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
     cuts = choose_cuts(every, len(every) if options.points == "all" else options.points)
     warnings = []
     if len(cuts) < len(every):
-        text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
+        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; all: --points all"
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
@@ -277,9 +277,9 @@ def sweep_rows(
     counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
     unit: float = 1, *, sure: bool = True,
 ) -> list[Row]:  # fmt: skip
-    """Return one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
+    """Return one row per cut and model: detections, unique ones and misses, and shares of TTP.
 
-    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
+    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model flags, cut
     by cut, and cuts run from few rows to many. sure: whether intervals can be had.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
@@ -311,9 +311,9 @@ def _top_notes(counted: Counted, options: MarsOptions) -> Iterator[Warn]:
     count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        yield Warn("top-takes-all", f"--top {options.top} takes every row: there are {rows}")
+        yield Warn("top-takes-all", f"--top {options.top} flags every row: the table has {rows}")
     if tied:
-        text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
+        text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
         yield Warn("ties-at-cut", text)
 
 
@@ -325,11 +325,12 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             if member not in names:
                 raise unknown_model(f"--group {group}", member, names)
             if member in seen:
-                raise UsageError.of(f"'{member}' is in two groups", "bad-group")
+                raise UsageError.of(f"'{member}' is in two groups of --group", "bad-group")
             seen.add(member)
     for group, members in options.group.items():
         if group in names and group not in members:
-            raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
+            text = f"--group {group} is also the name of a model; choose another name"
+            raise UsageError.of(text, "bad-group")
 
 
 def _warnings(
@@ -338,15 +339,15 @@ def _warnings(
     if tables.get("best") or tables.get("max_effort"):
         yield Warn("chosen-models", CHOSEN)
     if options.max_effort is not None and not tables["max_effort"]:
-        yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
+        yield Warn("nothing-affordable", f"every model flags more than {options.max_effort:g} rows")
     targets = whole[f"{options.target}s"]
     if not targets:
-        yield Warn("no-target", f"the table has no {options.target} row: nothing can be found")
+        yield Warn("no-target", f"the table has no {options.target} rows")
     elif not whole["found"]:
-        yield Warn("nothing-detected", f"no model finds any of the {targets} {options.target} rows")
+        yield Warn("nothing-detected", f"no model detects any of the {targets} {options.target}s")
     if len(counted.models) == 1:
-        yield Warn("one-model", "one model: all it finds it finds alone")
+        yield Warn("one-model", "with only one model, every detection is unique to it")
     if options.sweep is not None and counted.patterns.clusters is not None:
-        said = "weights for rows" if counted.patterns.fractional else "rows as independent"
-        yield Warn("sweep-unsure", f"the sweep has no intervals: they would take {said}")
+        why = "fractional weights" if counted.patterns.fractional else "clustered rows"
+        yield Warn("sweep-unsure", f"a sweep has no confidence intervals for {why}")
     yield from counting_notes(counted)
