@@ -208,7 +208,7 @@ def test_a_drop_may_be_a_share_of_the_old_value() -> None:
     assert dropped(0.784, 0.8, "recall=2%").passed
     below = dropped(math.nextafter(0.784, 0), 0.8, "recall=2%")
     assert (below.passed, below.limit) == (False, 0.016)
-    assert numbers_in(str(below))[-2:] == [2, 0.016]
+    assert {2, 0.016} <= {*numbers_in(str(below))}
     assert not dropped(-0.01, 0.0, "recall=50%").passed  # a share of nothing
 
 
@@ -251,7 +251,7 @@ def test_a_missed_gate_opens_the_answer_and_the_lines_and_a_change_says_its_p() 
     first = judged.answer[0]  # .8 [.7, .9] less .9 [.8, .95]: -.1, with hypot(.1, .1) above it
     assert (first.code, first.models, first.measure) == ("gates-missed", ("rf",), "recall")
     check_text(first.text)
-    assert numbers_in(first.text)[1:] == [-0.05, 0.166, 1]
+    assert {-0.05, 0.166, 1} <= {*numbers_in(first.text)}
     assert [one.failed for one in judged.gates] == [False, True, True]
     assert [one.failed for one in gate_lines(judged)[0]] == [True, True, False]
     fine = judged.check(fail_under="accuracy=0")

@@ -9,10 +9,8 @@ import gzip
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,8 +27,8 @@ from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.commands import command_of
 from clfeval.history.options import History
+from tests.cli.shells import FOLDER, Bash, Terminal, installed
 
-FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent
 # every name begins with a character of its own, so that typing it and TAB completes the name
 NAMES = (
@@ -84,13 +82,6 @@ def environment(folder: Path) -> dict[str, str]:
         "TERM": "dumb",
         "LC_ALL": "C.UTF-8",
     }
-
-
-def installed(shell: str) -> str:
-    path = shutil.which(shell)
-    if path is None:
-        pytest.skip(f"{shell} is not installed")
-    return path
 
 
 def asked(params: dict[str, Any], args: tuple[str, ...] = ()) -> typer.Context:
@@ -162,12 +153,9 @@ def test_models_are_the_columns_without_a_role_yet(folder: Path) -> None:
     assert set(complete.complete_model(asked(table | chosen), "")) == names
 
 
-def test_models_of_a_long_table_are_those_it_names(folder: Path) -> None:
-    context = asked({"tables": [str(folder / "long.csv")]})
-    assert complete.complete_model(context, "") == ["forest", "new net"]
-
-
-def test_models_of_joined_files_are_the_names_they_are_given(folder: Path) -> None:
+def test_models_are_those_of_a_long_table_or_the_names_of_joined_files(folder: Path) -> None:
+    long = asked({"tables": [str(folder / "long.csv")]})
+    assert complete.complete_model(long, "") == ["forest", "new net"]
     tables = [f"new={folder}/a.csv", f"old={folder}/b.csv"]
     assert complete.complete_model(asked({"tables": tables}), "") == ["new", "old"]
     assert complete.complete_model(asked({"tables": tables}), "o") == ["old"]
@@ -259,37 +247,6 @@ main()
 # -- bash, its function called as readline does --
 
 
-class Bash:
-    """Asks a fresh bash for COMPREPLY, and how it reads a line."""
-
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
-        self.path, self.environment, self.folder = installed("bash"), environment, folder
-        if int(self.run("echo ${BASH_VERSINFO[0]}")[0]) < 4:
-            pytest.skip("bash is older than 4, too old for typer's own script too")
-
-    def run(self, script: str, *arguments: str) -> list[str]:
-        done = subprocess.run(
-            [self.path, "--norc", "-c", script, "bash", *arguments],
-            env=self.environment, cwd=self.folder, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stderr == ""
-        return [line for line in done.stdout.split("\n") if line]
-
-    def reply(self, *words: str) -> list[str]:
-        return self._completed('COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))', *words)
-
-    def reply_to_line(self, line: str, after: str = "") -> list[str]:
-        return self._completed("COMP_LINE=$1$2 COMP_POINT=${#1}", line, after)
-
-    def _completed(self, given: str, *arguments: str) -> list[str]:
-        script = f"source '{FOLDER}/clfeval.bash'; {given}; _clfeval_completion clfeval"
-        return self.run(f"{script}; printf '%s\\n' \"${{COMPREPLY[@]}}\"", *arguments)
-
-    def words(self, lines: list[str]) -> list[str]:
-        """Return how many words bash reads in each line, and the first."""
-        return self.run('for line; do eval "set -- $line"; echo "$# $1"; done', *lines)
-
-
 @pytest.fixture(scope="module")
 def bash(environment: dict[str, str], folder: Path) -> Iterator[Bash]:
     yield Bash(environment, folder)
@@ -333,51 +290,6 @@ def test_bash_gets_what_follows_the_character_it_splits_words_at(bash: Bash) -> 
 
 
 # -- bash and zsh, their keys pressed --
-
-
-class Terminal:
-    """An interactive shell on a pseudo-terminal, in which ^X^D tells what the line holds."""
-
-    def __init__(
-        self, argv: list[str], setup: str, environment: dict[str, str], folder: Path
-    ) -> None:
-        import pty
-
-        self.told = folder / "told"
-        self.screen, inside = pty.openpty()
-        self.shell = subprocess.Popen(
-            argv, stdin=inside, stdout=inside, stderr=inside, start_new_session=True,
-            env=environment | {"TOLD": str(self.told)}, cwd=folder,
-        )  # fmt: skip
-        os.close(inside)
-        self.press(f"{setup}; PS1='rea''dy>'\n")
-        self.wait(lambda: b"ready>" in self.seen)
-
-    def press(self, keys: str) -> None:
-        self.seen = b""
-        os.write(self.screen, keys.encode())
-
-    def wait(self, done: Any) -> None:
-        import select
-
-        deadline = time.monotonic() + 20
-        while not done():
-            assert time.monotonic() < deadline, self.seen.decode()
-            if select.select([self.screen], [], [], 0.01)[0]:
-                self.seen += os.read(self.screen, 1 << 16)
-
-    def after_tab(self, line: str, back: int = 0) -> tuple[str, list[str]]:
-        """Type, go back some characters, press TAB; return the line and its words, unquoted."""
-        self.told.unlink(missing_ok=True)
-        self.press("\x05\x15" + line + "\x02" * back + "\t\x18\x04")
-        self.wait(self.told.exists)
-        text, *words, _ = self.told.read_text(encoding="utf-8").split("\0")
-        return text, words
-
-    def close(self) -> None:
-        self.shell.kill()
-        self.shell.wait()
-        os.close(self.screen)
 
 
 # tell: the line as it stands, and the words that the shell itself reads in it

@@ -214,7 +214,7 @@ def test_of_more_than_github_shows_the_last_says_how_many() -> None:
     done = clfeval("mars", "t.csv", "-q", "--annotate", "github", "--fail-under", "recall=0.5")
     lines = annotations(done.err)
     assert len(lines) == 10
-    assert numbers_in(lines[-1]) == [16]  # 25 - 9
+    assert {16} <= {*numbers_in(lines[-1])}  # 25 - 9
 
 
 REPORT = "gl-code-quality-report.json"

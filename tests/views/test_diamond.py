@@ -18,11 +18,10 @@ from clfeval.views.diamond import (
     diamond_canvas,
     draw_density,
     draw_diamond,
-    draw_scene,
     limits,
     phidelta_plots,
 )
-from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
+from clfeval.views.diamond.pictures import Diamond, scenes
 from tests.texts import check_text
 
 MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]
@@ -242,13 +241,6 @@ def test_points_in_one_cell_have_a_sign_of_their_own() -> None:
     assert place(lines[:34], "#")[0] < place(lines[:34], "*")[0]
 
 
-def test_undefined_points_are_not_drawn_and_the_key_says_why() -> None:
-    text = phidelta_plots(models([("fine", 0.1, 0.2), ("broken\nname", None, None)]), width=80)
-    check_text(text.split("\n\n")[-1])
-    assert "1 fine" in text
-    assert "\n2 " not in text
-
-
 def test_numbers_in_the_key_are_rounded_but_never_to_perfection() -> None:
     text = phidelta_plots(models([("almost", 0.0, 0.99999), ("minus", -0.25, 0.5)]), width=80)
     assert "1 almost   0.000  >0.999" in text
@@ -318,14 +310,6 @@ def test_a_diagram_for_each_prevalence_but_not_for_more_than_three() -> None:
     words = [line for line in text.splitlines() if "0.1" in line or "prevalence" in line]
     check_text(words)
     assert text.count("φ_b, δ_b") == 3
-
-
-def test_a_region_is_dotted_and_explained_only_when_there_is_something_to_see() -> None:
-    seen = phidelta_plots(models(MARS[:2], half=0.1), width=80)
-    assert "·" in "".join(drawing(seen))
-    check_text(seen.split("\n\n")[-1])
-    for result in (models(MARS[:2], half=0.001), models(MARS, half=0.1)):
-        assert "·" not in phidelta_plots(result, width=80)
 
 
 def test_a_curve_runs_from_corner_to_corner_and_its_best_point_is_in_brackets() -> None:

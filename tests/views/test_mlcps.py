@@ -28,7 +28,7 @@ def test_the_headline_names_as_many_metrics_as_a_line_or_two_hold() -> None:
         names = [f"{i}" + length * "x" for i in range(5)]
         line = headline(ranked({"a": [0.5] * 5, "b": [0.6] * 5}, names))[1]
         assert [name in line for name in names] == [True] * named + [False] * (5 - named)
-        assert numbers_in(line)[-1] == 5 - named
+        assert {5 - named} <= {*numbers_in(line)}
 
 
 def test_the_ranking_has_the_best_first_with_a_bar_of_its_share() -> None:

@@ -123,7 +123,7 @@ def test_of_a_hundred_thousand_models_only_those_shown_are_made() -> None:
     assert ("100,000" in text, "m99999" in text) == (True, True)
     part = section_of(result, "models")
     assert column(part, 0) == [f"m{99_999 - i}" for i in range(20)]
-    assert numbers_in(part.note)[0] == 99_980
+    assert {99_980} <= {*numbers_in(part.note)}
     assert made[0] < 2000
     drawn = plots(result, width=80, color=False)
     assert "99,974" in drawn

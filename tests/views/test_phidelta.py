@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from rich.cells import cell_len
 
 import clfeval
 from clfeval.pages import page_of

@@ -33,7 +33,7 @@ def table(result: Result, name: str) -> list[str]:
 
 def test_each_model_at_its_own_threshold_says_which() -> None:
     alone = clfeval.report(frame("a", "b"), ignore="site", threshold=0.3)
-    assert numbers_in(table(alone, "errors")[0]) == [0.3]
+    assert {0.3} <= {*numbers_in(table(alone, "errors")[0])}
     own = clfeval.report(frame("a", "b"), ignore="site", threshold={"b": 0.25})
     title, heads, _, first, second, *_ = table(own, "errors")
     check_text([*table(alone, "errors")[:1], title, heads])

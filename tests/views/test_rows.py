@@ -71,7 +71,7 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
     assert [strip.heading[-1:] for strip in part.strips][1] == "↑"
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
     assert tuple(strip.numeric for strip in part.strips) == (False, True, True)
-    assert numbers_in(part.note) == [3]
+    assert {3} <= {*numbers_in(part.note)}
 
 
 def test_a_table_without_intervals_needs_no_level() -> None:

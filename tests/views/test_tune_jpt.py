@@ -191,7 +191,7 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     part = section_of(RESULTS["forty"], "cells")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
-    assert numbers_in(part.note)[0] == 40 * 4 - listed
+    assert {40 * 4 - listed} <= {*numbers_in(part.note)}
     assert "--format csv --show" in part.note
 
 

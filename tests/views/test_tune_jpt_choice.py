@@ -33,7 +33,7 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     part = section_of(RESULT, "crossovers")
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0][1] == "TAR"
-    assert numbers_in(part.rows[0][2]) == [0.833, 5, 1]
+    assert {0.833, 5, 1} <= {*numbers_in(part.rows[0][2])}
     assert part.rows[0][3:] == ("0.8333", "[0.625, …]")
     check_text([*part.rows[0], layout(part)])
     # and triage .85/.70: p = .25 / (.25 + .18)

@@ -182,7 +182,7 @@ def test_a_population_beyond_the_sweep_is_named_in_the_key_only() -> None:
     result = tuned(ONE, targets=("1:1000000",), scores=False)
     drawn = plots(result, width=80, color=False)
     (line,) = (line for line in key(drawn) if line.startswith("T "))
-    assert numbers_in(line) == [1, 1_000_000, 1e-6]
+    assert {1, 1_000_000, 1e-6} <= {*numbers_in(line)}
     assert not any("T" in row for row in canvas(drawn))
 
 
@@ -242,4 +242,4 @@ def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
     assert 0 < len(marked) <= 4
     assert all(set(line.split()[1:4:2]) <= leaders for line in marked)
     (rest,) = (line for line in lines if "--show crossovers" in line)
-    assert numbers_in(rest) == [10 - len(marked)]
+    assert {10 - len(marked)} <= {*numbers_in(rest)}
