@@ -63,19 +63,6 @@ def test_an_odd_cell_late_is_what_it_is_early(cell: str, with_id: bool, missing:
 
 
 @WITH_ID
-@pytest.mark.parametrize("cell", ["01", "+1", "00", "-0"])
-def test_an_odd_vote_is_named_and_not_merged(cell: str, with_id: bool) -> None:
-    error = refusal(table([("1", cell, "1")], with_id=with_id))
-    assert spots(error) == "6002:a unknown-label"
-
-
-@WITH_ID
-def test_a_vote_for_2_is_refused(with_id: bool) -> None:
-    error = refusal(table([("1", "2", "1")], with_id=with_id), model=["a", "b"])
-    assert spots(error) == "a needs-threshold"
-
-
-@WITH_ID
 @pytest.mark.parametrize("cell", ["01", " 1", "1 ", "+1", "2", "00", "-0", "0.3", "1.0"])
 def test_an_odd_truth_is_a_class_of_its_own(cell: str, with_id: bool) -> None:
     name = table([(cell, "1", "1")], with_id=with_id)

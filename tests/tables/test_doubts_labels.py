@@ -33,11 +33,6 @@ def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
     assert found(positive="DEFAULT", fold_labels=True) == {"rf": (2, 0, 0, 2)}
 
 
-def test_the_positive_class_that_is_proposed_is_the_one_that_is_looked_for() -> None:
-    content = "truth,rf\ndefault,default\npaid,paid\npaid,default\n"
-    assert asked(content) == ("positive-needed", "--positive default")
-
-
 @pytest.mark.parametrize(("classes", "positive"), [
     ({"no": 3, "yes": 9}, "yes"), ({"benign": 1, "malignant": 2}, "malignant"),
     ({"z": 2, "a": 3}, "z"), ({"b": 3, "a": 3}, "a"), ({"good": 4, "bad": 3}, "bad"),

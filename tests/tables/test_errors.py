@@ -107,11 +107,6 @@ def test_a_quote_in_the_middle_of_a_field_is_only_a_character() -> None:
     assert counted(write("t.csv", content), positive='5" pipe') == {"a": (1, 0, 0, 1)}
 
 
-def test_blank_lines_are_passed_over_and_counted_as_rows() -> None:
-    content = "\ntruth,a\ny,y\n\nn,y\n\n\ny,n\n\n"
-    assert counted(write("t.csv", content), positive="y") == {"a": (1, 1, 1, 0)}
-
-
 @pytest.mark.parametrize(
     ("truth", "code"),
     [

@@ -33,11 +33,7 @@ def test_a_cut_may_be_any_kind_of_number(cut: Any) -> None:
     plain = features(frame, cut=float(cut))
     assert rows_of(frame, cut=cut) == rows_of(frame, cut=float(cut))
     assert features(frame, cut=cut).to_json() == plain.to_json()
-
-
-def test_top_may_be_any_kind_of_whole_number() -> None:
-    one, other = (features(FRAME, select=n) for n in (1, np.int64(1)))
-    assert one.to_json() == other.to_json()
+    assert features(FRAME, select=np.int64(1)).to_json() == features(FRAME, select=1).to_json()
 
 
 SPARSE = pl.DataFrame({"row": [1, 2], "feature": ["a", "b"], "value": [1, 2], "truth": [1, 0]})

@@ -72,7 +72,9 @@ def test_a_row_that_lacks_its_id() -> None:
 
 IDS_THAT_MEAN_MISSING = "id,truth,a\nNA,1,1\nNA,0,0\nx,1,1\n"
 BLANK_LINES = LONG + "1,A,1,1\n\n2,A,0,0\n1,B,0,1\n2,B,1,0\n\n"
+WIDE = "\ntruth,a\ny,y\n\nn,y\n\n\ny,n\n\n"
 ACCEPTED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "blank lines of a wide table": (WIDE, {"positive": "y"}, {"a": (1, 1, 1, 0)}),
     "ids are text": ("id,truth,a\n1,1,1\n01,0,0\n1.0,1,1\n", {}, {"a": (2, 0, 0, 1)}),
     "ids that mean missing": (IDS_THAT_MEAN_MISSING, {"null_value": ("NA",)}, {"a": (2, 0, 0, 1)}),
     "rows without an id": ("truth,a\n1,1\n1,1\n", {}, {"a": (2, 0, 0, 0)}),
