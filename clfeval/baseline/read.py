@@ -133,7 +133,8 @@ def _of_lines(asked: Lines, result: Result) -> Earlier | None:
     name = f"{named(labels)} of {os.path.basename(asked.path)}"
     notes = []
     if same:
-        text = f"the rows are as in {named([one for one in same if one in labels] or same[-1:])}"
+        there = [one for one in same if one in labels] or same[-1:]
+        text = f"the rows are the same as in {named(there)}"
         text += "" if {*same} & {*labels} else f"; they are compared with {name}"
         notes = [Warn("baseline-same-rows", text)]
     return Earlier(as_result(kept), name, tuple(notes))
@@ -156,14 +157,14 @@ def _unread(name: str, error: OSError, what: str = "the baseline") -> UsageError
 
 
 def differing(ours: Result, theirs: Result) -> dict[str, str]:
-    """Return the settings in which two results differ: `--option was VALUE, is VALUE`."""
+    """Return the settings in which two results differ: `--option VALUE before, VALUE now`."""
     here, there = (
         {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
         for text in (settings_of(one.signature) for one in (ours, theirs))
     )
     return {
-        key: f"{CALLED.get(key, f'--{key}')} was {there.get(key, 'not given')}, "
-        f"is {here.get(key, 'not given')}"
+        key: f"{CALLED.get(key, f'--{key}')} {there.get(key, 'not given')} before, "
+        f"{here.get(key, 'not given')} now"
         for key in here | there
         if here.get(key) != there.get(key)
     }

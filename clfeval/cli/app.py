@@ -70,8 +70,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=HEAD,
-    epilog="Exit codes: 0 computed, gates met; 1 a gate missed; 2 command line or output; "
-    "3 data; 70 a bug.",
+    epilog="Exit codes: 0 success; 1 a gate missed; 2 error in options or output; "
+    "3 error in data; 70 a bug.",
 )
 
 SELDOM = 100_000  # new objects between two looks for garbage; Python's own is some hundreds
@@ -167,9 +167,9 @@ def _run() -> int:
 
 
 def _hidden_files() -> list[str]:
-    """Say how files are called whose names look like options."""
+    """Say how to name files whose names look like options."""
     words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
-    return [f"the file '{word}' is named './{word}' here" for word in words]
+    return [f"write './{word}' for the file '{word}'" for word in words]
 
 
 def _has_folder() -> bool:

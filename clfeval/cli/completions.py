@@ -240,8 +240,8 @@ def script(shell: str) -> str:
         new = ours.replace("@NO_FILES@", names).replace("\\", r"\\")
         text, count = re.subn(pattern, new, text, flags=re.DOTALL)
         if count != 1:
-            what = f"typer's script for {shell} is not what it was"
-            hint = f"look at it: _CLFEVAL_COMPLETE=source_{shell} clfeval"
+            what = f"the completion script of typer for {shell} has changed"
+            hint = f"compare the output of _CLFEVAL_COMPLETE=source_{shell} clfeval"
             raise UsageError.of(what, "typer-changed", hint=hint)
     return text
 

@@ -54,7 +54,7 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
         from clfeval.methods.measured.asked import refuse
 
         refuse(name, "--explain")
-        every = f"{ctx.command_path} --explain {ALL} has every name"
+        every = f"{ctx.command_path} --explain {ALL} lists every name"
         known_here = [one for here in (page, *others.values()) for one in known_names(here)]
         hint = suggestion(name, known_here) or every
         raise UsageError.of(

@@ -138,8 +138,8 @@ def _say(result: Result, said: Sequence[str], output: Output, screen: Screen) ->
         if result.methods and (
             output.format == "csv" or any(line.endswith(".csv") for line in said)
         ):
-            what = f"one table of {result.command}, none of {', '.join(result.methods)}"
-            note(f"note: CSV has {what}: --format json has all")
+            others = ", ".join(result.methods)
+            note(f"note: CSV holds one table of {result.command}; for {others} use --format json")
         note(*said)
     watched = in_table and screen.tty  # whoever watches has read them in the table
     if not watched and result.command != SUITE:

@@ -22,7 +22,7 @@ LINES = "Lines"  # panel
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Trend:
-    """Which lines of a history are looked at, and whether the last of them are accepted."""
+    """Which lines of a history are shown, and whether the last of them are accepted."""
 
     command: Annotated[str | None, Opt("Command whose lines are shown; default report.", LINES)] = (
         None
@@ -66,7 +66,7 @@ def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def accepting(name: str, label: str, *, accepted: bool) -> str:
-    """Say whether what was added to a history is what others are held to."""
+    """Say whether the new lines of a history are those that later results are compared with."""
     if accepted:
         return f"accepted {label} in {name}"
     return f"{label} is not accepted in {name}: a gate was missed, or a run failed"

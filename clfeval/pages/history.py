@@ -39,7 +39,7 @@ GLOSSARY = {
     "since": "label at which two means fit the lines best (least squares)",
     "cause": "what changed at that label: rows, model or settings",
     "changed": "rows: truth or ids differ; model: values differ on the same rows",
-    "marks": "rows, model or settings changed since the line before; accepted; gate missed",
+    "marks": "changes since the line before (rows, model, settings); accepted; gate missed",
     "accepted": "line that later results are compared with", "met": "whether its gates were met",
     "label": "name of a result in the history, such as a week", "measure": "measure of the model",
 }  # fmt: skip

@@ -130,7 +130,7 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
         fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
         said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
     for code, words, states in (
-        ("gates-missed", "A gate was missed in", (MISSED,)),
+        ("gates-missed", "Gates were missed in", (MISSED,)),
         ("warned", "Warnings were given in", (WARNED,)),
         ("not-computed", "Not computed:", (FAILED,)),
         ("left-out", "Left out:", (LEFT_OUT,)),

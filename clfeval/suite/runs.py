@@ -117,7 +117,7 @@ def _keys(
         where = next(iter(own.values()), None)
         place = sheet.files[0].place("runs", group) if where is None else where.file.place(
             "runs", group)  # fmt: skip
-        hint = f"add command: {' or '.join(COMMANDS)}"
+        hint = f"add command: NAME, one of {', '.join(COMMANDS)}"
         wrong.say(place, f"run '{group}' has no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:

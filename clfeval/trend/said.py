@@ -77,7 +77,7 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     mine = [row for row in events if row["changed"] == MODEL]
     for model in [*models][:3]:
         at = [str(row["label"]) for row in mine if row["model"] == model]
-        parts.append(f"{quoted(model)} changed on the same rows at {named(at)}")
+        parts.append(f"{quoted(model)} changed at {named(at)} on unchanged rows")
     if parts:
         yield Answer("events", f"{listed(parts)}.", tuple(models))
 
