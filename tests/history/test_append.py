@@ -67,10 +67,9 @@ def test_a_dry_run_and_a_refused_table_add_nothing() -> None:
     assert not Path("h.jsonl").exists()
 
 
-ADD = ("--append", "h.jsonl")
 REFUSED = {
-    "no label": (*ADD,),
-    "an empty label": (*ADD, "--label", " "),
+    "no label": ADDING[:2],
+    "an empty label": (*ADDING[:2], "--label", " "),
     "a label alone": ("--label", "a"),
     "accepting alone": ("--accept",),
     "the table": ("--append", "t.csv", "--label", "a"),
