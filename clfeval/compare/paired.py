@@ -18,10 +18,10 @@ from clfeval.inference.special import student_quantile, tail_of
 from clfeval.inference.tails import student_tail
 from clfeval.measures.record import Measure
 
-DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "0-of-n limit: no row differs"
-UNKNOWN = "none: all rows differ alike"
-TOO_FEW = "none: too few rows, clusters or like weights"
-REACHING = ", out to square-and-add of logits"
+DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "exact 0-of-n limit: no row differs"
+UNKNOWN = "none: all differences are equal"
+TOO_FEW = "none: too few rows, clusters or weights"
+REACHING = ", extended to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond

@@ -16,7 +16,7 @@ from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import critical_value, student_quantile, tail_of
 
 LOGIT = "DeLong, logit"
-OUTER = "DeLong, logit, out to Newcombe's score limits"
+OUTER = "DeLong, logit, extended to Newcombe's score interval"
 BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
@@ -73,7 +73,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
         pos, neg = pos[used], neg[used]
     rows, others = int(pos.sum()), int(neg.sum())
     if not rows or not others:
-        raise ValueError("the area needs a positive and a negative row")
+        raise ValueError("ROC AUC needs a positive and a negative row")
     # twice the negatives below and the positives above each score, ties once
     below, above = np.cumsum(neg), np.cumsum(pos)
     below *= 2
@@ -236,7 +236,7 @@ def _weights(weights: ArrayLike) -> Ints:
         return given.astype(np.int64, copy=False)
     whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
     if given.ndim != 1 or not whole.all():
-        raise ValueError("weights must be a vector of whole numbers, none negative")
+        raise ValueError("weights must be a vector of whole numbers of at least 0")
     return given.astype(np.int64)
 
 

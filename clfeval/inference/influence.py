@@ -143,7 +143,7 @@ def limits(
     """
     x, far = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
     if scale in ("logit", "fisher") and not np.isfinite(high - low):
-        raise ValueError("a range without ends has no logit")
+        raise ValueError("an unbounded range has no logit")
     if scale == "log" and not np.isfinite(low):
         up, down = limits(high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df)
         return high - down, high - up

@@ -31,7 +31,7 @@ def unseen_errors(models: int, least: int = LEAST) -> Bools:
     33:305.
     """
     if models < 1:
-        raise ValueError("there is no model")
+        raise ValueError("at least one model is needed")
     rows = 1
     while rows < max(least, models + 1):
         rows *= 2

@@ -24,13 +24,13 @@ ENOUGH = 20  # clusters
 ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
 CLUSTERED = {  # beside the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
-    "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by the signs of "
-    "whole clusters",
+    "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
+    "clusters",
 }
 WEIGHED = {
     "rows with sampling weights": "influence values with squared weights (Binder 1983); counts "
-    "divided to those of as many equal rows as tell the same (Kish 1965) and (t/z)²; bootstrap by "
-    "random shares of rows (Rubin 1981)",
+    "scaled to the effective sample size (Kish 1965) and divided by (t/z)²; Bayesian bootstrap "
+    "(Rubin 1981)",
 }
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
@@ -178,18 +178,18 @@ def cluster_notes(counted: Counted) -> list[Warn]:
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
         if len(clusters) < 2:
-            text = "all rows are one cluster: nothing tells how others differ, so no intervals"
+            text = "all rows are in one cluster: intervals cannot be computed"
             return [Warn("few-clusters", text)]
         if len(clusters) < ENOUGH:
-            text = f"{len(clusters)} clusters tell little of how others differ: intervals are rough"
+            text = f"only {len(clusters)} clusters: intervals are approximate"
             return [Warn("few-clusters", text)]
         n = counted.patterns.n.astype(np.float64)
         alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
         if alike < ENOUGH:
             size = "weight" if counted.patterns.fractional else "size"
             text = (
-                f"{len(clusters)} clusters so unlike in {size} tell as much of how others differ "
-                f"as {alike:.0f} alike: intervals are rough"
+                f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
+                "ones: intervals are approximate"
             )
             return [Warn("few-clusters", text)]
         return []
@@ -197,7 +197,7 @@ def cluster_notes(counted: Counted) -> list[Warn]:
     if name is None:
         return []
     text = (
-        f"'{name}' repeats: if rows of one {name} tend to be alike, intervals of independent rows "
-        f"are too narrow; {given('--cluster', name)}"
+        f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
+        f"add {given('--cluster', name)}"
     )
     return [Warn("may-share", text)]

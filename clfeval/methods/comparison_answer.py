@@ -84,7 +84,7 @@ def comparison_answer(
     yield from point
     if instead is not None:
         yield from _others(rows, "net_benefit", to, level)
-        text = f"{to} gives labels only, so models are compared by {title} and net benefit, not by "
+        text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
             text += _as_many(*(at.flagged.get(str(mine[0][one])) for one in ("model", "reference")))
@@ -103,8 +103,8 @@ def _as_many(model: float | None, reference: float | None) -> str:
     """Say how to compare at a threshold with as many alarms, where their numbers differ much."""
     if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
         return ""
-    text = f"; it flags {100 * reference:.3g} % of the rows, the model {100 * model:.3g} %: for a "
-    return f"{text}threshold of as many --best-threshold 'detection_prevalence<={reference:.3g}'"
+    text = f"; it flags {100 * reference:.3g}% of the rows, the model {100 * model:.3g}%. To flag "
+    return f"{text}equally many, add --best-threshold 'detection_prevalence<={reference:.3g}'"
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
@@ -144,7 +144,7 @@ def _several_models(
         if names := kinds.get(kind):
             who = named(names, most=LISTED) if len(names) < len(rows) else "every other model"
             said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
-    against = f"{to}, the best of these rows" if chosen else to
+    against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
 
@@ -161,7 +161,7 @@ def _operating_point(
     if not changed:
         who, not_, word = "no model", "", " or "
         if len(models) == 1:
-            who, not_, word = quoted(models[0]), "not ", " and "
+            who, not_, word = quoted(models[0]), "not ", " or "
         text = f"{at.where} {who} is {not_}significantly different from {to} in "
         text += f"{word.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])

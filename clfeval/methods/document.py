@@ -142,13 +142,11 @@ def left_out(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[War
     dropped, said = sum(file.dropped for file in files) - apart, []
     if apart:
         were = "was" if apart == 1 else "were"
-        text = (
-            f"{many(apart, 'row')} without an id, or with one that some file lacks, {were} left out"
-        )
+        text = f"{many(apart, 'row')} {were} excluded: the id is missing in some file"
         said.append(Warn("dropped", text))
     if dropped:
         rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
-        said.append(Warn("dropped", f"{dropped} {rows} with missing values {were} left out"))
+        said.append(Warn("dropped", f"{dropped} {rows} with missing values {were} excluded"))
     if blank:
         said.append(Warn("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
     return said
@@ -168,12 +166,12 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[Warn]:
     if not some:
         return []
     each = [f"{many(rows, 'row')} of {quoted(name)}" for rows, name in some]
-    text = "a probability of 0 for the true class counts as 2**-52 in log_loss"
+    text = "log_loss replaces probability 0 of the true class by 2**-52"
     return [Warn("clipped", f"{text}: {joined(each, LISTED)}")]
 
 
 def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
-    """Say what was left out, read otherwise than it looked, or decided by a tie.
+    """Say what was excluded, how columns were read, and what a tie decided.
 
     clusters: whether the command can take them into account.
     """
@@ -181,11 +179,9 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += left_out(counted.files, counted.blank_rows, apart)
     if (off := counted.kept.settled.rounding) > ROUNDED:
-        text = (
-            f"weights are rounded, the least of them by up to {off:.1g} of it: they differ too much"
-        )
+        text = f"weights are rounded, because they differ too much: the smallest by up to {off:.1g} of it"
         said.append(Warn("rounded-weights", text))
-    text = "holds numbers that are no labels: scores"
+    text = "has numbers other than labels and is read as scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
@@ -193,18 +189,18 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
             pair = f"{listing((model.beside, *model.columns), 4)} are one model, '{model.name}'"
             if len(model.columns) == 1:
                 pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-            text = f"{pair}: the most probable class is its answer"
+            text = f"{pair}: it predicts the most probable class"
             if cut is not None:
                 what = (
                     "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
                 )
-                text = f"{pair}: {what} from {exact(cut)} on are positive"
+                text = f"{pair}: {what} of {exact(cut)} or more are positive"
             said.append(Warn("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):
-        said.append(Warn("score-direction", f"a high score is taken to mean '{counted.positive}'"))
-    text = "for the largest class; first class taken"
+        said.append(Warn("score-direction", f"high scores should mean '{counted.positive}'"))
+    text = "for the most probable class; the first class is used"
     largest = [name for name in counted.ties if counted.thresholds[name] is None]
     for name in largest:
         rows = "1 row ties" if counted.ties[name] == 1 else f"{counted.ties[name]:,} rows tie"

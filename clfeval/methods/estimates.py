@@ -363,12 +363,10 @@ def shares(
 
 
 def fractional_weights(*, drawn: bool = False) -> UsageError:
-    """Build the error for weights that are no rows: features, or rows to be drawn again."""
-    why = (
-        "no part of a row can be drawn again" if drawn else "exact intervals of features count rows"
-    )
-    hint = "--interval none computes the values without intervals"
-    return UsageError.of(f"weights are no numbers of rows: {why}", "fractional-weights", hint=hint)
+    """Build the error for fractional weights: of features, or in a bootstrap of rows."""
+    why = "a bootstrap needs whole rows" if drawn else "exact intervals of features need whole rows"
+    hint = "add --interval none to compute the values without intervals"
+    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 
 def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:

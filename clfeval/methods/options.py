@@ -80,7 +80,7 @@ def _margins(flag: str, given: Any) -> dict[str, float]:
 
 def differences(
     text: str = "Smallest difference of a measure that matters; repeat.", key: str = "margin",
-    *, needs: str | None = "is about differences from a reference", shell: bool = True,
+    *, needs: str | None = "applies to differences from a reference", shell: bool = True,
 ) -> Opt:  # fmt: skip
     """Return an option of differences by measure; needs: why a reference has to be given."""
     return Opt(
@@ -112,7 +112,7 @@ def check_reference(
         raise bad_option("--reference compares by intervals: leave --interval none out")
     if unknown := margin.keys() - {*known}:
         what = f"--margin {min(unknown)}: models are compared by {', '.join(known)}"
-        raise bad_option(what, "report with --reference MODEL compares by any measure")
+        raise bad_option(what, "for other measures run clfeval report with --reference MODEL")
 
 
 def check_measures(names: Sequence[str]) -> None:
@@ -166,7 +166,7 @@ class RunOptions:
     def check_runs(self) -> None:
         """Raise UsageError where both say what a run is."""
         if self.run is not None and self.run_files:
-            raise bad_option("--run and --run-files both say what a run is: give one")
+            raise bad_option("--run and --run-files exclude each other: give one")
 
 
 class Sure:
@@ -215,7 +215,7 @@ def _ends(flag: str, given: str | float) -> tuple[Population, ...]:
         return (Population.of_text(given, flag),)
     ends = Population.of_text(left, flag), Population.of_text(right, flag)
     if ends[0].ratio >= ends[1].ratio:
-        raise bad_option(f"{flag} {given} does not go from lower to higher")
+        raise bad_option(f"{flag} {given} is not in the order lower, higher")
     return ends
 
 

@@ -8,8 +8,8 @@ from clfeval.schema import BASELINE, CHANGES, MOST_CHANGES, Shown, comparisons
 FEW = 10  # rows that are newly wrong, of all models
 FIRST = 15  # changes, where nobody asks for all
 
-PAIRED = "new - old; its interval is of both on the same rows"
-PARTLY = "new - old; its interval is of both on the same rows, or else of independent samples"
+PAIRED = "new - old, on the same rows"
+PARTLY = "new - old, on the same rows or, where not paired, on independent samples"
 
 
 def against_baseline(result: Result, *, every: bool) -> list[Shown]:
@@ -29,16 +29,16 @@ def against_baseline(result: Result, *, every: bool) -> list[Shown]:
                 "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
             }, rows or found, None if every else FIRST,
-            "p: adjusted by Benjamini and Hochberg over these measures and models; –: not adjusted",
+            "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
-            more="--show baseline; every measure: --format csv --show comparisons",
+            more="--show baseline; all measures: --format csv --show comparisons",
             words={"change": PAIRED if all(paired) else PARTLY} if any(paired) else {},
         )
     ]  # fmt: skip
     if changes := result.tables.get(CHANGES):
         shown.append(
-            Shown(CHANGES, "Rows that were right before, and are wrong now",
+            Shown(CHANGES, "Rows predicted correctly before, incorrectly now",
                   "model id truth before after", changes, FEW, rank="asked", lead="model",
-                  note=f"of each model the first {MOST_CHANGES} of them", total=len(changes))
+                  note=f"at most {MOST_CHANGES} rows per model", total=len(changes))
         )  # fmt: skip
     return shown

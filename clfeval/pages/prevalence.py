@@ -19,10 +19,10 @@ TABLE = Table(NAME, (
     *of("estimate", "net_benefit"),
 ))  # fmt: skip
 MEANINGS: Mapping[str, str] = {
-    f"{NAME}.chosen_by": "the rule that chose the threshold: values are as expected on new data",
+    f"{NAME}.chosen_by": "the rule that chose the threshold; values are expected on new data",
     "alarms": "rows predicted positive per 1,000 rows",
-    "alarms_per_case": "rows predicted positive for each true positive, 1 / PPV",
-    "ppv": "share of the positive answers that are right",
+    "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
+    "ppv": "share of predicted positives that are positive",
     "population": "the sample as counted, equal classes (1:1), a target, or one of the sweep",
 }
 HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
@@ -50,9 +50,9 @@ def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:
     if len(order) == 1:
         title += f" at prevalence {exact(rows[0]['prevalence'])} ({order[0]})"
     note = CHOSEN.get(str(next(iter(every))), "") if len(every) == 1 else ""
-    note = f"threshold of the {note}: values as expected on new data" if note else ""
+    note = f"threshold of the {note}; values expected on new data" if note else ""
     return Shown(
         NAME, title, columns, rows, rank=rank, lead="ppv", write=close, note=note,
-        legend=("ppv", "npv", "alarms", "alarms_per_case"), places=[""] * len(rows),
+        legend=("alarms", "alarms_per_case"), places=[""] * len(rows),
         total=len(rows),
     )  # fmt: skip

@@ -30,7 +30,7 @@ from clfeval.schema import ALL, BASELINE, INTERVALS, JUDGED, PLOTS, Column, Rank
 from clfeval.words import DIGITS, number
 
 GATES = 50  # gates shown one by one
-MANY = 3  # measures undefined for one reason that are named together
+MANY = 2  # measures undefined for one reason that are named together
 INTERVAL = "% CI"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count

@@ -36,12 +36,12 @@ OF_TWO = {  # what these are where there are two classes
 }  # fmt: skip
 # of two classes these are nothing of their own
 OF_MORE = {
-    "ordinal_rmse": "of two classes it is the square root of ordinal_mse: --measure ordinal_mse",
-    "accuracy_within_1": "of two classes no answer is farther off than one: it is always 1",
-    "top_k_accuracy": "of two classes both are among the two most probable: --measure accuracy",
+    "ordinal_rmse": "with two classes use --measure ordinal_mse, of which it is the square root",
+    "accuracy_within_1": "with two classes it is always 1",
+    "top_k_accuracy": "with two classes it is always 1; use --measure accuracy",
 }  # fmt: skip
-_GAINS = "a miscalibrated model gains by it; compare net_benefit or log_loss instead"
-_TIMES = "it is of times to an event, and this table has none; roc_auc is of two classes"
+_GAINS = "it favours miscalibrated models; use net_benefit or log_loss"
+_TIMES = "it needs times to an event; use roc_auc for two classes"
 REFUSED = {
     "nri": _GAINS, "idi": _GAINS, "net_reclassification_improvement": _GAINS,
     "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
@@ -154,12 +154,12 @@ def refuse(name: str, flag: str = FLAG) -> None:
     """Raise for what misleads, or may be one of two, and name what to measure instead."""
     key = folded(name)
     if key in REFUSED:
-        what = f"{flag}: no {name.strip().upper()} here"
+        what = f"{flag}: {name.strip().upper()} is not available"
         raise UsageError.of(what, "refused-measure", hint=REFUSED[key])
     if key in TWO_AREAS:
-        what = f"{flag}: {name.strip()} may be average_precision, which adds up steps, or pr_auc, "
-        hint = f"name one: {flag} average_precision, or {flag} pr_auc"
-        raise UsageError.of(f"{what}which joins points by lines", "unknown-measure",
+        what = f"{flag}: {name.strip()} is ambiguous: average_precision (steps) or pr_auc "
+        hint = f"use {flag} average_precision or {flag} pr_auc"
+        raise UsageError.of(f"{what}(trapezoids)", "unknown-measure",
                             hint=hint)  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def unknown(
     name = text.strip().partition(":")[0]
     what = f"no measure '{name}'"
     if measure is not None:
-        what = f"{measure.id} is not measured on a table of predictions of {classes}"
+        what = f"{measure.id} is not available for predictions of {classes}"
     return UsageError.of(f"{flag}: {what}", "unknown-measure", hint=instead(text, known, flag))
 
 
@@ -196,7 +196,7 @@ def instead(text: str, known: Askable, flag: str = FLAG) -> str:
     """Return what to type instead of a name that means nothing here."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
-        return f"one at a time: {' '.join(f'{flag} {part}' for part in parts)}"
+        return f"repeat the option: {' '.join(f'{flag} {part}' for part in parts)}"
     name = text.strip().partition(":")[0]
     plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
     for pattern, ask in SPELT:
@@ -268,7 +268,7 @@ def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g}..{parameter.high:g}"
-            what = f"{flag} '{text}': {key} is no range within {within}"
+            what = f"{flag} '{text}': {key} is not a range within {within}"
             raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):

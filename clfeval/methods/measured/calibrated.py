@@ -20,7 +20,7 @@ from clfeval.methods.options import Certainty
 from clfeval.result import Row
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-METHOD = "calibrated draws"
+METHOD = "simulation"
 _MOST, _LEAST = 2**25, 200  # numbers drawn in all, and draws of however many scores
 _AT_ONCE = 2**20
 _ROUNDING = 1e-9  # of a value: as far off but for rounding

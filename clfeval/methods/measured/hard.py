@@ -23,10 +23,10 @@ from clfeval.result import Estimate
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
 OF_KIND = {  # where the class ratio is no matter, or is fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
-    "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "of another, transformed",
+    "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
 }  # fmt: skip
 AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # whose limits they have there
-WEIGHED = "square-and-add of Wilson's limits"  # of a net benefit
+WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 _STEP = 0.01  # of a count; extrapolated twice from there
 

@@ -32,7 +32,7 @@ def listed(command: str, known: Askable) -> Iterator[str]:
         for note in _notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
     yield f"sets: {', '.join(known.sets)}"
-    yield f"what a measure is: clfeval {command} --explain NAME"
+    yield f"explanation of a measure: clfeval {command} --explain NAME"
 
 
 def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -48,13 +48,13 @@ def _row(measure: Measure) -> tuple[str, ...]:
 
 
 def _interval(measure: Measure) -> str:
-    """Say how limits are found as a rule; a bootstrap stands in where a class is small."""
+    """Name the usual interval method; small classes use the bootstrap instead."""
     if measure.id in (NET_BENEFIT, AT_RISK):
         return "square-and-add"
     if measure.interval == "delong":
         return "DeLong"
     if measure.interval in ("drawn", "null"):
-        return "bootstrap" if measure.interval == "drawn" else "p, calibrated draws"
+        return "bootstrap" if measure.interval == "drawn" else "p by simulation"
     if measure.interval == "share" or (measure.share is not None and measure.needs == "confusion"):
         return "exact"
     if measure.needs != "confusion":
@@ -74,16 +74,16 @@ def _notes(measure: Measure) -> Iterator[str]:
         yield f"the same as {measure.twin}"
     at_threshold = measure.id == NET_BENEFIT
     if at_threshold:
-        yield "t: the threshold in force where none is given"
+        yield "t: default is the threshold in use"
     for name, one in {} if at_threshold else parameters_of(measure).items():
         default = one.default
         shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
-            "to be given" if default is None else f"{default:g}")  # fmt: skip
+            "required" if default is None else f"{default:g}")  # fmt: skip
         yield f"{name}: {one.words}; {shown}"
     if measure.ordered:
-        yield "of classes in a declared order (--classes)"
+        yield "for ordered classes (--classes)"
     elif measure.of is None:
-        yield "of more than two classes"
+        yield "for more than two classes"
     if measure.caveat:
         yield f"note: {measure.caveat}"
 

@@ -50,10 +50,11 @@ class Runs:
         names, counted = list(sample.runs), sample.counted
         if counted is None:
             return cls(
-                names, unknown="counts do not say which rows runs share: means have no limits"
+                names,
+                unknown="counts do not show which rows runs share: means have no intervals",
             )
         if counted.kept.settled.columns.id is None:
-            text = "whether runs share rows no column tells: means get limits with --id COLUMN"
+            text = "add --id COLUMN for confidence intervals of means over runs"
             return cls(names, unknown=text)
         distinct, sizes = counted.kept.runs_of_rows()
         size = float(np.mean(sizes))
@@ -201,8 +202,8 @@ def run_answers(
         return
     found, first = ranked[0].mean, ranked[0]
     models = [one.model for one in ranked if one.mean.value == found.value]
-    best = "has a" if len(mine) == 1 else "has the largest" if len(models) == 1 else (
-        "have the largest")  # fmt: skip
+    best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
+        "have the highest")  # fmt: skip
     size = interval(found.value or 0.0, found.low, found.high, level or 0.95)
     apart = "" if first.sd is None else f"; SD {number(first.sd)}"
     text = f"{named(models)} {best} mean {measure.title} over {many(first.runs, 'run')}: {size}"
@@ -210,35 +211,35 @@ def run_answers(
     yield from _differing(lead, compared, runs)
     if level is None or found.low is None:
         return
-    text = "Every row is in one run" if runs.each == 1 else "Runs share some of their rows"
-    text += ": limits are as of splits, each of a model trained on all rows but its own."
+    text = "Every row is in one run" if runs.each == 1 else "Runs share some rows"
+    text += ": intervals use the Nadeau-Bengio correction for cross-validation."
     if runs.kind == REPEATS:
         text = f"All {len(runs.names):,} runs have the same {runs.rows:,.0f} rows"
         if runs.each < len(runs.names):
             text = f"Runs share most of their {runs.rows:,.0f} rows"
-        text += ": limits are of other runs and other rows, and no row counts twice."
+        text += ": intervals include the variance between runs and between rows."
     yield Answer("runs", text)
 
 
 def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
-    """Say which models are better or worse over other runs, all taken together."""
+    """Say which models are significantly better or worse over runs."""
     rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
     title, tests = CATALOG[lead].title, many(len(rows), "test")
     if all(row["p"] is None for row in rows):
-        text = f"Nothing tells by {title} whether models differ over other runs"
+        text = f"Models cannot be compared by mean {title} over runs"
         if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
-            text += ": runs of the same rows are compared with one model, by --reference MODEL"
+            text += ": add --reference MODEL to compare with one model"
         yield Answer("compared", f"{text}.", (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests} adjusted together)"
+    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests}, adjusted together)"
     if len({row["reference"] for row in rows}) > 1:
         pairs = [_best_first(row) for row in told]
         text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ significantly in mean "
-        text += f"{title} over other runs {rule}"
-        shown = [f"{quoted(one)} over {quoted(other)}" for one, other in pairs[:LISTED]]
+        text += f"{title} over runs {rule}"
+        shown = [f"{quoted(one)} above {quoted(other)}" for one, other in pairs[:LISTED]]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
         text += f" and {more:,} more" if more else ""
@@ -251,7 +252,7 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
         for kind, mine in kinds.items() if mine
     ]  # fmt: skip
     what = " and ".join(found) or f"no model is significantly different from {reference}"
-    text = f"By mean {title} over other runs {what} {rule}."
+    text = f"By mean {title} over runs, {what} {rule}."
     yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
 
 
@@ -263,9 +264,9 @@ def _best_first(row: Row) -> tuple[str, str]:
 def run_notes(
     lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
 ) -> Iterator[Warn]:
-    """Say why there are no limits, what they assume, and which runs are not in the means."""
+    """Say why intervals are missing, what they assume, and which runs the means exclude."""
     if len(runs.names) == 1:
-        yield Warn("runs-dependent", "one run alone: nothing tells how others would differ")
+        yield Warn("runs-dependent", "there is only one run: variation between runs is unknown")
     elif runs.kind is None and level is not None:
         yield Warn("runs-dependent", runs.unknown)
     left = {
@@ -274,9 +275,9 @@ def run_notes(
         for run in runs.names if run not in mine or mine[run].value is None
     }  # fmt: skip
     if left:
-        text = f"not in the means of {CATALOG[lead].title}, which is undefined there: run"
+        text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
         names = listed([one for one in runs.names if one in left], most=LISTED)
         yield Warn("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
-        text = f"limits over runs take runs for independent, whatever '{cluster}' they share"
+        text = f"intervals over runs assume independent runs, even if they share '{cluster}'"
         yield Warn("runs-dependent", text)

@@ -1,4 +1,4 @@
-"""What the report answers: who is tied with the best, whether to believe and to act."""
+"""What the report answers: the best and tied models, calibration, net benefit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clfeval.result import Answer, Row, at_most, estimate, whole
 from clfeval.words import exact, interval, many, named, number, quoted, ties
 
 SCORED = "roc_auc"  # of models with scores
-LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
-LISTED = 6  # models that may be as good, by name
-MOST_RANGES = 3  # of risks at which acting helps, listed
-FEW, SEEN = 3, 0.0005  # models, and how much optimism, from which on it is said
+LABELS = "Labels alone do not show calibration or performance at other thresholds."
+LISTED = 6  # identical models, by name
+MOST_RANGES = 3  # of thresholds at which net benefit is higher, listed
+FEW, SEEN = 3, 0.0005  # models, or sentences, and how much optimism, from which on it is said
 
 
 def report_answer(
@@ -36,14 +36,14 @@ def report_answer(
     best = str(ranked[0]["model"])
     said = [_best(ranked, lead, tested, level, untested)]
     if tested is not None and len(tested.models) >= FEW and tested.optimism >= SEEN:
-        said.append(_corrected(ranked[0], lead, tested, level))
+        said.append(_corrected(ranked[0], lead, tested))
     said += _twins(same, of)
     if not any(SCORED in row for row in models):
         said.append(Answer("labels-only", LABELS))
     said += calibration_answer(ranked, tested, tests, level)
     said += _worth(ranked, worth)
-    said += _helps(best, whole(decision), level)
-    said += _detectable(tested, lead, level)
+    said += _helps(best, whole(decision), level, its=said[-1].code == "probabilities")
+    said += _detectable(tested, lead, level) if len(said) <= FEW else []
     return at_most(said)
 
 
@@ -59,7 +59,7 @@ def _best(
 ) -> Answer:
     """Name the model with the best value, and those that are not significantly different.
 
-    untested: why nobody is compared with the best, where that is so.
+    untested: why models are not compared with the best, where that is so.
     """
     top = estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
@@ -82,16 +82,16 @@ def _best(
 
 
 def _twins(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
-    """Say which models give the same answers in every row."""
+    """Say which models give the same predictions in every row."""
     if not same:
         return []
-    text = f"{named(same[0], most=LISTED)} give the same {of} in every row"
-    text += f", as do {named(same[1], most=LISTED)} among themselves" if len(same) > 1 else ""
-    text += f" and {many(len(same) - 2, 'more such group')}" if len(same) > 2 else ""
+    text = f"{named(same[0], most=LISTED)} have identical {of}"
+    text += f"; so have {named(same[1], most=LISTED)}" if len(same) > 1 else ""
+    text += f" and {many(len(same) - 2, 'more group')} of models" if len(same) > 2 else ""
     return [Answer("same-predictions", f"{text}.", tuple(name for some in same for name in some))]
 
 
-def _corrected(first: Row, lead: str, tested: BestSet, level: float | None) -> Answer:
+def _corrected(first: Row, lead: str, tested: BestSet) -> Answer:
     """Say the winner's value corrected for the selection of the best of several.
 
     A limit that nothing lies above, as that of a model without an error, stays where it is.
@@ -103,8 +103,7 @@ def _corrected(first: Row, lead: str, tested: BestSet, level: float | None) -> A
     high = top.high
     if high is not None and high - was >= SEEN:
         high -= bias
-    text = f"Corrected for choosing the best of {len(tested.models)}, its {CATALOG[lead].title} is "
-    text += f"{interval(value, low, high, level or 0.95)}."
+    text = f"The selection-corrected {CATALOG[lead].title} is {number(value)}."
     return Answer("corrected", text, (str(first["model"]),), lead, value, low, high)
 
 
@@ -122,26 +121,28 @@ def _worth(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
-def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answer]:
-    """Say at which threshold probabilities acting on the model beats treating all and none.
+def _helps(
+    best: str, decision: Sequence[Row], level: float | None, *, its: bool
+) -> list[Answer]:  # fmt: skip
+    """Say at which thresholds net benefit is significantly higher than treat-all and treat-none.
 
-    What is said holds for all of them together; ends are those of one range without a gap.
+    It holds for all thresholds together; low and high are those of one range without a gap.
+    its: whether the sentence before is about this model.
     """
     mine = where(decision, "model", best)
     if not mine or level is None:
         return []
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]
-    name = quoted(best)
+    what = "its net benefit" if its else f"the net benefit of {quoted(best)}"
     if not at:
-        text = (
-            f"At no threshold of risk is acting on {name} surely better than treating all and none."
-        )
+        text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
     ranges = _ranges(at)
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
     more = len(ranges) - MOST_RANGES
     shown = " and ".join(said[:MOST_RANGES]) + (f" and {many(more, 'more range')}" * (more > 0))
-    text = f"Acting on {name} beats treating all and treating none at risks of {shown}."
+    text = f"{what[0].upper()}{what[1:]} exceeds treat-all and treat-none at "
+    text += f"threshold{'s' * (len(at) > 1)} {shown}."
     ends = ranges[0] if len(ranges) == 1 else (None, None)
     return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
 
@@ -169,5 +170,5 @@ def _detectable(tested: BestSet | None, lead: str, level: float | None) -> list[
     text = f"A difference in {measure.title} of {number(least)} between {named(pair)} would be "
     text += f"detected with power {POWER:g}."
     if least >= measure.high - measure.low:
-        text = f"These rows are too few to compare {named(pair)} by {measure.title}."
+        text = f"{named(pair)} cannot be compared by {measure.title}: there are too few rows."
     return [Answer("resolution", text, (), lead, least)]

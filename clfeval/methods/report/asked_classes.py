@@ -49,8 +49,8 @@ def asked_of_classes(
             several = [_named(text, name, settings, classes)]
         for one in several:
             if one.measure.ordered and not ordered:
-                what = f"{FLAG}: {one.measure.id} needs the classes in their order"
-                hint = f"one --classes for each, the lowest first: {listing(classes, SPELLED)}"
+                what = f"{FLAG}: {one.measure.id} needs ordered classes"
+                hint = f"repeat --classes for each class, lowest first: {listing(classes, SPELLED)}"
                 fixes = {"classes": tuple(classes)}
                 raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
@@ -95,7 +95,7 @@ def _named(text: str, name: str, settings: str, classes: Sequence[str]) -> Asked
         error = unknown(measure, text, known, "more than two classes")
         if measure is not None and measurable(measure) and classes:
             one = given("--positive", classes[-1])
-            error.hint = f"{one} measures it of that class against the rest"
+            error.hint = f"add {one} to measure that class against the rest"
         raise error
     found = settings_of(text, settings, measure)
     return Asked(called(measure, found), measure.given(**found), found)

@@ -1,4 +1,4 @@
-"""Whether the probabilities of the best model are calibrated, and those of models tied with it."""
+"""Whether the best model is calibrated, and the models tied with it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SLOPE, LEVEL, SURE = "calibration_slope", "calibration_in_the_large", "overconfi
 GROSS = (0.5, 2.0)  # slopes from which on, and up to which, probabilities are grossly wrong
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
 HARDLY, WIDE = 0.02, 0.2  # so much of a share hardly matters; an interval so wide tells little
-MISCALIBRATED = "The probabilities of {} are miscalibrated: {}"
-SLIGHTLY = "The probabilities of {} are slightly miscalibrated, which hardly matters: {}"
-WELL = "The probabilities of {} are well calibrated"
-FEW = "The rows are too few to tell whether the probabilities of {} are well calibrated"
-UNSURE = "No miscalibration of {} is significant after adjusting for both tests and all models"
-UNKNOWN = "It is unknown whether the probabilities of {} are well calibrated"
-BACKWARDS = "{} ranks the wrong way round: higher scores are positive less often"
+MISCALIBRATED = "{} is miscalibrated: {}"
+SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
+WELL = "{} is well calibrated"
+FEW = "There are too few rows to assess the calibration of {}"
+UNSURE = "{} is not significantly miscalibrated after adjustment for both tests and all models"
+UNKNOWN = "The calibration of {} is unknown"
+BACKWARDS = "{} ranks in reverse: rows with higher scores are less often positive"
 
 
 def calibration_answer(
@@ -40,7 +40,7 @@ def calibration_answer(
     ]  # fmt: skip
     if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += f"; those of {named(others)}, tied with it, are {how}"
+        text += f"; {named(others)} {'is' if len(others) == 1 else 'are'} {how}"
     one = estimate(ranked[0][measure])
     return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), measure,
                    one.value, one.low, one.high)]  # fmt: skip
@@ -68,7 +68,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fact = _stated("calibration-in-the-large", shift, level)
         if slope.value is None:
             area = estimate(row["roc_auc"]).value
-            fact = f"its calibration slope is undefined: {_undefined(area, shift)}"
+            fact = f"slope undefined: {_undefined(area, shift)}"
             faults = ["not extreme enough"] * (area == 1)
         faults += average
         close = max(_reach(slope, 1), _reach(shift, 0)) <= CLOSE
@@ -83,9 +83,9 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             what = "0 for the observed outcome" if over.value is None else "1 for another class"
             fault = f"{many(lost, 'row')} had probability {what}"
         elif not fault and off:
-            fault = f"observed outcomes differ in {many(off, 'tenth')} of the rows, by up to "
+            fault = f"the share of positives deviates in {many(off, 'tenth')} of the rows by up to "
             fault += f"{number(gap)} (--show calibration_tests)"
-        fault = fault or "slope and intercept together differ from 1 and 0"
+        fault = fault or "slope and intercept jointly differ from 1 and 0"
     elif p is not None and level is not None and estimate(row.get(measure)).value is not None:
         verdict = UNSURE if faults else WELL if narrow else FEW
     text = BACKWARDS if _faults(slope, 0, "backwards", "") == ["backwards"] else verdict
@@ -95,10 +95,10 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
 def _undefined(area: float | None, shift: Estimate) -> str:
     """Say why there is no slope."""
     if shift.value is None:
-        return "nearly all of its scores are 0 or 1"
-    why = {0.5: "every row has the same score", 1.0: "its scores separate the classes",
-           0.0: "its scores separate the classes, the wrong way round"}  # fmt: skip
-    return why.get(area or 0.0, "its scores between 0 and 1 nearly separate the classes")
+        return "nearly all scores are 0 or 1"
+    why = {0.5: "all scores are equal", 1.0: "scores separate the classes",
+           0.0: "scores separate the classes in reverse"}  # fmt: skip
+    return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
 
 
 def _stated(name: str, one: Estimate, level: float | None) -> str:

@@ -282,7 +282,7 @@ def _area_beyond(
     outer = score_area(value, rows / 2, rows / 2, level=level)
     low, high = (value if isnan(end) else end for end in (low, high))
     ends = min(low, outer[0]), max(high, outer[1])
-    return ends, f"{INFLUENCE}, logit, out to Newcombe's score limits"
+    return ends, f"{INFLUENCE}, logit, extended to Newcombe's score interval"
 
 
 def _near_best(
@@ -308,7 +308,7 @@ def _near_best(
     if isnan(low):
         return (nan, nan), NONE
     high = max(part.value, other) if isnan(high) else high
-    return (min(low, part.value), high), f"{INFLUENCE}, {scale}, one row of chance added"
+    return (min(low, part.value), high), f"{INFLUENCE}, {scale}, one uninformative row added"
 
 
 def _share(

@@ -42,7 +42,7 @@ OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a 
 FEW = 3  # models, from which on the best of them is biased
 FEW_DIFFER = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
 MCNEMAR, COCHRAN, NO_ROW = "McNemar, mid-p", "Cochran's Q, chi²", "no row differs"
-DEPENDENT = "none: the test takes rows that are independent and count one each"
+DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
 Observed = Mapping[tuple[str, str], Estimate]
@@ -79,12 +79,11 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if reference not in (*models, *EVERY) and not pairs_of(reference, models):
         raise unknown_model("--reference", reference, [*models, *EVERY])
     if len(models) == 1:
-        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
+        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
         raise UsageError.of(
-            "--reference compares models on the same rows, and nobody knows which rows these "
-            "models share",
-            "needs-predictions", hint="give the predictions of every model in every row",
+            "--reference compares models on the same rows, but the rows of these models may differ",
+            "needs-predictions", hint="give a table with the predictions of all models",
         )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def probability_estimates(
         rows = counted.class_rows(i)
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
-            raise RuntimeError("rows come in another order the second time")
+            raise RuntimeError("the second pass has a different row order")
         parts, wider = (rows.truth, rows.p, rows.n), wider_by(patterns)[rows.truth]
         for one in held:
             form = one.measure.classes

@@ -17,13 +17,13 @@ def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) ->
     areas = {str(row["model"]): estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
-        text = (
-            f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
-        )
-        yield Warn("backwards", f"{text}mean '{positive}'?")
+        verb = "ranks" if len(turned) == 1 else "rank"
+        text = f"{named(turned)} {verb} in reverse; check whether high scores mean '{positive}'"
+        yield Warn("backwards", text)
     if impossible := [model for model, rows in lost.items() if rows]:
-        text = f"{named(impossible)} had probability 0 for some observed outcomes, which slope and "
-        yield Warn("impossible", f"{text}calibration in the large leave out")
+        who = named(impossible) if len(impossible) < 3 else f"{len(impossible)} models"
+        text = f"{who} had probability 0 for some outcomes; slope and CITL exclude those"
+        yield Warn("impossible", text)
 
 
 def notes(sample: Sample) -> list[Warn]:
@@ -35,10 +35,10 @@ def notes(sample: Sample) -> list[Warn]:
         ("positive", "negative"), both, class_rows(sample, None), strict=True
     ):
         if not totals.all():
-            text = f"no {name} row: what compares the two classes is undefined"
+            text = f"no {name} row: measures of both classes are undefined"
             said.append(Warn("single-class", text))
         elif min(sizes) < 30:
-            text = f"{about}{many(min(sizes), f'{name} row')}: what rests on them is hardly known"
+            text = f"{about}{many(min(sizes), f'{name} row')}: estimates from them are imprecise"
             said.append(Warn("small-class", text))
     if sample.counted is None:
         return said
@@ -46,8 +46,8 @@ def notes(sample: Sample) -> list[Warn]:
     if uncut:
         low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
         text = (
-            f"scores from {exact(low)} to {exact(high)} are no probabilities: --threshold T says "
-            "from which on they are positive, and adds what depends on that"
+            f"scores from {exact(low)} to {exact(high)} are not probabilities; add --threshold T "
+            "for measures of predicted positives"
         )
         said.append(Warn("no-threshold", text))
     return said + counting_notes(sample.counted)

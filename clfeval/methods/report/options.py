@@ -51,7 +51,7 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
         return "all"
     if isinstance(given, int) and not isinstance(given, bool):
         if given < 1:
-            raise bad_option(f"{flag} {given} is not a number of thresholds from 1 up")
+            raise bad_option(f"{flag} {given} is not a whole number of at least 1")
         return given
     cuts = tuple(number(flag, one) for one in listed(given))
     if not cuts:
@@ -64,13 +64,13 @@ def _methods(flag: str, given: Any) -> tuple[str, ...]:
     asked = {str(one).replace("_", "-") for one in listed(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
-        raise bad_option(f"{flag} '{unknown[0]}' is no other command", hint)
+        raise bad_option(f"{flag} '{unknown[0]}' is not another command", hint)
     return tuple(one for one in METHODS if one in asked or "all" in asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReportOptions(RunOptions, Sure, Populations):
-    """Which measures, how sure they are to be, and how much of each curve is listed."""
+    """Which measures, with which confidence, and how many points of each curve."""
 
     measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
     methods: Annotated[
@@ -98,9 +98,9 @@ class ReportOptions(RunOptions, Sure, Populations):
         int | None,
         Opt(
             "List N rows that a model got newly right, and N newly wrong.",
-            COMPARING, metavar="N", least=1, outside="is not a whole number of rows from 1 up",
+            COMPARING, metavar="N", least=1, outside="is not a whole number of at least 1",
             shell=False,
-            needs=("reference", "lists rows that models answer otherwise than a reference"),
+            needs=("reference", "lists rows that a model and the reference predict differently"),
         ),
     ] = None  # fmt: skip
     resolution: Annotated[
@@ -192,8 +192,8 @@ REPORT = Command(
     want="ranking, calibration, decisions, errors",
     help="""Assess a table of predictions: ranking, calibration, decisions, errors.
 
-    Which model is best and which are tied with it, whether its probabilities are calibrated, and
-    at which thresholds it has higher net benefit than treat-all and treat-none.
+    It shows the best model and models tied with it, and whether the best one is well calibrated.
+    It also shows at which thresholds net benefit is higher than treat-all and treat-none.
     """,
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision

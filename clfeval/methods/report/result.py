@@ -172,6 +172,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
             tables.get("at_prevalence", ()),
             options.level,
         )
+        more = [one for one in more if one.code != "corrected"]
     # log losses were asked for: the first screen has none of two classes
     wishes_logs = any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
     answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
@@ -259,7 +260,7 @@ def _of_what(lead: str, same: object, scored: object) -> str:
     """Name what is the same in every row."""
     if lead == LEAD_OF_LABELS:
         return "labels"
-    return "scores" if same == scored else "answers"
+    return "scores" if same == scored else "predictions"
 
 
 def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]]:

@@ -38,23 +38,23 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
         ("--prevalence", options.prevalence),
     ):  # fmt: skip
         if given:
-            raise bad_option(f"{flag} is about rows taken together, and runs may repeat them")
+            raise bad_option(f"{flag} is not available with runs, which may repeat rows")
     reference = options.reference
     if reference == BEST:
-        what = "--reference best is chosen on these runs: name a model, or all-pairs"
+        what = "--reference best is not available with runs: name a model, or all-pairs"
         raise bad_option(what)
     if reference not in (None, ALL_PAIRS, *models):
         raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
     if reference is not None and len(models) == 1:
-        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
+        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
 
 
 def each_run(sample: Sample) -> Sample:
     """Return the sample with its runs for slices."""
     if sample.counted is None:
         raise UsageError.of(
-            "--run looks how runs share rows, and counts do not say", "needs-predictions",
-            hint="give the predictions of every model in every row",
+            "--run needs predictions by row, but the table has counts", "needs-predictions",
+            hint="give a table with the predictions of all models",
         )  # fmt: skip
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 

@@ -217,8 +217,8 @@ def _order(counted: Counted) -> list[Answer]:
     if len(numbered) > FEW_CLASSES:
         return []
     how = " ".join(f"--classes {one}" for one in numbered)
-    text = f"If {numbered[0]} to {numbered[-1]} are in order, rank models by how far off they are: "
-    text += f"{how}."
+    text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {how} "
+    text += "to compare models by quadratic kappa."
     return [Answer("unordered-classes", text)]
 
 
@@ -234,8 +234,8 @@ def _refuse(counted: Counted, options: ReportOptions) -> None:
              "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
     for flag, given in asked.items():
         if given:
-            what = f"{flag} has nothing to act on: no class is positive"
-            hint = "--positive CLASS looks at one of them against the rest"
+            what = f"{flag} needs a positive class, but none is named"
+            hint = "add --positive CLASS to evaluate one class against the rest"
             raise UsageError.of(what, "positive-needed", hint=hint)
 
 
@@ -311,10 +311,10 @@ def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:
     rows = class_sizes(patterns, len(patterns.classes))
     said = patterns.tables.sum(axis=(0, 1))
     for code, which, what in (
-        ("class-absent", rows == 0, "truth has no row of {}: the balanced accuracy is undefined"),
+        ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
         ("small-class", (rows > 0) & (rows < RARE),
-         f"fewer than {RARE} rows of {{}} tell little of it"),
-        ("never-predicted", (said == 0) & (rows > 0), "no model ever says {}"),
+         f"fewer than {RARE} rows of {{}}: estimates for it are imprecise"),
+        ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
     ):  # fmt: skip
         names = [
             name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there

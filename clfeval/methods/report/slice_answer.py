@@ -17,7 +17,7 @@ OE, UNCHANGED = "oe_ratio", [one for one in VERDICTS if one not in (WORSE, BETTE
 def slice_answer(
     rows: Sequence[Row], compared: Sequence[Row], models: Sequence[str], level: float | None
 ) -> Iterator[Answer]:
-    """Say in which slices models are significantly worse than in the other rows.
+    """Say in which slices models are significantly worse than outside the slice.
 
     rows: the table of slices; compared: comparisons of slices. models: the leader first; of others
     only slices in which they are worse are named.
@@ -51,39 +51,40 @@ def _none(model: str, tested: Sequence[Row]) -> Answer:
     titles = [CATALOG[name.partition(":")[0]].title
               for name in dict.fromkeys(str(row["measure"]) for row in tested)]  # fmt: skip
     if not tested:
-        text = f"No slice is large enough to be judged: that takes {ROWS} rows, or {OF_A_CLASS} "
-        return Answer("slices", f"{text}of a class, in it and elsewhere.", (model,))
-    text = (
-        f"{quoted(model)} is not significantly worse in any of {many(len(slices), 'slice')} than "
-    )
-    text += f"elsewhere, by {listed(titles, most=9, word='or')}."
+        text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of each class, "
+        return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
+    text = f"{quoted(model)} is not significantly worse inside than outside "
+    text += "the slice" if len(slices) == 1 else f"any of {many(len(slices), 'slice')}"
+    text += f" (by {listed(titles, most=9, word='or')})."
     return Answer("slices", text, (model,), str(tested[0]["measure"]))
 
 
 def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Sequence[Row]) -> Answer:
-    """Name the worst slices with their values there and elsewhere, and what is unaffected."""
+    """Name the worst slices with their values inside and outside, and what is unaffected."""
     labels = list(dict.fromkeys(str(row["slice"]) for row in worse))
     sizes = {str(row["slice"]): row for row in table}
     parts = []
     for label in labels[:SPELT_OUT]:
         said = [_value(row, sizes[label]) for row in worse if row["slice"] == label]
         text = f"In {label} {quoted(model)} is significantly worse: {listed(said)}"
-        for kinds, words in (((BETTER,), "Significantly better"), (UNCHANGED, "Not significantly "
-                             "different")):  # fmt: skip
+        for kinds, words in (
+            ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
+        ):  # fmt: skip
             some = [CATALOG[str(row["measure"]).partition(":")[0]].title for row in tested
                     if row["slice"] == label and row["verdict"] in kinds]  # fmt: skip
-            text += f". {words} there: {listed(some, most=4)}" if some else ""
+            are = "is" if len(some) == 1 else "are"
+            text += f"; {listed(some, most=4)} {are} {words}" if some else ""
         parts.append(f"{text}.")
     if left_ := labels[SPELT_OUT:]:
         verb = "is" if len(left_) == 1 else "are"
-        parts.append(f"{named(left_, most=LISTED)} {verb} significantly worse too.")
+        parts.append(f"{named(left_, most=LISTED)} {verb} also significantly worse.")
     value = estimate(worse[0]["new"])
     return Answer("slices", " ".join(parts), (model,), str(worse[0]["measure"]), value.value,
                   value.low, value.high)  # fmt: skip
 
 
 def _value(row: Row, size: Row) -> str:
-    """Write a measure in the slice and elsewhere; of O:E the predicted and the observed risk."""
+    """Write a measure inside and outside; of O:E the predicted and the observed risk."""
     there, elsewhere = (number(estimate(row[name]).value or 0.0) for name in ("new", "old"))
     title = CATALOG[str(row["measure"]).partition(":")[0]].title
     q = f"q {chance(float(str(row['p_adjusted']))).removeprefix('p ')}"
@@ -91,5 +92,5 @@ def _value(row: Row, size: Row) -> str:
     if row["measure"] == OE and size.get("positives") is not None and ratio:
         observed = float(str(size["positives"])) / float(str(size["rows"]))
         return (f"predicted risk {number(observed / ratio)} where {number(observed)} is observed "
-                f"(O:E {there}, {elsewhere} elsewhere, {q})")  # fmt: skip
-    return f"{title} {there} ({elsewhere} elsewhere, {q})"
+                f"(O:E {there}, outside {elsewhere}, {q})")  # fmt: skip
+    return f"{title} {there} (outside {elsewhere}, {q})"

@@ -11,27 +11,27 @@ from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.report.options import ReportOptions
 
 _SHARES = {"shares of rows": "Clopper-Pearson"}
-_BEST = {"who may be the best": "multiple comparisons with the best (Hsu)"}
+_BEST = {"models tied with the best": "multiple comparisons with the best (Hsu)"}
 INTERVAL_METHODS = {
     **_SHARES,
     "other measures of the 2 x 2 table": "range over the score region, class totals random",
-    "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, out to Newcombe's score limits",
-    "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
-    "where there are none",
-    "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
-    "at which risks acting helps": "the same, wide enough to hold at all thresholds together "
+    "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, extended to Newcombe's score "
+    "interval",
+    "means over rows, and functions of them": "influence values with Student's t, else the "
+    "bootstrap",
+    "net_benefit": "square-and-add of Wilson intervals of TP and FP, with the design effect",
+    "thresholds of higher net benefit": "the same, simultaneous for all thresholds "
     "(Naiman's bound)",
     **_BEST,
 }
 OF_MORE_CLASSES = {
     **_SHARES,
-    "other measures": "influence values, on the logit or Fisher scale; bootstrap where there are "
-    "none",
+    "other measures": "influence values on the logit or Fisher scale, else the bootstrap",
     **_BEST,
 }
 _EVERY = "every measure in `metrics`"
 ASKED_FOR = {  # ahead of these, which hold where it knows nothing
-    "bootstrap": {_EVERY: "percentiles of rows drawn again"},
+    "bootstrap": {_EVERY: "percentile bootstrap of rows"},
 }
 
 

@@ -17,7 +17,7 @@ from clfeval.schema import Column, Page, Table, of
 from clfeval.words import many
 
 THRESHOLD = Column("threshold", "cut?")
-BEYOND = "other commands on these rows: --with all, or mars, phidelta, tune-jpt, mlcps"
+BEYOND = "other commands on these rows: add --with mars, phidelta, tune-jpt, mlcps, or all"
 # of one class against the rest; else, without a positive one, of all classes alike
 _TWO, _MANY = "positive", "classes"
 OF_SCORES = (
@@ -41,7 +41,7 @@ TABLES = (
     ), "", 1),
     replace(MEASURED, when="", least=1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
-                        Column("share", "part?", "share of the truth")), ""),
+                        Column("share", "part?", "share of true class")), ""),
     Table("calibration", (
         SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
         Column("mean_score", "part", "mean score"), *of("share", "observed"),
@@ -58,8 +58,8 @@ TABLES = (
         *of("share", "sensitivity specificity precision npv f1"), *of("signed", "mcc"),
     )),
     Table("decision", (SLICE, MODEL, *of("part", "threshold"), *of("estimate", "net_benefit"),
-                       Column("treat_all", "number", "treating all"),
-                       Column("gain", "estimate", "gain over all and none"),
+                       Column("treat_all", "number", "treat all"),
+                       Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
     *cutting.TABLES,
     prevalence.TABLE,
@@ -77,7 +77,9 @@ def headline(result: Result) -> list[str]:
         models = many(result.summary["models"], "model")
         rows = many(result.summary["rows"], "row")
         return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
-    return [f"Report of {names}: {class_counts(result)}{runs}"]
+    counts, negative = class_counts(result), result.parameters["negative"]
+    counts = counts.removesuffix(f" ('{negative[0]}')") if len(negative) == 1 else counts
+    return [f"Report of {names}: {counts}{runs}"]
 
 
 def beyond(result: Result) -> str:

@@ -14,16 +14,17 @@ from clfeval.schema import Axis, Chart, Note, Point, Series
 from clfeval.words import many
 
 CURVES = (
-    ("roc", "ROC: sensitivity over 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
-    ("pr", "Precision over sensitivity", "sensitivity", "precision", "sensitivity"),
-    ("gain", "Gain: share of positives found over share of rows claimed", "flagged", "sensitivity",
+    ("roc", "ROC curve: sensitivity by 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
+    ("pr", "Precision-recall curve", "sensitivity", "precision", "sensitivity"),
+    ("gain", "Cumulative gain: sensitivity by share of rows flagged", "flagged", "sensitivity",
      "share of rows flagged"),
-    ("lift", "Lift: precision over prevalence", "flagged", "lift", "share of rows flagged"),
+    ("lift", "Lift: precision / prevalence by share of rows flagged", "flagged", "lift",
+     "share of rows flagged"),
 )  # fmt: skip
 DRAWN = 26  # models; there are as many letters
 WHOLE = (0.0, 1.0)  # of a share
 AGAINST = ":"  # what draws a line that models are held against
-FEW = "chance: the precision it comes to with many positives; with few it is above"
+FEW = "chance: the prevalence; with few positives, chance precision is higher"
 
 
 def charts(result: Result) -> Iterator[Chart]:
@@ -86,7 +87,7 @@ def _calibration(result: Result, names: Sequence[str]) -> Chart:
     series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
               for name in names if name in rows]  # fmt: skip
     series.append(_straight("calibrated", *WHOLE))
-    title = "Calibration: share of positives over mean score, in tenths of the rows"
+    title = "Calibration curve: share of positives by mean score, tenths of the rows"
     return Chart("lines", title, Axis("mean score", ends=WHOLE), Axis(ends=WHOLE), tuple(series),
                  name="calibration")  # fmt: skip
 
@@ -100,8 +101,8 @@ def _benefit(result: Result, names: Sequence[str]) -> Chart:
         return tuple(p for p in _points(mine, "threshold", what) if p[1] >= least)
 
     series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
-    series.append(Series("treating all", (drawn(first, "treat_all"),), letter=AGAINST))
-    series.append(_straight("treating none", 0.0, 0.0, "-"))
-    title = "Net benefit by threshold probability"
+    series.append(Series("treat all", (drawn(first, "treat_all"),), letter=AGAINST))
+    series.append(_straight("treat none", 0.0, 0.0, "-"))
+    title = "Decision curve: net benefit by threshold probability"
     return Chart("lines", title, Axis("threshold probability", ends=WHOLE), series=tuple(series),
                  name="benefit")  # fmt: skip

@@ -14,9 +14,10 @@ from clfeval.words import many, plain, quoted
 
 CLASSES = 6  # shown unasked, the least F1 first
 WORST = 10  # confusions shown unasked
-NARROW = 36  # characters of a confusion, of which two stand side by side
+NARROW = 38  # characters of a confusion, of which two stand side by side
 MATRIX = 20  # classes of which people read a matrix
 BALANCED = "balanced_accuracy"
+CONFUSED = "class predicted as another"
 OF_LABELS: Mapping[str, Source] = {
     "model": "model", "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy",
     "macro\nF1 ↑": "f1", "kappa\n↑": "kappa", "MCC\n↑": "mcc",
@@ -29,12 +30,12 @@ OF_PROBABILITIES: Mapping[str, Source] = {
 OF_ORDER: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
 }  # fmt: skip
-LED = {"roc_auc": "AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
+LED = {"roc_auc": "ROC AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
        "kappa_quadratic": "quadratic kappa"}  # fmt: skip
 WORDS = {
-    "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",
-    BALANCED: "mean of the classes' sensitivity, each class alike",
-    "ordinal_mae": "mean distance of answer and truth in the order of classes",
+    "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
+    BALANCED: "mean recall of the classes",
+    "ordinal_mae": "mean distance of predicted and true class in their order",
 }
 
 
@@ -52,7 +53,7 @@ def shown_classes(result: Result) -> Iterator[Shown]:
     confusion = result.whole("confusion")
     best = str(rows[0]["model"])
     yield Shown(
-        "models", f"Models, the largest {LED[lead]} first", columns, rows[:LISTED],
+        "models", f"Models by {LED[lead]}", columns, rows[:LISTED],
         total=len(rows), rank="main", lead=lead, more="--format csv",
         places=places(rows[:LISTED]), note=_without(confusion, best),
         words={name: text for name, text in WORDS.items() if name in columns.values()},
@@ -63,10 +64,10 @@ def shown_classes(result: Result) -> Iterator[Shown]:
         yield from _matrix(result, confusion, best)
     if "calibration_tests" in result.tables:
         yield Shown(*CALIBRATION_TESTS)
-    yield Shown("measures", "Every measure", "model measure estimator class? value method",
+    yield Shown("measures", "All measures", "model measure estimator class? value method",
                 result.whole("measures"), LISTED * 4)  # fmt: skip
     if confusion:
-        yield Shown("confusion", "Answers by truth", "model truth predicted rows share", confusion,
+        yield Shown("confusion", "Confusion counts", "model truth predicted rows share", confusion,
                     LISTED)  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def _without(confusion: Sequence[Row], model: str) -> str:
             name = str(row["truth"])
             rows[name] = rows.get(name, 0.0) + (value_of(row["rows"]) or 0.0)
     share = max(rows.values(), default=0.0) / (sum(rows.values()) or 1.0)
-    return f"always naming the largest class has accuracy {share:.3f}" if share else ""
+    return f"accuracy of always predicting the largest class: {share:.3f}" if share else ""
 
 
 def _each_class(result: Result, model: str) -> Iterator[Shown]:
@@ -100,17 +101,17 @@ def _each_class(result: Result, model: str) -> Iterator[Shown]:
     if len(rows) > CLASSES:
         few = sorted(rows, key=lambda row: _least(row["f1"]))[:CLASSES]
     columns: dict[str, Source] = {
-        "class": "class", "sens. ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
+        "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
         "rows": "rows",
     }  # fmt: skip
-    title = f"Classes, as {quoted(model)} tells them"
-    title += ", the least F1 first" if few is not rows else ""
+    title = f"Per-class results of {quoted(model)}"
+    first = f"{title}, lowest F1 first" if few is not rows else title
     yield Shown(
-        "measures", title, columns, few, rank="main", total=len(rows), name="worst classes",
+        "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
         more="--show classes", lead="class", places=[""] * len(few), right=("rows",),
     )  # fmt: skip
     if few is not rows:
-        yield Shown("measures", f"Every class, as {quoted(model)} tells it", columns, rows, 500,
+        yield Shown("measures", f"{title}, all classes", columns, rows, 500,
                     name="classes", right=("rows",))  # fmt: skip
 
 
@@ -121,21 +122,21 @@ def _least(cell: object) -> float:
 
 
 def _confusions(confusion: Sequence[Row], model: str) -> Iterator[Shown]:
-    """Show which classes the best model takes for which others, those of most rows first."""
+    """Show which classes the best model confuses, those of most rows first."""
     wrong = [row for row in confusion if row["model"] == model and row["truth"] != row["predicted"]]
     wrong.sort(key=lambda row: (-(value_of(row["rows"]) or 0.0), -(value_of(row["share"]) or 0.0)))
     said = [_confused(row) for row in wrong[:WORST]]
     if not said:
         return
-    title = f"What {quoted(model)} takes for what, most rows first"
+    title = f"Most frequent confusions of {quoted(model)}"
     if max(map(len, said)) > NARROW or len(said) < 3:
         lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
-        columns: dict[str, Source] = {"class taken for another": "first"}
+        columns: dict[str, Source] = {CONFUSED: "first"}
     else:
         half = (len(said) + 1) // 2
         pairs = zip_longest(said[:half], said[half:], fillvalue="")
         lines = [{"first": one, "second": other} for one, other in pairs]
-        columns = {"class taken for another": "first", " ": "second"}
+        columns = {CONFUSED: "first", " ": "second"}
     left = len(wrong) - sum(len([text for text in row.values() if text]) for row in lines)
     note = f"{left:,} more: --show confusion" if left else ""
     yield Shown("confusion", title, columns, lines, rank="main", name="confusions", note=note,
@@ -145,7 +146,7 @@ def _confusions(confusion: Sequence[Row], model: str) -> Iterator[Shown]:
 def _confused(row: Row) -> str:
     rows, share = value_of(row["rows"]) or 0.0, value_of(row["share"]) or 1.0
     truth, said = plain(str(row["truth"])), plain(str(row["predicted"]))
-    return f"{truth} taken for {said}: {rows:,.10g} of {many(round(rows / share, 9), 'row')}"
+    return f"{truth} predicted as {said}: {rows:,.10g} of {many(round(rows / share, 9), 'row')}"
 
 
 def _matrix(result: Result, confusion: Sequence[Row], model: str) -> Iterator[Shown]:
@@ -166,6 +167,6 @@ def _matrix(result: Result, confusion: Sequence[Row], model: str) -> Iterator[Sh
     columns: dict[str, Source] = {"truth": "truth"}
     columns |= {plain(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
     yield Shown(
-        "confusion", f"Answers of {quoted(model)}: a row a true class, a column an answer",
+        "confusion", f"Confusion matrix of {quoted(model)}: rows are true classes",
         columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
     )  # fmt: skip

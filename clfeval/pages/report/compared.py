@@ -14,8 +14,9 @@ from clfeval.words import NAMESAKES, many, number, quoted, reference_of
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
-    "no gap of sensitivity is called equal opportunity, of specificity predictive equality, of "
-    "precision predictive parity, of detection_prevalence demographic parity"
+    "fairness criteria, by the measure that is equal: equal opportunity (sensitivity), predictive "
+    "equality (specificity), predictive parity (precision), demographic parity "
+    "(detection_prevalence)"
 )
 METRIC = of("text", "measure")
 TABLES = (
@@ -63,56 +64,53 @@ TABLES = (
     ), "reference?"),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
-    "reference": "the model that it is compared with",
-    "p_first": "how often it would be the first, of tables like this one",
-    "rank_low": "the best place it may have, by the confidence of --level",
-    "rank_high": "the last place it may have, by the confidence of --level",
-    "optimism": "by how much the best of so many looks better than it is, on average",
-    "corrected": "the value less the optimism, and its limits",
-    "newly_right": "rows that the model has right and the reference wrong",
-    "newly_wrong": "rows that the model has wrong and the reference right",
-    "together.models": "how many models there are, less those without a threshold",
-    "differ": "rows that some models have right and others wrong",
-    "statistic": "Cochran's Q, about chi² with a degree of freedom less than models",
-    "together.method": "how Q was found, or why it was not",
-    "together.p": "chance of a Q as large, were all models right as often",
-    "runs": "runs in which the measure is defined; of a comparison, of both models",
-    "run": "one repetition, such as a fold or a seed, as --run tells them apart",
-    "mean": "the mean over runs, each counted alike, with limits of it",
-    "run_spread.sd": "the standard deviation between runs",
-    "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
-    "where all have the same rows",
-    "mcnemar.p": "McNemar's mid-p that both are right as often",
-    "mcnemar.method": "how p was found, or why it was not",
-    "runs.value": "the measure in the run, by itself",
-    "gap": "the value in the slice less that in all other rows",
-    "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
-    "every two slices",
-    "largest": "the slice with the largest value of those judged",
-    "smallest": "the slice with the smallest",
-    "extremes.slices": "how many slices were judged",
-    "q": "the least p of a slice, adjusted by Benjamini and Hochberg over slices and measures",
-    "worse": "the measures by which the slice is significantly worse than the other rows",
-    "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the "
-    "slice and outside",
-    "predictive equality": "the gap of `specificity`, or of `fpr`, is 0: negatives are called "
-    "positive alike",
-    "demographic parity": "the gap of `detection_prevalence` is 0: rows are called positive alike, "
-    "whatever they are",
-    "predictive parity": "the gap of `precision` is 0: positive answers are right alike",
-    "baselines.value": "what the measure is worth without information: the mean over all ways to "
-    "deal the truth anew to the same answers",
-    "observed": "what the model has",
-    "baselines.p": "how often truth dealt anew is as good as observed",
-    "baselines.method": "hypergeometric, and expectation: exactly; permutations: the mean of "
-    "draws; constant: one answer for all rows",
-    "wanted": "the difference that --resolution asks about",
-    "rows_needed": "rows like these at which it is seen with a power of 0.8",
-    "before": "what the reference says",
-    "after": "what the model says",
-    "changes.id": "the row, as the column of --id calls it",
-    "changes.row": "its row in the file; the header is row 1",
-    "file": "the file it stands in",
+    "reference": "the model compared with",
+    "p_first": "estimated probability that it is best in a new table like this one",
+    "rank_low": "lower confidence limit of its rank (1 is best)",
+    "rank_high": "upper confidence limit of its rank",
+    "optimism": "selection bias: the mean excess of the best value over its true value",
+    "corrected": "the value minus the selection bias",
+    "newly_right": "rows that only the model predicts correctly, not the reference",
+    "newly_wrong": "rows that only the reference predicts correctly, not the model",
+    "together.models": "number of models with a threshold or labels",
+    "differ": "rows that some models predict correctly and others do not",
+    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
+    "together.method": "method of the test, or why it is missing",
+    "together.p": "p-value of Q under equal accuracy of all models",
+    "runs": "runs in which the measure is defined (in comparisons, for both models)",
+    "run": "one repetition, such as a fold or a seed (--run)",
+    "mean": "unweighted mean over runs, with its confidence interval",
+    "run_spread.sd": "standard deviation between runs",
+    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
+    "of runs and rows",
+    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
+    "mcnemar.method": "method of the test, or why it is missing",
+    "runs.value": "the measure in this run",
+    "gap": "value in the slice minus value outside the slice",
+    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
+    "for all pairs of slices",
+    "largest": "tested slice with the largest value",
+    "smallest": "tested slice with the smallest value",
+    "extremes.slices": "number of slices tested",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
+    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "equal opportunity": "sensitivity is equal in the slice and outside it",
+    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
+    "demographic parity": "detection prevalence is equal in the slice and outside it",
+    "predictive parity": "precision (PPV) is equal in the slice and outside it",
+    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
+    "truth",
+    "observed": "value of the model",
+    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
+    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
+    "one prediction for all rows",
+    "wanted": "difference to detect (--resolution)",
+    "rows_needed": "sample size that detects it with power 0.8",
+    "before": "prediction of the reference",
+    "after": "prediction of the model",
+    "changes.id": "id of the row (--id)",
+    "changes.row": "row number in the file; the header is row 1",
+    "file": "file of the row",
 }
 SLICE_HEADS = {
     "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
@@ -123,7 +121,7 @@ SHORT: Mapping[str, Source] = {
 
 
 def shown_comparisons(result: Result) -> Iterator[Shown]:
-    """Yield the differences that an option asks for, by the measures that decide first."""
+    """Yield the differences that an option requests, the leading measures first."""
     rows, given = comparisons(result, "reference"), str(result.parameters.get("reference"))
     yield from shown_runs(result)
     if rows:
@@ -132,27 +130,23 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
         title, note = "Differences between models on the same rows", ""
         if len(pairs) > 1:
-            note = (
-                "intervals, p and verdict: adjusted for all comparisons by a measure, not across "
-            )
-            note += "measures"
+            note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
         if len(references) == 1 or given.endswith(NAMESAKES):
             title = f"Differences from {reference_of(min(references), given)} on the same rows"
         else:
-            columns = {"measure": "measure", "model": "model", "less": "reference", **SHORT}
+            columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)} on the same rows"
+            title = f"{quoted(str(rows[0]['model']))} minus {quoted(*references)} on the same rows"
             columns.pop("model")
-            note = "intervals, p and verdict: sensitivity and specificity adjusted for both, other "
-            note += "measures not"
+            note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
             if row["p"] is not None:
-                note += f"; Cochran's Q, all {row['models']} models equally accurate: p "
+                note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
                 note += exact(float(str(row["p"])))
         yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
                     note, rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
     if "mcnemar" in result.tables:
-        yield Shown("mcnemar", "Rows that one of two models alone has right",
+        yield Shown("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
                     "model reference newly_right newly_wrong p?", rank="asked")  # fmt: skip
     yield from _asked(result)
 
@@ -180,16 +174,14 @@ def shown_runs(result: Result) -> Iterator[Shown]:
             yield Shown(name, title, holds)
     if rows := comparisons(result, "run"):
         references = {str(row["reference"]) for row in rows}
-        title = "Differences of means over runs, of any two models"
-        less: dict[str, Source] = {"less": "reference"}
+        title = "Differences of means over runs, all pairs"
+        less: dict[str, Source] = {"minus": "reference"}
         if len(references) == 1:
-            title, less = f"Differences from {quoted(*references)} of means over runs", {}
+            title, less = f"Differences from {quoted(*references)}, means over runs", {}
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
-        note = "intervals, p and verdict: adjusted for all comparisons by a measure"
+        note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
-            note += (
-                "; runs of the same rows have intervals by the leading measure, and by --measure"
-            )
+            note += "; with the same rows, only the leading measure and --measure have them"
         yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="runs_compared")  # fmt: skip
@@ -198,15 +190,15 @@ def shown_runs(result: Result) -> Iterator[Shown]:
 def _asked(result: Result) -> Iterator[Shown]:
     """Yield what further options ask of comparisons."""
     if "baselines" in result.tables:
-        yield Shown("baselines", "Without information: truth dealt anew to the same answers",
+        yield Shown("baselines", "Baselines: permuted truth and constant models",
                     "measure model value observed p?", rank="asked",
-                    note="(constant): the share of positives for every row; (majority): the "
+                    note="(constant): predicts the prevalence; (majority): predicts the "
                     "larger class" * ("(majority)" in {row["model"] for row in
                                       result.tables["baselines"]}))  # fmt: skip
     for name, title, columns in (
-        ("resolution", "Rows it takes to see a difference (power 0.8)",
+        ("resolution", "Sample size to detect a difference (power 0.8)",
          "measure model reference wanted rows_needed detectable"),
-        ("changes", "Answers that change", "model reference id? row? truth before after"),
+        ("changes", "Changed predictions", "model reference id? row? truth before after"),
     ):  # fmt: skip
         if name in result.tables:
             yield Shown(name, title, columns, rank="asked")
@@ -221,12 +213,9 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     mine = [row for row in every if row["model"] == best]
     rows = [row for row in mine if row["q"] is not None] or list(mine)
     few = sum(row["q"] is None for row in mine)
-    note = (
-        "▼ significantly worse than the other rows; q: by Benjamini and Hochberg over slices and "
-    )
-    note += "measures"
+    note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
     if few:
-        note += f"; {many(few, 'slice')} too small to judge: -f csv --show slices"
+        note += f"; {many(few, 'slice')} too small to test: -f csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
     if "positives" in rows[0]:
         columns["positives"] = "positives"
@@ -243,16 +232,16 @@ def shown_slices(result: Result) -> Iterator[Shown]:
         by = "" if also else f", by {heading(*of)}"
         yield Shown("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
-                    "intervals: each by itself; p: adjusted by Benjamini and Hochberg",
+                    "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="within")  # fmt: skip
     gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
-    yield Shown("comparisons", f"Slices of {quoted(best)} compared with the other rows",
-                {"measure": "measure", "slice": "slice", "there": "new", "elsewhere": "old",
+    yield Shown("comparisons", f"Slices of {quoted(best)}: inside compared with outside",
+                {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
                  "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
                 gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
-        yield Shown("extremes", "Slices: the largest value less the smallest",
+        yield Shown("extremes", "Largest differences between slices",
                     "measure model largest smallest gap slices")  # fmt: skip
 
 
@@ -264,13 +253,13 @@ def _marked(row: Row, *, name: str) -> str:
 
 
 def shown_best(result: Result) -> Iterator[Shown]:
-    """Yield who is tied with the best by each measure, and the corrected winners."""
+    """Yield the models tied with the best by each measure, and the corrected best values."""
     for name, title, columns in (
-        ("best", "Models tied with the best, and their ranks",
+        ("best", "Models tied with the best, with confidence intervals of ranks",
          "measure model tied p_first rank_low rank_high"),
-        ("winner", "The best model's value, corrected for its selection",
+        ("winner", "Value of the best model, corrected for selection bias",
          "measure model value optimism corrected"),
-        ("together", "All models together: are they right as often?",
+        ("together", "Cochran's Q test of equal accuracy",
          "measure models differ statistic? p? method"),
     ):  # fmt: skip
         if name in result.tables:

@@ -12,7 +12,6 @@ from clfeval.schema import Axis, Chart, Column, Point, Series, Shown, Source, Ta
 from clfeval.words import percent
 
 RULES = ("score >= t", "never positive", "always positive")
-LIMITED = "within a limit the specificity is to be largest, or the sensitivity"
 TABLES = (
     Table("cutoffs", (
         SLICE, MODEL, *of("text", "chosen_by"), *of("cut?", "threshold"),
@@ -20,8 +19,8 @@ TABLES = (
         Column("rule", "text", among=(None, *RULES)), *(Column(one.name, "weight?", one.title)
                                                        for one in CELLS),
         *of("text", "measure"), *of("estimate", "value"),
-        Column("corrected", "estimate", "value on other rows"),
-        Column("limited", "estimate?", "limited measure on other rows"),
+        Column("corrected", "estimate", "value on new data"),
+        Column("limited", "estimate?", "limited measure on new data"),
         *of("share", "sensitivity specificity precision npv flagged"),
     ), "best_threshold?"),
     Table("abstentions", (
@@ -36,64 +35,58 @@ TABLES = (
         SLICE, MODEL, *of("number", "distance"), *of("part", "coverage risk"),
     ), "abstain?"),
 )  # fmt: skip
-ON_OTHERS = "to expect on other rows"
 OF_RATES: Mapping[str, str] = {
-    "sensitivity": "share of the positives that are called positive",
-    "specificity": "share of the negatives that are called negative",
-    "precision": "share of the positive answers that are right",
-    "npv": "share of the negative answers that are right",
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
 }
 MEANINGS: Mapping[str, str] = {
-    "chosen_by": "the rule: what is to be best, or the limit that is to be kept to",
-    "cutoffs.threshold": "the best by the rule: from there up a score is positive; none where "
-    "nothing is to be positive, or no threshold is best",
-    "threshold_low": "tables of rows drawn again choose thresholds from here up, by the confidence "
-    "of --level",
-    "threshold_high": "and up to here; none where nothing is to be positive",
-    "rule": "how the threshold is used",
+    "chosen_by": "rule: the measure that is optimized, or the limit that is met",
+    "cutoffs.threshold": "the chosen threshold: scores at or above it are predicted positive; "
+    "empty if no row is, or if no threshold meets the rule",
+    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
+    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
+    "rule": "how the threshold is applied",
     **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in (
-        ("tp", "positive rows that are called positive"),
-        ("fp", "negative rows that are called positive"),
-        ("fn", "positive rows that are called negative"),
-        ("tn", "negative rows that are called negative"))},
-    "cutoffs.measure": "what is to be best: within a limit specificity where the limit is on what "
-    "misses cost, else sensitivity",
-    "cutoffs.value": "its value at the threshold on the rows that chose it, which flatters where "
-    "it is to be best",
-    "corrected": "the same on other rows: less the optimism of the choice, by the bootstrap",
-    "limited": "the measure of the limit on other rows, by the same method",
-    **{f"cutoffs.{name}": f"{words}, on other rows" for name, words in (
-        *OF_RATES.items(), ("flagged", "share of all rows that are called positive"))},
-    "abstentions.chosen_by": "about which share of the rows has no answer, or what errors and no "
-    "answer cost",
-    "abstentions.threshold": "where answers change if every row has one",
-    "low": "the zone without an answer begins here",
-    "high": "and ends below: a score from here up is positive; none where no score is",
-    "coverage": "share of the rows that have an answer, the farthest from the threshold",
-    **{f"abstentions.{name}": f"{words}, of rows that have an answer" for name, words in (
-        ("tp", "positives called positive"), ("fp", "negatives called positive"),
-        ("fn", "positives called negative"), ("tn", "negatives called negative"),
-        ("accuracy", "share that is right"), *OF_RATES.items())},
-    "accuracy_of_all": "share that is right if every row has an answer",
-    "cost": "what a row costs on average, rows without an answer too",
-    "cost_of_all": "what it costs if every row has an answer, at `threshold`",
-    "aurc": "mean share of errors over all coverages, the rows farthest from the threshold first",
-    "distance": "of the scores from the threshold: rows at least so far from it have an answer",
-    "risk.coverage": "share of the rows that have an answer",
-    "risk": "share of errors among them",
-    "drawn again": "between which thresholds most tables of rows drawn again choose",
-    "here": "what is to be best, on the rows that chose the threshold: it flatters, or the limit "
-    "does",
-    "on others": f"the same {ON_OTHERS}",
-    "zone": "of a share: the rows nearest the threshold in force; cost: where both answers cost "
-    "more than none (Chow)",
-    "no answer": "scores from the first number up and below the second have no answer",
-    "answered": "share of the rows that have an answer",
-    "of all": "accuracy if every row has an answer",
+        ("tp", "true positives"),
+        ("fp", "false positives"),
+        ("fn", "false negatives"),
+        ("tn", "true negatives"))},
+    "cutoffs.measure": "measure that is maximized: within a limit specificity, or sensitivity if "
+    "the limit is on negatives",
+    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
+    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
+    "limited": "limited measure expected on new data, corrected for optimism",
+    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
+        *OF_RATES.items(), ("flagged", "share of rows predicted positive"))},
+    "abstentions.chosen_by": "share of rows without a prediction, or costs by type",
+    "abstentions.threshold": "the threshold if every row has a prediction",
+    "low": "lower bound of the abstention zone",
+    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
+    "coverage": "share of rows with a prediction, those farthest from the threshold",
+    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
+        ("tp", "true positives"), ("fp", "false positives"),
+        ("fn", "false negatives"), ("tn", "true negatives"),
+        ("accuracy", "accuracy"), *OF_RATES.items())},
+    "accuracy_of_all": "accuracy if every row has a prediction",
+    "cost": "mean cost per row, abstentions included",
+    "cost_of_all": "mean cost per row without abstention, at `threshold`",
+    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
+    "distance": "minimum distance of a score from the threshold for a prediction",
+    "risk.coverage": "share of rows with a prediction",
+    "risk": "error rate among rows with a prediction",
+    "bootstrap": "confidence interval of the threshold, by the bootstrap",
+    "same rows": "the maximized measure on the rows that chose the threshold, which is optimistic",
+    "new data": "the maximized measure expected on new data",
+    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
+    "more than abstention (Chow)",
+    "abstains at": "scores without a prediction: from the first number to below the second",
+    "all rows": "accuracy if every row has a prediction",
 }  # fmt: skip
 HEADINGS: Mapping[str, str] = {
-    "value on other rows": "corrected", "limited measure on other rows": "limited",
-    "accuracy of all": "accuracy_of_all", "called": "flagged",
+    "value on new data": "corrected", "limited measure on new data": "limited",
+    "accuracy of all": "accuracy_of_all",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
@@ -105,38 +98,40 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
     rows = _ordered(result, "cutoffs")
     if rows:
         columns: dict[str, Source] = {
-            **_model(rows), "chosen by": _chosen, "cut": _cut, "on others": "corrected",
-            "here": "value", **RATES, "called": "flagged", "drawn again": _drawn,
+            **_model(rows), "chosen by": _chosen, "threshold": _cut, "new data": "corrected",
+            "same rows": "value", **RATES, "flagged": "flagged", "bootstrap": _drawn,
         }  # fmt: skip
-        note = f"on others, sens. and so on: {ON_OTHERS}"
-        if any(row["limited"] is not None for row in rows):
-            note += f"; {LIMITED}"
+        title, note = "Thresholds chosen on these rows", "all but same rows: expected on new data"
+        if len(rules := {str(_chosen(row)) for row in rows}) == 1:
+            title += f": {columns.pop('chosen by') and min(rules)}"
+        best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
+        note += f"; within the limit, {' or '.join(best)} is maximized" if best else ""
         note += _undefined(rows)
         yield Shown(
-            "cutoffs", "Thresholds chosen on these rows", columns, rows, LISTED, note,
-            rank="asked", lead="corrected", right=("cut",), total=len(rows),
-            places=[""] * len(rows), legend=("here", "drawn again"),
+            "cutoffs", title, columns, rows, LISTED, note,
+            rank="asked", lead="corrected", right=("threshold",), total=len(rows),
+            places=[""] * len(rows), legend=("same rows", "bootstrap"),
         )  # fmt: skip
     rows = _ordered(result, "abstentions")
     chosen = dict.fromkeys(str(row["chosen_by"]) for row in rows)
     costs = [name for name in chosen if name.startswith("cost")]
     if rows:
         columns = {
-            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "no answer": _zone,
-            "answered": "coverage", "accuracy": "accuracy", "of all": "accuracy_of_all", **RATES,
+            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "abstains at": _zone,
+            "coverage": "coverage", "accuracy": "accuracy", "all rows": "accuracy_of_all", **RATES,
         }  # fmt: skip
-        note = "accuracy, sens. and so on: of rows that have an answer"
+        note = "all rows: accuracy without abstention"
         if costs:
-            columns |= {"cost": "cost", "cost of all": "cost_of_all"}
+            columns |= {"cost": "cost", "cost, all rows": "cost_of_all"}
         if len(costs) == 1:
             note += f"; cost: {costs[0].partition(':')[2].replace(',', ', ')}"
         yield Shown(
-            "abstentions", "Without an answer near the threshold", columns, rows, LISTED,
+            "abstentions", "Abstention near the threshold", columns, rows, LISTED,
             note, rank="asked", lead="accuracy", total=len(rows), places=[""] * len(rows),
         )  # fmt: skip
     if "risk" in result.tables:
         rows = [*result.whole("risk")]
-        yield Shown("risk", "Risk by coverage: errors among the rows farthest from the threshold",
+        yield Shown("risk", "Risk-coverage curve: error rate among rows with a prediction",
                     "model coverage risk distance", [*_steps(rows)], 4 * LISTED,
                     total=len(rows))  # fmt: skip
 
@@ -151,8 +146,8 @@ def risk_chart(result: Result, names: Sequence[str]) -> Iterator[Chart]:
     series = tuple(Series(name, (tuple(points[name]),)) for name in names
                    if len(points.get(name, ())) > 1)  # fmt: skip
     if series:
-        title = "Risk by coverage: share of errors among the answered rows"
-        yield Chart("lines", title, Axis("share of rows answered", ends=(0.0, 1.0)), Axis(),
+        title = "Risk-coverage curve: error rate among rows with a prediction"
+        yield Chart("lines", title, Axis("coverage", ends=(0.0, 1.0)), Axis(),
                     series, name="risk")  # fmt: skip
 
 
@@ -177,7 +172,7 @@ def _steps(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _undefined(rows: Sequence[Row]) -> str:
-    """Say why values on other rows are missing."""
+    """Say why values on new data are missing."""
     whys = dict.fromkeys(estimate(row["corrected"]).reason for row in rows)
     said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
     return "".join(f"; –: {why}" for why in said)
@@ -191,7 +186,7 @@ def _chosen(row: Row) -> str:
     """Write a rule as it is typed, a share in percent."""
     text = str(row["chosen_by"])
     try:
-        return f"{percent(float(text))} %"
+        return f"{percent(float(text))}%"
     except ValueError:
         return text.replace("expected_cost:", "cost:")
 

@@ -9,7 +9,7 @@ from clfeval.schema import Sign
 
 LISTED = 30  # rows of a table shown to a person; files get them all
 CALIBRATION_TESTS = (
-    "calibration_tests", "Tests of calibration",
+    "calibration_tests", "Calibration tests",
     "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ def ranked(rows: Sequence[Row], name: str) -> list[Row]:
 
 
 def places(rows: Sequence[Row]) -> list[Sign]:
-    """Mark the first of several, and those that may be the best as well, where that is tested."""
+    """Mark the first of several, and those tied with it, where that is tested."""
     may = [row["tied"] for row in rows]
     if len(may) < 2 or all(one is None for one in may):
         return [""] * len(may)

@@ -17,13 +17,12 @@ from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
-OTHER = " (at another: --threshold T)"
+OTHER = " (change it with --threshold T)"
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = ("net_benefit", "mcc", "precision", "npv")
-CALIBRATED = "slope < 1: probabilities too extreme; in the large (at slope 1) > 0: too low"
+CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
-    "in the\nlarge → 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
+    "CITL\n→ 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
     "model": "model", "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
@@ -62,8 +61,8 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     else:
         rows = ranked(models, "balanced_accuracy")
         yield Shown(
-            "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
-            total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
+            "models", "Models by balanced accuracy", OF_LABELS, rows[:LISTED],
+            total=len(rows), rank="main", lead="balanced_accuracy",
             more="--format csv", places=places(rows[:LISTED]),
         )  # fmt: skip
         yield _confusion(result, rows)
@@ -75,25 +74,25 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     at, errors, words = at_cut(rows), RATES, dict[str, str]()
     scored = [row for row in rows if row["threshold"] is not None]
     if not at and at_cut(scored):
-        at = f"{at_cut(scored)}, of labels as they are"
+        at = f"{at_cut(scored)}, or by given labels"
     elif not at and scored:
-        at = ", each model at a threshold of its own"
+        at = ", each model at its own threshold"
         errors = {"model": "model", "threshold": "threshold", **RATES}
-        words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
-    title, columns, note = "Ranking and probabilities", PROBABLE, CALIBRATED
+        words["net_benefit"] = "at each model's threshold; at common thresholds: --show decision"
+    columns, note = PROBABLE, CALIBRATED
     if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
-        title, columns = "Ranking", {"model": "model", "AUC ↑": "roc_auc"}
-        note = "of scores outside 0..1 there is no Brier score, calibration, net benefit"
+        columns = {"model": "model", "AUC ↑": "roc_auc"}
+        note = "scores are outside 0 to 1: no Brier score, calibration or net benefit"
     yield Shown(
-        "models", f"{title}, the largest AUC first", columns, rows[:LISTED],
-        total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
+        "models", "Models by ROC AUC", columns, rows[:LISTED],
+        total=len(rows), rank="main", lead="roc_auc", more="--format csv",
         name="probabilities", places=places(rows[:LISTED]), words=words,
         note=note,
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
         other = OTHER if at == at_cut(rows) and not result.again else ""
         yield Shown(
-            "models", f"Errors{at}{other}", errors, rows[:LISTED],
+            "models", f"Classification{at}{other}", errors, rows[:LISTED],
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
             places=[""] * len(rows[:LISTED]),
         )  # fmt: skip
@@ -116,7 +115,7 @@ def _spread(result: Result, model: str) -> Shown:
         lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return Shown(
-        "distribution", f"Rows of each class by score of {quoted(model)}, each to its largest bar",
+        "distribution", f"Score distribution by class ({quoted(model)})",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 
@@ -132,8 +131,8 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
     """Show the 2 x 2 tables side by side."""
     columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
     note = without_model([result.summary.get("prevalence")])
-    return Shown("models", "Answers", columns, rows[:LISTED], total=len(rows), rank="main",
-                 note=note, more="--format csv", name="errors", whole=True,
+    return Shown("models", "Confusion matrices", columns, rows[:LISTED], total=len(rows),
+                 rank="main", note=note, more="--format csv", name="errors", whole=True,
                  places=[""] * len(rows[:LISTED]))  # fmt: skip
 
 
@@ -142,21 +141,22 @@ def _details(result: Result) -> Iterator[Shown]:
     columns = "model measure value method"
     yield from shown_measures(result, named_rows(result), name="asked")
     yield from shown_best(result)
-    yield Shown("measures", "Every measure", columns, result.whole("measures"), LISTED * 4)
+    yield Shown("measures", "All measures", columns, result.whole("measures"), LISTED * 4)
     if result.whole("confusion"):
-        yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
+        yield Shown("confusion", "Confusion counts", "model truth predicted rows share",
                     result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (
-        ("calibration", "Calibration: positives among rows of about one score",
+        ("calibration", "Calibration by score group",
          "model bin from to rows mean_score observed", 2 * LISTED),
         (*CALIBRATION_TESTS, 2 * LISTED),
-        ("thresholds", "At every threshold asked for",
+        ("thresholds", "Results by threshold",
          "model threshold flagged sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",
          "model threshold net_benefit gain helps?", 2 * LISTED),
-        ("curves", "Points of curves", "model threshold sensitivity fpr precision flagged lift",
+        ("curves", "Curve points", "model threshold sensitivity fpr precision flagged lift",
          LISTED),
-        ("distribution", "Scores by class", "model class from to rows share", 2 * LISTED),
+        ("distribution", "Score distribution by class", "model class from to rows share",
+         2 * LISTED),
     ):  # fmt: skip
         if name in tables:
             rows = result.whole(name)

@@ -15,7 +15,7 @@ from clfeval.shell import given
 
 FLAG = "--best-threshold"
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
-# what is best where all rows are called one way, and needs a limit on another
+# measures that are best if all rows are predicted alike, and need a limit on another
 ONE_SIDED = {
     SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
@@ -27,7 +27,7 @@ _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 
 
 def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[CutRule, ...]:
-    """Return the rules that are asked for, each once; UsageError for what is none."""
+    """Return the requested rules, each once; UsageError for an invalid one."""
     found = [_limited(text, flag) or _best(text, flag) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
@@ -36,13 +36,13 @@ def _best(text: str, flag: str) -> CutRule:
     one = _measure(text, flag)
     if one.name in ONE_SIDED:
         answer, within = ONE_SIDED[one.name]
-        what = f"{flag} {text}: {one.name} is best where every row is called {answer}"
-        hint = f"a limit within which the other rows are to be right: {given(flag, within)}"
+        what = f"{flag} {text}: {one.name} is best if every row is predicted {answer}"
+        hint = f"set a limit on the other class: {given(flag, within)}"
         if one.measure.sign > 0:
-            hint = f"a limit stands in quotes: {given(flag, f'{text}>=.9')}"
+            hint = f"set a limit in quotes: {given(flag, f'{text}>=.9')}"
         raise bad_option(what, hint)
     if not one.measure.sign:
-        what = f"{flag} {text}: neither more nor less of {one.measure.title} is better"
+        what = f"{flag} {text}: {one.measure.title} has no better direction"
         raise bad_option(what, f"for example {flag} j_index")
     return CutRule(one.name, one)
 
@@ -58,12 +58,12 @@ def _limited(text: str, flag: str) -> CutRule | None:
     name, _, end = given_.rpartition(".") if given_.endswith(ENDS) else (given_, "", "")
     one = _measure(name, flag)
     if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
-        what = f"{flag} {text}: limits are kept safely from below for sensitivity and specificity"
-        raise bad_option(f"{what}, from above for fnr and fpr", given(flag, "sens.low>=.9"))
+        what = f"{flag} {text}: .low needs >= and sensitivity or specificity"
+        raise bad_option(f"{what}; .high needs <= and fnr or fpr", given(flag, "sens.low>=.9"))
     if between in ("<", "=", ">"):
         sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
         hint = given(flag, f"{given_}{sign}={number}")
-        raise bad_option(f"{flag} {text}: a limit is a value that may be reached", hint)
+        raise bad_option(f"{flag} {text}: limits are written with >= or <=", hint)
     try:
         at = notation.share(flag, [number.strip()])
     except UsageError as error:
@@ -73,8 +73,8 @@ def _limited(text: str, flag: str) -> CutRule | None:
     if one.measure.sign and up != (one.measure.sign > 0):
         better = "high" if one.measure.sign > 0 else "low"
         sign = ">=" if one.measure.sign > 0 else "<="
-        what = f"{flag} {text}: {one.measure.title} is best {better}, and is limited from the other"
-        raise bad_option(f"{what} side", given(flag, f"{name}{sign}{number}"))
+        what = f"{flag} {text}: {one.measure.title} is better when {better}: use {sign}"
+        raise bad_option(what, given(flag, f"{name}{sign}{number}"))
     if not one.measure.low <= at <= one.measure.high:
         what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")
@@ -87,11 +87,11 @@ def _measure(text: str, flag: str) -> Asked:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
     if name.casefold() == NET_BENEFIT and not settings:
-        what = f"{flag} {text}: at which risk is a row to be treated?"
+        what = f"{flag} {text}: the threshold probability is missing"
         raise bad_option(what, f"for example {flag} net_benefit:t=0.1")
     found = asked_of((text,), flag)
     if len(found) != 1 or found[0].by != "name":
-        raise bad_option(f"{flag} {text}: one measure at a time", f"for example {flag} j_index")
+        raise bad_option(f"{flag} {text}: name one measure", f"for example {flag} j_index")
     one = found[0]
     if one.measure.twin in CALLED_ONCE:
         one = Asked(one.measure.twin, CATALOG[one.measure.twin], one.settings)
@@ -100,6 +100,6 @@ def _measure(text: str, flag: str) -> Asked:
         stakes = {"stakes": Stakes(t, 1 - t)}
         return Asked(f"{NET_BENEFIT}:t={t:g}", CATALOG[NET_BENEFIT].given(**stakes), stakes)
     if one.needs != "confusion":
-        what = f"{flag} {text}: {one.measure.title} is of all thresholds together, not of one"
+        what = f"{flag} {text}: {one.measure.title} does not depend on a threshold"
         raise bad_option(what, f"for example {flag} j_index")
     return one

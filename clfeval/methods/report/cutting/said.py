@@ -1,4 +1,4 @@
-"""What is said of a chosen threshold, and of answers that are not given, in words."""
+"""Sentences about chosen thresholds and about abstention."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clfeval.methods.report.cutting.rules import ENDS, SAFE
 from clfeval.result import Answer, Estimate, Row, estimate
 from clfeval.words import exact, interval, many, number, percent, quoted
 
-MOST = 2  # rules, and zones, of which a screen has a sentence each
+MOST = 2  # rules, and zones, with a sentence each
 NOWHERE = {
-    "needs_threshold": "nobody knows from which score on it says positive (--threshold T)",
-    "not_probabilities": "costs need probabilities, and its scores are none",
+    "needs_threshold": "its threshold is unknown; add --threshold T",
+    "not_probabilities": "costs need probabilities, but its scores are outside 0 to 1",
     "infinite_scores": "some of its scores are infinite",
 }
 
@@ -25,7 +25,7 @@ def cutting_answer(
     cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str],
     at_prevalence: Sequence[Row], level: float,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say where to cut the best model by each rule, and what leaving rows without an answer does.
+    """Say which threshold each rule chooses for the best model, and what abstention changes.
 
     Also what predictions mean at each prevalence asked for, at the first threshold that was chosen,
     else at the one in force. models: the best ones; where none of them has scores, the first model
@@ -56,7 +56,7 @@ def _each(
     for i, row in enumerate(mine[:MOST]):
         said, more = say(row), len(mine) - MOST
         if more > 0 and i == MOST - 1:
-            text = f"{said.text[:-1]}; by {many(more, 'more rule')} see below."
+            text = f"{said.text} The table below has {many(more, 'more rule')}."
             said = replace(said, text=text)
         yield said
 
@@ -71,13 +71,13 @@ def _cut(row: Row, level: float) -> Answer:
     if row["rule"] is None:
         text = f"No threshold of {name} has {rule}."
         if value.reason != UNMET:
-            text = f"No threshold of {name} has {rule}: it is undefined at each."
+            text = f"No threshold of {name} has {rule}, which is undefined at every threshold."
         return Answer(code, text, (model,), measure)
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
-        what = f"Only predicting every row {answer}, without {name}, has {rule}"
+        what = f"Only predicting every row as {answer}, without {name}, has {rule}"
     else:
-        what = f"Threshold {_at(row['threshold'])}{_wanders(row)} of {name} has {rule}"
+        what = f"Threshold {_at(row['threshold'])} of {name}{_wanders(row)} has {rule}"
     if honest.value is None:
         why = f"{title} is {_with(value, level)} on these rows and unknown on new data"
         return Answer(code, f"{what}. {why}.", (model,), measure)
@@ -88,11 +88,11 @@ def _cut(row: Row, level: float) -> Answer:
     else:
         beyond = ""
         if limited.value < at if up else limited.value > at:
-            beyond = f", {'below' if up else 'above'} the limit,"
+            beyond = f", {'below' if up else 'above'} {at:g},"
             name, _, end = str(row["chosen_by"]).partition(">=" if up else "<=")
             if name in SAFE:
                 safe = f"{name}{'.low>=' if up else '.high<='}{end}"
-                more = f" '{safe}' keeps the limit with {_confidence(level)} confidence."
+                more = f" Choose '{safe}' for {_confidence(level)} confidence."
         said = f"{asked} {_with(limited, level)}{beyond} and {said}"
     text = f"{what}. On new data expect {said}.{more}"
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
@@ -123,50 +123,49 @@ def _rule(row: Row, level: float) -> str:
             if rule.partition("=")[0][:-1].endswith(ENDS)
             else ""
         )
-        return f"{title} of at {'least' if up else 'most'} {at:g}{safe}"
+        return f"{title} {'≥' if up else '≤'} {at:g}{safe}"
     name, _, settings = rule.partition(":")
     best = "lowest" if CATALOG[name].best == "min" else "largest"
     return f"the {best} {title}" + f" ({settings.replace(',', ', ')})" * bool(settings)
 
 
 def _confidence(level: float) -> str:
-    """Write how sure one confidence limit is."""
+    """Write the confidence level of one limit."""
     return f"{50 * (1 + level):g}%"
 
 
 def _zone(row: Row, level: float) -> Answer:
-    """Say what is gained where some rows have no answer."""
+    """Say what abstention changes."""
     model, code = str(row["model"]), "abstention"
     name, accuracy, before = (
         quoted(model), estimate(row["accuracy"]), estimate(row["accuracy_of_all"]),
     )  # fmt: skip
     coverage = estimate(row["coverage"]).value
     if coverage is None or before.value is None:
-        why = NOWHERE.get(str(accuracy.reason), "nobody knows where its answers change")
-        return Answer(code, f"{name} has an answer for every row: {why}.", (model,))
+        why = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")
+        return Answer(code, f"{name} abstains on no row: {why}.", (model,))
     costs = str(row["chosen_by"]).startswith("cost")
     if accuracy.value is None:
-        return Answer(code, f"No row of {name} would have an answer.", (model,))
+        return Answer(code, f"{name} abstains on every row.", (model,))
     if coverage == 1:
-        text = f"{name} would answer every row here: no score is nearer than these ask for."
+        text = f"{name} abstains on no row: no score is close enough to the threshold."
         if costs:
-            text = f"By these costs {name} answers every row here: none is so doubtful."
+            text = f"{name} abstains on no row: abstention never has the lowest expected cost."
         return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
-    ends = f"from {_at(row['low'])} up"
+    ends = f"of {_at(row['low'])} or more"
     if row["high"] is not None:
         ends = f"from {_at(row['low'])} to below {_at(row['high'])}"
-    text = f"Without an answer for {percent(1 - coverage)} % of the rows, scores of {name} {ends}, "
-    text += f"accuracy of the rest is {_with(accuracy, level)}"
+    text = f"{name} abstains on {percent(1 - coverage)}% of the rows (scores {ends}). "
+    text += f"Accuracy of the other rows is {_with(accuracy, level)}, of all rows "
+    text += f"{number(before.value)}."
     if costs:
         cost, old = (number(float(str(row[key]))) for key in ("cost", "cost_of_all"))
-        text += f"; a row here costs {cost} on average, {old} cut at {_at(row['threshold'])}."
-    else:
-        text += f", of all rows {number(before.value)}."
+        text += f" Mean cost per row is {cost}, compared with {old} without abstention."
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
 
 
 def _with(one: Estimate, level: float) -> str:
-    """Write a value with its limits."""
+    """Write a value with its confidence interval."""
     if one.value is None:
         return "undefined" if one.reason != "infinite" else "infinite"
     return interval(one.value, one.low, one.high, level)

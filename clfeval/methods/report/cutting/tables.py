@@ -1,4 +1,4 @@
-"""The tables of cuts and zones of one model in one slice, and who can have some."""
+"""The tables of chosen thresholds and abstention of one model in one slice."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def at_prevalence(sample: Sample, options: ReportOptions, models: Sequence[Row])
     """
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
     if not known and not options.rules:
-        what = "--prevalence is about positive predictions, and no threshold says which they are"
-        raise bad_option(what, "--threshold T, or --best-threshold RULE")
+        what = "--prevalence needs predicted positives, but no threshold is known"
+        raise bad_option(what, "add --threshold T or --best-threshold RULE")
     used = list[UsedThreshold]()
     for i in known:
         row, table = models[i], sample.slices[None].at([i])
@@ -63,17 +63,17 @@ def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold])
 def check_scored(
     options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool
 ) -> None:
-    """Raise where thresholds are to be chosen and no model has scores, or a zone lies around none.
+    """Raise if thresholds are to be chosen without scores, or abstention has no threshold.
 
     thresholds: those in force, by model.
     """
     for flag, given in (("--best-threshold", options.best_threshold),
                         ("--abstain", options.abstain)):  # fmt: skip
         if given and not scored:
-            what = f"{flag} chooses among scores, and every model here gives labels"
-            hint = "give a column of scores, such as the probability of the positive class"
+            what = f"{flag} needs scores, but every model has labels only"
+            hint = "add a column of scores, such as the probability of the positive class"
             raise UsageError.of(what, "needs-scores", hint=hint)
     share = next((zone for zone in options.zones if zone.costs is None), None)
     if share is not None and not any(cut is not None for cut in thresholds.values()):
-        what = f"--abstain {share.name} is about rows near the threshold, and nobody knows it"
-        raise bad_option(what, "--threshold T says from which score on rows are positive")
+        what = f"--abstain {share.name} needs a threshold, but none is known"
+        raise bad_option(what, "add --threshold T: scores of T or more are predicted positive")

@@ -52,7 +52,7 @@ def _of_share(text: str, flag: str) -> Zone:
     try:
         share = notation.share(flag, [text.strip()])
     except UsageError as error:
-        what = f"{flag} '{text}' is neither a share of rows nor costs"
+        what = f"{flag} '{text}' is neither a share of the rows nor costs"
         raise bad_option(what, f"for example {EXAMPLE}") from error
     if not 0 < share < 1:
         what = f"{flag} {text} is not a share of the rows between 0 and 1"
@@ -68,13 +68,13 @@ def _of_costs(text: str, flag: str) -> Zone | None:
         return None
     given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
     if not colon or {key.strip() for key in given} != {*COSTS}:
-        what = f"{flag} {text}: costs are of a false positive, a false negative and no answer"
+        what = f"{flag} {text}: give the costs fp, fn and abstain"
         raise bad_option(what, f"for example {flag} cost:fp=1,fn=5,abstain=0.2")
     each = []
     for key in COSTS:
         value = notation.share(flag, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
-            raise bad_option(f"{flag} {text}: {key} is a number above 0, not {value:g}")
+            raise bad_option(f"{flag} {text}: {key} must be above 0, not {value:g}")
         each.append(value)
     fp, fn, none = each
     written = ",".join(f"{key}={value:g}" for key, value in sorted(zip(COSTS, each, strict=True)))
