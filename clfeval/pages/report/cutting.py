@@ -101,11 +101,13 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
             **_model(rows), "chosen by": _chosen, "threshold": _cut, "new data": "corrected",
             "same rows": "value", **RATES, "flagged": "flagged", "bootstrap": _drawn,
         }  # fmt: skip
-        title, note = "Thresholds chosen on these rows", "all but same rows: expected on new data"
-        if len(rules := {str(_chosen(row)) for row in rows}) == 1:
-            title += f": {columns.pop('chosen by') and min(rules)}"
+        title, rules = "Thresholds chosen on these rows", {_chosen(row) for row in rows}
+        if len(rules) == 1:
+            title += f": {min(rules)}"
+            del columns["chosen by"]
+        note = "values are expected on new data, except same rows"
         best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
-        note += f"; within the limit, {' or '.join(best)} is maximized" if best else ""
+        note += f"; {' or '.join(best)} is maximized within the limit" if best else ""
         note += _undefined(rows)
         yield Shown(
             "cutoffs", title, columns, rows, LISTED, note,
@@ -122,7 +124,7 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
         }  # fmt: skip
         note = "all rows: accuracy without abstention"
         if costs:
-            columns |= {"cost": "cost", "cost, all rows": "cost_of_all"}
+            columns |= {"cost": "cost", "cost of all": "cost_of_all"}
         if len(costs) == 1:
             note += f"; cost: {costs[0].partition(':')[2].replace(',', ', ')}"
         yield Shown(

@@ -116,14 +116,12 @@ def _limit(row: Row) -> tuple[str, bool, float]:
 def _rule(row: Row, level: float) -> str:
     """Name a rule in a sentence."""
     rule = str(row["chosen_by"])
-    title, up, at = _limit(row)
+    title, _, at = _limit(row)
     if at == at:
-        safe = (
-            f" with {_confidence(level)} confidence"
-            if rule.partition("=")[0][:-1].endswith(ENDS)
-            else ""
-        )
-        return f"{title} {'≥' if up else '≤'} {at:g}{safe}"
+        if not rule.partition("=")[0][:-1].endswith(ENDS):
+            return rule
+        bound = rule.replace(".low", "").replace(".high", "")
+        return f"{bound} with {_confidence(level)} confidence"
     name, _, settings = rule.partition(":")
     best = "lowest" if CATALOG[name].best == "min" else "largest"
     return f"the {best} {title}" + f" ({settings.replace(',', ', ')})" * bool(settings)
