@@ -15,7 +15,7 @@ from clfeval.methods.estimates import estimate as estimate_of
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, Tuner
 from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import close, exact, interval, quoted
+from clfeval.words import close, exact, interval, listed, quoted
 
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
@@ -85,17 +85,21 @@ def _inverse(share: Estimate) -> Estimate:
     return estimate_of(value, low, high)
 
 
-def prevalence_answer(row: Row, level: float) -> Answer:
-    """Say what a positive and a negative prediction mean there, and how many alarms there are."""
+def prevalence_answer(row: Row, level: float, *, same: bool = False) -> Answer:
+    """Return the sentence on PPV, NPV and alarms at a prevalence.
+
+    same: the sentence before is about the same model and rows, so this one is shorter.
+    """
     rule = str(row["chosen_by"]).partition(":")[0]
-    cut = (
-        "" if row["threshold"] is None else f" and threshold {exact(float(str(row['threshold'])))}"
-    )
+    cut = "" if row["threshold"] is None else f"threshold {exact(float(str(row['threshold'])))}"
     why = f" ({RULES[rule]})" if rule in RULES else ""
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (estimate(row[name]) for name in names)
     name = str(row["model"])
-    text = f"{at_place(row)}{cut}{why}, {'the model' if name == 'model' else quoted(name)} "
+    where = " and ".join(filter(None, ["" if same else at_place(row), cut]))
+    who = "the model" if name == "model" else quoted(name)
+    text = f"{where}{why}, {who} " if where else f"{who} "
+    text = f"At {text}" if text.startswith("threshold") else text
     if ppv.value is None or alarms.value is None:
         text += "predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
@@ -103,17 +107,23 @@ def prevalence_answer(row: Row, level: float) -> Answer:
         f"{title} {interval(one.value, one.low, one.high, level, close)}"
         for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
     ]  # fmt: skip
+    if same:
+        said[1:] = [f"{title} {close(one.value, 3)}" for title, one in (("NPV", npv),)
+                    if one.value is not None]  # fmt: skip
+        said.append(f"{close(alarms.value, 1)} alarms per {ROWS:,} rows")
+        text += f"has {listed(said)}."
+        return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
     per = "" if each.value is None else f", {close(each.value, 1)} per case detected"
     text += f"has {' and '.join(said)}. It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows"
     text += f"{per}."
     if benefit.value is not None:
         ends = interval(benefit.value, benefit.low, benefit.high, level, close)
-        text += f" Net benefit is {ends}; of no alarm at all it is 0."
+        text += f" Its net benefit is {ends}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
 def at_place(row: Row) -> str:
-    """Write where a row is, to begin a sentence."""
+    """Return the prevalence of a row, to begin a sentence."""
     share = exact(float(str(row["prevalence"])))
     if row["population"] == "sample":
         return f"At the prevalence of these rows ({share})"

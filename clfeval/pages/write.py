@@ -181,12 +181,6 @@ def evenly(values: Sequence[T], most: int) -> set[T]:
     return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
 
 
-def some(names: Sequence[str], most: int) -> str:
-    """Name the first of many side by side, and count the rest."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
-
-
 def joined(cell: Cell) -> str:
     """Write the names of a cell side by side, so that commas in them cannot mislead."""
     return ", ".join(map(words.quoted, cell)) if isinstance(cell, list) else ""

@@ -55,8 +55,8 @@ def test_neighbouring_odds_with_one_outcome_are_one_line() -> None:
     ]  # fmt: skip
     part = section_of(with_table("winners", rows), "winners", -1)
     assert [line[1:] for line in part.rows] == [
-        ("1:1000 .. 1:40", "0.000999 .. 0.02439", "RF"),
-        ("1:32 .. 1:10", "0.0303 .. 0.09091", part.rows[1][3]),
+        ("1:1000 to 1:40", "0.000999 to 0.02439", "RF"),
+        ("1:32 to 1:10", "0.0303 to 0.09091", part.rows[1][3]),
         ("1:1", "0.5", part.rows[2][3]),
         ("3:1", "0.75", part.rows[3][3]),
         ("10:1", "0.9091", "RF"),
@@ -72,7 +72,7 @@ def test_runs_do_not_pass_from_one_slice_or_measure_to_the_next() -> None:
     ]  # fmt: skip
     found = neighbours(rows, lambda row: [str(row["leader"])])
     assert [(row["slice"], row["measure"], row["odds"]) for row in found] == [
-        (None, "tar", "1:10 .. 1:1"), (None, "mcc", "1:10 .. 1:1"), ("north", "tar", "1:10"),
+        (None, "tar", "1:10 to 1:1"), (None, "mcc", "1:10 to 1:1"), ("north", "tar", "1:10"),
     ]  # fmt: skip
 
 

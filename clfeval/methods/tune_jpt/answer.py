@@ -1,4 +1,4 @@
-"""What tune-jpt answers: who is best at each target, what that is worth, and where it ends."""
+"""Sentences of tune-jpt: the best model of each population, and the ratios at which it leads."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from clfeval.measures.odds import Stakes
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.predictive_values import at_place, prevalence_answer
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.words import between, close, exact, many, named, quoted, ties
+from clfeval.words import close, exact, interval, many, named, quoted, ties
 
 MOST = 5  # sentences
-TARGETS = 3  # populations spoken of
-NAMES = 6  # said in one sentence
-NEAR = 1e-9  # relative; closer values are one
-TURNS = 4  # changes of the lead told one by one
+TARGETS = 3  # populations with a sentence each
+NAMES = 6  # in one sentence
+NEAR = 1e-9  # relative; closer values are equal
+TURNS = 4  # changes of the lead that are listed
 TIES = ("not-significantly-different", "significantly-worse")  # sentences on other models
-ACCURACY = "tar"  # says nothing of a model where one prediction for all rows is better
+ACCURACY = "tar"  # does not lead where one prediction for all rows has a higher accuracy
+TITLES = {ACCURACY: "accuracy (TAR)"}
 
 
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Say who is best by the measure compared, what its predictions mean, and where the lead ends.
+    """Return the best model by the measure compared, its predictive values, and where it leads.
 
-    Which others are not significantly different, and which are worse, is what table `winners` has.
-    Where one prediction for all rows has a higher accuracy than every model, accuracy does not
-    lead: what predictions mean comes first. Of one model it is all there is to say.
+    Table `winners` has the models that are tied with it and those that are significantly worse.
+    Where one prediction for all rows has a higher accuracy than every model, predictive values
+    come first. One model has predictive values only.
     """
     rows = side_by_side(tables["models"])
     places: dict[object, list[Row]] = {}
@@ -42,7 +43,8 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     several = len({row["model"] for row in rows}) > 1
     told = Told(tables, parameters, _measure(rows[0], parameters))
     if several:
-        said = [*told.best(list(places.values())[:TARGETS]), *told.changes()]
+        said = [*told.best(list(places.values())[:TARGETS])]
+        said += told.changes("" if said[0].code == "best-at" else f" by {told.title}")
         if compared := tables.get("comparisons"):
             first, *others = (one for one in said if one.code not in TIES)
             said = [first, *_compared(compared, parameters), *others]
@@ -91,7 +93,8 @@ class Told:
     @property
     def title(self) -> str:
         """The measure's name."""
-        return weighed(str(self.measure), self.parameters.get("beta"))
+        name = str(self.measure)
+        return TITLES.get(name) or weighed(name, self.parameters.get("beta"))
 
     @property
     def short(self) -> str:
@@ -104,11 +107,11 @@ class Told:
         return self.parameters.get("interval") != "none"
 
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
-        """Say who is best at each target; of the first one also what to do."""
+        """Yield the best model of each population; for the first one also its predictive values."""
         for number, here in enumerate(places if self.measure is not None else ()):
             where, lead = at_place(here[0]), self.lead(here)
             if lead is None:
-                text = f"{where} {self.title} is undefined for every model."
+                text = f"{where}, {self.title} is undefined for every model."
                 yield Answer("no-leader", text, (), self.measure)
                 continue
             constant = self._constant(here[0], lead.cell)
@@ -126,11 +129,12 @@ class Told:
                 code = "not-significantly-different" if lead.tied else "significantly-worse"
                 yield Answer(code, others, lead.tied, self.measure)
             elif not (lead.only or len(lead.names) > 1):
-                text = "No test tells whether its lead is more than chance."
+                text = "This lead is not tested for significance."
                 yield Answer("untested", text, (), self.measure)
             yield from self._that_matters(here)
             if len(places) < TARGETS:
-                yield from self.usable(here, lead.names[0])
+                alone = here[0]["population"] == "sample" and len(lead.names) == 1
+                yield from self.usable(here, lead.names[0], same=alone)
 
     def lead(self, here: Sequence[Row]) -> Lead | None:
         """Return who leads at the odds of these rows; None where nobody has a value."""
@@ -161,18 +165,19 @@ class Told:
         equal, open_ = (contest[name] for name in ("equivalent", "possibly_better"))
         alike = [str(name) for name in equal] if isinstance(equal, list) else []
         maybe = [str(name) for name in open_] if isinstance(open_, list) else []
-        what = f"{leader} is not worse than any other by so much"
+        what = f"{leader} is not worse than any other model by this margin"
         if kind == BETTER:
             least = contest["least_lead"]
             by_more = isinstance(least, float) and least > margin
-            by = "by more" if by_more else "perhaps by less"
-            what = f"{leader} is better than each other, {by}"
+            by = "by more than this margin" if by_more else "but possibly by less than this margin"
+            what = f"{leader} is better than every other model, {by}"
         elif kind == UNDECIDED:
-            what = f"{named(maybe, most=NAMES, word='or')} may be better than {leader} by so much"
+            whether = f"{named(maybe, most=NAMES, word='or')} is better than {leader}"
+            what = f"it is undecided whether {whether} by this margin"
         if alike:
             also = f"{named(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
             what = f"{also} to {leader}" + ("" if kind == EQUIVALENT else f"; {what}")
-        text = f"If {self.short} has to differ by {exact(margin)} to matter: {what}."
+        text = f"With a margin of {exact(margin)} in {self.short}, {what}."
         yield Answer("margin", text, tuple(alike), self.measure)
 
     def _contest(self, here: Sequence[Row]) -> Row | None:
@@ -194,12 +199,15 @@ class Told:
     def _said(self, here: Sequence[Row], lead: Lead, constant: str, *, tail: bool) -> Answer:
         names, cell = lead.names, lead.cell
         best = self.short if tail else self.title
-        text = f"{at_place(here[0])} {_with_verb(names)} the best {best}, {_with_ends(cell)}"
+        where = "" if here[0]["population"] == "sample" else f"{at_place(here[0])}, "
+        most = "lowest" if self._sign < 0 else "highest"
+        value = _with_limits(cell, self.parameters.get("level", 0.95))
+        text = f"{where}{_subject(names, 'has')} the {most} {best}: {value}"
         if lead.only:
-            text += ", the only one that is defined"
+            text += "; it is undefined for the other models"
         elif tail and (others := ties(lead.tied, lead.worse, most=NAMES)):
             text += f"; {_inside(others)}"
-        text += f"; better is {constant}" if constant else ""
+        text += f"; {constant} is better" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
@@ -217,19 +225,22 @@ class Told:
                 return f"predicting every row {answer} ({close(value, 3)})"
         return ""
 
-    def usable(self, here: Sequence[Row], name: str | None = None) -> Iterator[Answer]:
-        """Say what predictions of a model mean at its best usable threshold.
+    def usable(
+        self, here: Sequence[Row], name: str | None = None, *, same: bool = False
+    ) -> Iterator[Answer]:
+        """Yield the predictive values of a model at its best usable threshold.
 
-        Without a name those of the first model of the table.
+        Without a name those of the first model of the table. same: the sentence before is about
+        this model only.
         """
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):
-                yield prevalence_answer(row, self.parameters["level"])
+                yield prevalence_answer(row, self.parameters["level"], same=same)
                 return
 
-    def changes(self) -> Iterator[Answer]:
-        """Say who leads from where on over the sweep."""
+    def changes(self, by: str) -> Iterator[Answer]:
+        """Yield which models lead over the sweep; by: ` by MEASURE`, unless it has been named."""
         swept = [
             row for row in self.tables.get("winners", ())
             if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
@@ -237,19 +248,19 @@ class Told:
         runs = self._runs(swept)
         if len(runs) == 1:
             names = runs[0][0]
-            ends = f"from {swept[0]['odds']} to {swept[-1]['odds']}"
-            text = f"{_with_verb(names)} the best {self.short} at all ratios looked at {ends}"
+            ends = f"({swept[0]['odds']} to {swept[-1]['odds']})"
+            text = f"{_subject(names, 'leads')}{by} at all {many(len(swept), 'ratio')} {ends}"
             text += f"{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
-            parts = [f"first that of {named(runs[0][0])}"]
+            parts = [f"{_subject(runs[0][0], 'leads')}{by} at first"]
             for (first, _), (second, row) in pairwise(runs):
                 at = self._crossing(first[0], second[0], swept, row)
-                parts.append(f"from prevalence {at} that of {named(second)}")
+                parts.append(f"{named(second)} from prevalence {at}")
             left = len(parts) - TURNS
-            parts[TURNS:] = [f"then {many(left, 'more change')}"] if left > 0 else []
+            parts[TURNS:] = [f"then the lead changes {many(left, 'more time')}"] if left > 0 else []
             ends = f"From {swept[0]['odds']} to {swept[-1]['odds']}"
-            text = f"{ends} the best {self.short} is {', '.join(parts)}{self._significant(swept)}."
+            text = f"{ends}, {', '.join(parts)}{self._significant(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
 
@@ -271,20 +282,21 @@ class Told:
         return runs
 
     def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
-        """Say at how many ratios every model but those that lead is significantly worse."""
+        """Write at how many ratios all models but those that lead are significantly worse."""
         tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
                 for row in swept]  # fmt: skip
         if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
             return ""
         if not any(tied) and not any(row["winner"] or row["tied"] for row in swept):
-            return ", the only one that is defined"
+            return "; the measure is undefined for the other models"
         count = sum(not some for some in tied)
+        if names:
+            return f", significantly at {({0: 'none', len(swept): 'all'}).get(count, count)}"
         share = {0: "none", len(swept): "all"}.get(count, f"{count}")
-        worse = "every other model is significantly worse"
-        return f"; {worse} at {share} of the {many(len(swept), 'ratio')}"
+        return f"; the lead is significant at {share} of the {many(len(swept), 'ratio')}"
 
     def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
-        """Return the prevalence where two change places; else the first one swept after it."""
+        """Return the prevalence at which two models cross; else the next one of the sweep."""
         end = float(str(after["prevalence"]))
         start = max(p for row in swept if (p := float(str(row["prevalence"]))) < end)
         for row in self.tables.get("crossovers", ()):
@@ -296,14 +308,14 @@ class Told:
 
 
 def _inside(text: str) -> str:
-    """Write a sentence as a part of another one; it may begin with a name."""
+    """Return a sentence as a part of another one; it may begin with a name."""
     inside = text.removesuffix(".")
     begins = inside.startswith(("The other ", "Every other "))
     return inside[0].lower() + inside[1:] if begins else inside
 
 
 def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
-    """Return who has the best value: several where they have one."""
+    """Return the model with the best value; several where they have the same."""
     if not values:
         return ()
     best = max(sign * value for value in values.values())
@@ -313,15 +325,21 @@ def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _with_verb(names: Sequence[str]) -> str:
-    """Write names with the verb."""
+def _subject(names: Sequence[str], verb: str) -> str:
+    """Return names with a verb, in the plural where there are several."""
     if len(names) == 1:
-        return f"{quoted(names[0])} has"
-    return f"{named(names, most=NAMES)} have"
+        return f"{quoted(names[0])} {verb}"
+    return f"{named(names, most=NAMES)} {'have' if verb == 'has' else verb.removesuffix('s')}"
 
 
-def _with_ends(cell: Estimate) -> str:
-    """Write a value with its interval, infinite ones included."""
-    if cell.value is not None:
-        return between(cell.value, cell.low, cell.high, close)
-    return "∞" if cell.low is None else f"∞ [{close(cell.low, 3)}, ∞]"
+def _with_limits(cell: Estimate, level: float) -> str:
+    """Return a value with its interval, infinite ones included."""
+    value = inf if cell.value is None else cell.value
+    low, high = cell.low, cell.high
+    if low is not None or high is not None:  # a limit that is lacking is infinite
+        low, high = (-inf if low is None else low), (inf if high is None else high)
+    return interval(value, low, high, level, _finite)
+
+
+def _finite(value: float, digits: int) -> str:
+    return f"{'-' * (value < 0)}∞" if abs(value) == inf else close(value, digits)

@@ -1,4 +1,4 @@
-"""Measures that tune-jpt is asked for by name, and the options their parameters stand for."""
+"""Measures named on the command line of tune-jpt, and the options their parameters set."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clfeval.methods.measured.asked import (
     settings_of,
 )
 
-HARD = ("hard", "all")  # sets: of scores nothing is tuned
+HARD = ("hard", "all")  # sets of measures; those of scores are not tuned
 KNOWN = Askable("tune-jpt", TUNABLE, ("default", *HARD))
 MADE_OF_SCORES = (
-    "scores at another class ratio are not tuned, only 2 x 2 tables are; clfeval report has it as "
-    "it is here"
+    "tune-jpt has measures of 2 x 2 tables only; clfeval report computes it at the prevalence of "
+    "these rows"
 )
 _COSTS = {"cost": ("fp", "fn"), "benefit": ("tp", "tn")}
 
@@ -47,7 +47,7 @@ def _of_set(flag: str, name: str) -> list[str]:
     if name == "default":
         return [one for one in plain if one in JPT]
     if name not in HARD:
-        what = f"{flag}: nothing of the set '{name}' is made of a 2 x 2 table alone"
+        what = f"{flag}: set '{name}' has no measure of a 2 x 2 table alone"
         raise UsageError.of(what, "unknown-measure", hint=MADE_OF_SCORES)
     return plain
 
@@ -57,33 +57,33 @@ def _one(flag: str, text: str) -> str:
     refuse(name, flag)
     known, measure = one_of(name, TUNABLE), measure_called(name)
     if measure is None:
-        what = f"{flag}: no measure '{name}'"
+        what = f"{flag}: '{name}' is not a measure"
         raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN, flag))
     known = known or one_of(measure.id, TUNABLE)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
-        what = f"{flag}: {measure.id} is not tuned"
+        what = f"{flag}: {measure.id} is not available in tune-jpt"
         raise UsageError.of(what, "unknown-measure", hint=_why(measure))
     found = settings_of(text, settings, CATALOG[known], flag=flag) if settings else {}
     return called(CATALOG[known], found)
 
 
 def _why(measure: Measure) -> str:
-    """Say why a measure is not tuned, and what tells it."""
+    """Return why a measure is not tuned, and where it is computed."""
     if "prevalence" in measure.takes:
-        return f"a population of its own: --measure {measure.id[:3]} --prevalence 0.01"
+        return f"use --measure {measure.id[:3]} --prevalence 0.01"
     if measure.id == AT_RISK:
-        return "at a risk of 0.1 it is --measure net_benefit:fp=1,fn=9, by odds of 1 to 9"
+        return "for threshold probability 0.1 use --measure net_benefit:fp=1,fn=9 (odds 1 to 9)"
     if measure.best == "none":
-        return "it tells nothing of a model; --population N says how many rows are called positive"
+        return "it does not rate a model; --population N shows the number of flagged rows"
     if measure.needs == "scores" and measure.invariant:
-        return "it is the same at every class ratio; clfeval report has it"
+        return "it is the same at every class ratio; clfeval report computes it"
     if measure.needs not in NEEDS["all"]:
-        return "what is: clfeval tune-jpt --explain measures"
+        return "for the available measures: clfeval tune-jpt --explain measures"
     return MADE_OF_SCORES
 
 
 def stood_for(given: Sequence[str]) -> dict[str, Any]:
-    """Return what the parameters in names of measures say; UsageError for two that differ."""
+    """Return the options set by parameters of measures; UsageError if two differ."""
     found: dict[str, Any] = {}
     for text in given:
         name, _, settings = text.partition(":")
@@ -93,6 +93,6 @@ def stood_for(given: Sequence[str]) -> dict[str, Any]:
                   for option, pair in _COSTS.items() if {*pair} & {*numbers}}  # fmt: skip
         for option, value in means.items():
             if found.setdefault(option, value) != value:
-                what = f"--measure {text} asks for another {option} than a measure before it"
-                raise bad_option(what, "one at a time: tables are tuned by one set of numbers")
+                what = f"--measure {text} has a different {option} than an earlier measure"
+                raise bad_option(what, f"use one {option} per run")
     return found

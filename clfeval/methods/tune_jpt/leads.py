@@ -1,4 +1,4 @@
-"""Who leads where: the tables of winners, and of where two models change places."""
+"""Leading models by class ratio: the tables of winners and of crossings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOOKS = 13  # odds at which a lead without crossing is tested
 
 
 def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
-    """Return which model leads where, over the swept odds or else over the full range."""
+    """Return the leading models over the swept odds, or else over the full range."""
     populations = (*(options.swept or sweep(FULL_SWEEP, 2)), *options.populations)
     looked_at = [one.ratio for one in populations]
     crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
@@ -177,7 +177,7 @@ def _levels(
 
 
 def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
-    """Say how the leader compares with the others, by how much better it is than each."""
+    """Return how the leader compares with the other models, by the margin."""
     none = Estimate(None)
     known = {
         name: Change(none, none, one, float(one.low <= 0)).verdict(
@@ -229,7 +229,7 @@ def crossover_rows(
 
 
 def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
-    """Yield what is said of each crossing."""
+    """Yield the cells of each crossing."""
     names = contest.counts.models
     parts = (found.below, found.above, found.ratio, found.low, found.high)
     for i, j, ratio, *limits in zip(*(part.tolist() for part in parts), strict=True):
@@ -249,7 +249,7 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
 def _uncrossed(
     contest: Contest, ends: tuple[float, float], first: Ints, second: Ints, seen: Course
 ) -> Iterator[dict[str, Any]]:
-    """Yield why pairs have no crossing, who leads throughout, and whether significantly."""
+    """Yield why pairs have no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.of_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
     leads = _significance(contest, ends, ahead, first + second - ahead)
@@ -258,16 +258,16 @@ def _uncrossed(
     for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
         reason, name, words = "none", None, ""
         if not defined:
-            reason, words = "undefined", "undefined for one of them at least"
+            reason, words = "undefined", "undefined for at least one model"
         elif not differ:
             reason, words = "identical", "equal at every class ratio"
         else:
             name = contest.counts.models[leader]
             if contest.measure.invariant:
-                reason, words = "invariant", "does not move with the class ratio; "
+                reason, words = "invariant", "does not depend on the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
-                where = "everywhere" if all_of_it else "in part of it" if some else "nowhere"
+                where = "everywhere" if all_of_it else "at some ratios" if some else "nowhere"
                 words += f"; its lead is significant {where}"
         yield {
             "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,

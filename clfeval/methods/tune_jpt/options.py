@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
-BENT = ("g_mean",)  # the best need not lie on the hull of the ROC points, where it is looked for
+BENT = ("g_mean",)  # its best threshold need not lie on the hull of the ROC points
 FULL_SWEEP = "1:1000..1000:1"
 ROWS = 1000  # of the tables shown
 
 
 @cache
 def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return which measures move with the class ratio, which do not, which ask for stakes."""
+    """Return the measures that depend on the class ratio, those that do not, those with costs."""
     from clfeval.measures.catalog import CATALOG
     from clfeval.measures.odds import JPT
 
@@ -52,16 +52,16 @@ def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
 def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[Population, ...]:
     """Return populations at evenly spaced logarithms of their odds, from few positives to many.
 
-    text: `P:N..P:N`, both among them; the full sweep is stretched as far as the targets lie.
+    text: `P:N..P:N`, both included; the full sweep is extended to the targets.
     Errors: UsageError for any other text.
     """
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
-        what, hint = "is not two odds with .. between", f"for example --sweep {FULL_SWEEP}"
+        what, hint = "is not a range of odds", f"write --sweep P:N..P:N, as {FULL_SWEEP}"
         raise UsageError.of(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
     ends = [Population.of_odds(end, "--sweep") for end in (left, right)]
     if ends[0].ratio == ends[1].ratio:
-        raise bad_option(f"--sweep '{text}' starts where it ends")
+        raise bad_option(f"--sweep '{text}' has two equal limits")
     ends += targets if text == FULL_SWEEP else ()
     first, *_, last = sorted(ends, key=lambda one: one.ratio)
     low, high = math.log10(first.ratio), math.log10(last.ratio)
@@ -72,7 +72,7 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
 
 def _measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
-        raise bad_option(f"{flag} {given!r} is not text")
+        raise bad_option(f"{flag} {given!r} is not a name or a list of names")
     from clfeval.methods.tune_jpt.asked import tuned_names
 
     return tuned_names(flag, [str(one) for one in listed(given)])
@@ -94,7 +94,7 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TuneOptions(Sure, Populations):
-    """Targets, measures, stakes, and how sure the numbers are to be."""
+    """Populations, measures, costs and intervals of tune-jpt."""
 
     counts: Annotated[
         Mapping[str, Sequence[float]],
@@ -211,17 +211,17 @@ class TuneOptions(Sure, Populations):
         """The prevalences between which the lowest and highest values are sought."""
         found = [(low.prevalence, high[0].prevalence) for low, *high in self.spans if high]
         if len(found) > 1:
-            raise bad_option("--prevalence takes one range, and has several")
+            raise bad_option("--prevalence has more than one range", "give one range per run")
         return found[0] if found else None
 
     @property
     def swept(self) -> tuple[Population, ...]:
-        """The populations of the sweep; as far as the targets lie where nobody chose its ends."""
+        """The populations of the sweep; the default range is extended to the targets."""
         return () if self.sweep is None else sweep(self.sweep, self.points, self.populations)
 
     @property
     def stakes(self) -> Stakes | None:
-        """What errors cost and right answers bring; None where nobody says."""
+        """The costs of errors and benefits of correct predictions; None if not given."""
         if self.cost is None:
             return None
         from clfeval.measures.odds import Stakes
@@ -229,7 +229,7 @@ class TuneOptions(Sure, Populations):
         return Stakes(*self.cost, *(self.benefit or ()))
 
     def settled(self) -> TuneOptions:
-        """Return the options with what parameters in names of measures stand for."""
+        """Return the options with those that parameters of measures set."""
         if not self.margin and not any(":" in name for name in self.measure):
             return self
         from clfeval.methods.tune_jpt.asked import stood_for
@@ -239,7 +239,7 @@ class TuneOptions(Sure, Populations):
         return replace(self, measure=ids, margin=margin, **stood_for(self.measure))
 
     def check(self) -> None:
-        """Raise UsageError for what no computation accepts, or does not go together."""
+        """Raise UsageError for invalid or contradictory options."""
         self.settled()._check()
 
     def _check(self) -> None:
@@ -247,28 +247,31 @@ class TuneOptions(Sure, Populations):
         self._check_stakes()
         for name in kinds()[2]:
             if self.cost is None and name in self.measure:
-                hint = "--measure cost:fp=1,fn=10 where a miss costs ten false alarms"
-                what = f"{name} needs to know what errors cost"
+                hint = "for a miss that costs ten false positives: --measure cost:fp=1,fn=10"
+                what = f"{name} needs the costs of errors"
                 raise UsageError.of(what, "needs-cost", hint=hint)
         if other := next((name for name in self.margin if name != self.compared), None):
-            what = f"--margin {other}: models are compared by {self.compared}"
+            what = f"--margin {other} does not apply: models are compared by {self.compared}"
             raise bad_option(what, f"add --measure {other}")
         prior = self.prevalence_beta
         if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
             given = ",".join(f"{x:g}" for x in prior)
-            raise bad_option(f"--prevalence-beta {given}: two numbers from 0.001 to 1e18, as 2,98")
+            what = f"--prevalence-beta {given} is not two numbers from 0.001 to 1e18"
+            raise bad_option(what, "for example --prevalence-beta 2,98")
 
     def _check_stakes(self) -> None:
-        """Raise UsageError for costs and benefits that decide nothing."""
+        """Raise UsageError for incomplete costs and for costs that make one prediction optimal."""
         if self.cost is None:
             if self.benefit is not None:
-                raise bad_option("--measure cost: benefits tp and tn need costs fp and fn too")
+                what = "--measure cost has benefits tp and tn without costs fp and fn"
+                raise bad_option(what, "add fp and fn, for example --measure cost:fp=1,fn=10,tp=1")
             return
         (fp, fn), (tp, tn) = self.cost, self.benefit or (0.0, 0.0)
         if not (fp + tn > 0 and fn + tp > 0):
             raise bad_option(
-                f"--measure cost:fp={fp:g},fn={fn:g}: where one kind of error is free, the best "
-                "answer is always the other"
+                f"--measure cost:fp={fp:g},fn={fn:g}: if one kind of error is free, predicting one "
+                "class for every row is optimal",
+                "give both errors a cost above 0",
             )
 
 
@@ -277,7 +280,7 @@ TUNE_JPT = Command(
     (TuneOptions,),
     have="predictions or 2 x 2 tables",
     want="PPV, NPV, alarms at another prevalence",
-    help="Show what 2 x 2 tables become at another share of positives.",
+    help="Compute PPV, NPV and other measures at other prevalences.",
     examples="""clfeval tune-jpt --counts 67,5,33,95 --prevalence 1:100 --population 50000
 clfeval tune-jpt --counts a=67,5,33,95 --counts b=69,15,31,85 --prevalence 2%
 clfeval tune-jpt preds.csv --positive malignant --prevalence 0.001..0.02

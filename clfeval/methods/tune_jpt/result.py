@@ -59,61 +59,57 @@ METHODS = {  # by --interval
         "f_beta, mcc, ic, epa; dor of empty cells": "range over the score region (Newcombe)",
         "ppv, npv, their odds elsewhere, lr_pos, lr_neg: with fewer than 30 rows of a class, or a "
         "rate within 3 standard errors of 0 or 1": "range over the score region (Newcombe)",
-        "differences of models": "square-and-add with the correlation of the rows they share, at a "
-        "level at which all of a row, and of a sweep, hold together",
+        "differences of models": "square-and-add with the correlation on shared rows, simultaneous "
+        "over the models of a population and over the sweep",
     },
     "bootstrap": {
-        "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
-        "everywhere else": "by formula, as with exact",
+        "measures of models and sweep": "percentile bootstrap, stratified by class",
+        "everything else": "by formula, as with exact",
     },
     "none": {},
 }
-AS_COUNTED = {  # by --totals, beside these
+AS_COUNTED = {  # by --totals, in addition
     "random": {
         "exact": {
             "F1 and its odds as counted": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
             "f_beta, mcc, ic, epa, cost, net benefit as counted": "range over the score region of "
-            "the two rates and the prevalence: the class totals are random",
+            "the two rates and the prevalence (random class totals)",
         },
         "bootstrap": {
-            "what moves with the class ratio, as counted": "percentile bootstrap of all rows: the "
-            "class totals are random",
+            "measures that depend on the class ratio, as counted": "percentile bootstrap of "
+            "all rows (random class totals)",
         },
         "none": {},
     },
     "fixed": {
         "exact": {
-            "f_beta, mcc, ic, epa, cost, net benefit as counted": "as elsewhere: the class totals "
-            "are fixed",
+            "f_beta, mcc, ic, epa, cost, net benefit as counted": "as elsewhere (fixed totals)",
         },
         "bootstrap": {},
         "none": {},
     },
 }  # fmt: skip
 _NOTES = {
-    "unpaired": "counts do not say which rows models share: differences are taken as of different "
-    "rows, which is cautious where the rows are the same and the models tend to agree",
-    "rates-only": "nobody knows how many rows these rates come from: no intervals (--counts has "
-    "them)",
-    "bootstrap-empty-cell": "a bootstrap takes an empty cell for known, and its intervals there "
-    "are too narrow: --interval exact does not",
-    "replicates-left-out": "in up to {failed:,} of {resamples:,} bootstrap replicates a measure "
-    "was undefined; these are left out",
+    "unpaired": "counts do not show which rows models share, so tests are unpaired (conservative "
+    "if the models agree on shared rows)",
+    "rates-only": "no intervals: the number of rows behind these rates is unknown; use --counts",
+    "bootstrap-empty-cell": "bootstrap intervals are too narrow where a cell is 0; use --interval "
+    "exact",
+    "replicates-left-out": "up to {failed:,} of {resamples:,} bootstrap replicates are left out, "
+    "as a measure was undefined",
     "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
-    "chosen-threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
-    "expect the corrected value",
-    "not-compared": "models are compared over class ratios by a measure that moves: name one, "
-    "--measure",
-    "pairs-on-request": "where every two of {models} models change places is computed on request: "
-    "--measure {compared}",
-    "one-sided-measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
+    "chosen-threshold": "values at best thresholds are optimistic; on new data expect the "
+    "corrected value",
+    "not-compared": "the measure does not depend on the class ratio; to compare models over ratios "
+    "add --measure NAME",
+    "pairs-on-request": "crossings of {models} models are not computed; add --measure {compared}",
+    "one-sided-measure": "{one_sided} alone favour extreme thresholds; check sensitivity and "
     "specificity there",
-    "no-target": "no target population: name one with --prevalence 0.01",
+    "no-target": "no target population; add one with --prevalence 0.01",
 }
 _ADVICE = (
-    "does the class ratio matter here? where errors add up over everybody, read the measures "
-    "of the target population; where each row stands alone, those that do not move, and MCC, IC "
-    "and EPA at 1:1"
+    "if total errors in the population matter, use measures at the target prevalence; if single "
+    "rows matter, use those that do not depend on it, and MCC, IC and EPA at 1:1"
 )
 
 
@@ -190,7 +186,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     if options.reference is not None and options.reference not in models:
         raise unknown_model("--reference", options.reference, models)
     if options.margin and len(models) == 1:
-        raise bad_option("--margin judges differences of models, and none are compared")
+        raise bad_option("--margin needs two models or more to compare")
 
     tuner = Tuner.of(given, options)
     tables: dict[str, Rows] = {}
@@ -262,22 +258,22 @@ def warnings_of(
 
 
 def _lacking(given: Sample) -> list[Warn]:
-    """Name slices, and models of counts tables, without one of the classes."""
+    """Return notes on slices, and on models of tables of counts, that lack a class."""
     out = []
     for label, counts in given.slices.items():
         for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
             if lost and len(lost) == len(counts.models):
-                out.append(Warn("single-class", f"{label}: no {name} row, so nothing is tuned"))
+                out.append(Warn("single-class", f"{label} has no {name} row, so nothing is tuned"))
             elif lost:
-                where = f"{label}: " if label else ""
-                text = f"{where}no {name} row for {listing(lost)}, so nothing is tuned there"
+                where = f" in {label}" if label else ""
+                text = f"{listing(lost)}: no {name} row{where}, so nothing is tuned"
                 out.append(Warn("single-class", text))
     return out
 
 
 def _small(given: Sample) -> list[Warn]:
-    """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
+    """Return a note on the size of the smaller class, of the table and of slices, if too small."""
     few = {}
     for label in given.slices:
         both = [n for rows in class_rows(given, label) for n in rows if n]
@@ -291,14 +287,14 @@ def _small(given: Sample) -> list[Warn]:
     left = len(slices) - _NAMED
     more = f" and {left} more slices" if left > 0 else ""
     text = (
-        f"the smaller class has {where}{more}: below {ENOUGH}, normalised and tuned measures tend "
-        "to look better than they are; mind the intervals"
+        f"the smaller class has {where}{more}; below {ENOUGH}, normalised and tuned measures tend "
+        "to be too high"
     )
     return [Warn("small-class", text)]
 
 
 def _one_sided(rows: Rows) -> list[Warn]:
-    """Say where the average of the two odds shows only one of them, with the worst case."""
+    """Return a note where one of the two odds dominates EPA, with the worst case."""
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]
     for row in targets or rows:
@@ -314,8 +310,8 @@ def _one_sided(rows: Rows) -> list[Warn]:
     row = worst[1]
     epa, ppv, npv = (f"{size_of(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
     text = (
-        f"EPA hides one of its odds: {epa} of {row['model']} at {row['odds']} is the mean of PPV "
-        f"odds {ppv} and NPV odds {npv}; read the two"
+        f"one term dominates EPA: {epa} of {row['model']} at {row['odds']} is the mean of PPV odds "
+        f"{ppv} and NPV odds {npv}"
     )
     return [Warn("epa-one-sided", text)]
 
@@ -324,18 +320,18 @@ NAMES = ("TP", "FP", "FN", "TN")
 
 
 def of_table(sample: Sample) -> Sample:
-    """Take a table; DataError where it lacks a class altogether, for then nothing is tuned."""
+    """Return the sample of a table; DataError if it lacks a class."""
     column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
         held = f"'{column}' holds {listing(sample.counted.classes)}"
-        hint = f"the positive class is '{sample.positive}', and {held}: is it --positive?"
+        hint = f"the positive class is '{sample.positive}', but {held}; check --positive"
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
 
 def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
-    """Take TP, FP, FN, TN per model; UsageError for what is not four counts."""
+    """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
 
     def wrong(what: str, hint: str) -> UsageError:
         return UsageError.of(what, "bad-counts", hint=hint)
@@ -343,12 +339,12 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     cells = []
     for model, numbers in counts.items():
         if not model:
-            raise wrong("--counts: a model without a name", "for example --counts rf=69,15,31,85")
+            raise wrong("--counts has a model without a name", "write --counts rf=69,15,31,85")
         where = f"--counts {model}=" if model != "model" else "--counts "
         shown = where + ",".join(map(str, numbers))
         if len(numbers) != len(NAMES):
             what = f"{shown} is not four numbers TP,FP,FN,TN"
-            raise wrong(what, "for example --counts 67,5,33,95")
+            raise wrong(what, "write --counts 67,5,33,95")
         whole = []
         for name, number in zip(NAMES, numbers, strict=True):
             try:
@@ -362,7 +358,7 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
                 why = "negative"
             raise wrong(
                 f"{shown}: {name} is {number}, {why}",
-                "counts are whole numbers of rows from 0 up; of rates alone: --sensitivity 0.67 "
+                "counts are whole numbers from 0 up; for rates use --sensitivity 0.67 "
                 "--specificity 0.95",
             )
         cells.append(whole)
@@ -373,14 +369,14 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
 
 
 def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
-    """Take two rates without the rows behind them; UsageError unless both are in 0..1."""
+    """Return the sample of two rates without counts; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():
         if rate is None:
             other = next(key for key in rates if key != name)
-            raise bad_option(f"--{other} alone says nothing of the other class: add --{name}")
+            raise bad_option(f"--{other} is given without --{name}", f"add --{name}")
         if not 0 <= rate <= 1:
-            hint = f"a share: {rate / 100:g} for {rate:g} %" if 1 < rate <= 100 else None
+            hint = f"write {rate / 100:g} for {rate:g}%" if 1 < rate <= 100 else None
             raise bad_option(f"--{name} {rate:g} is not between 0 and 1", hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
@@ -394,5 +390,5 @@ def _need_classes(
 ) -> None:
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
-            what = f"no {name} row: tuning needs rows of both classes"
+            what = f"no {name} row, but tuning needs both classes"
             raise DataError.of(what, "single-class", where, column=column, hint=hint)

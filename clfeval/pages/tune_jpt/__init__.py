@@ -1,4 +1,4 @@
-"""How tuned tables of a classifier read: which populations, what never moves, what to plot."""
+"""The screen of tune-jpt: its tables, its charts and what stands above them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.tune_jpt.look import Look, counted
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
-from clfeval.pages.write import class_counts, exact, joined, some
+from clfeval.pages.write import class_counts, exact, joined
 from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import (
     MOST_NAMED,
@@ -97,19 +97,19 @@ TABLES = (
     )),
     Table("simulated", (
         *WHO, MEASURE, *of("number?", "mean median low high"),
-        Column("failed", "count", more={"description": "draws for which it is undefined"}),
+        Column("failed", "count", more={"description": "simulations in which it is undefined"}),
     )),
 )  # fmt: skip
 
 
 DRAWN = NAMED  # curves of thresholds
-CROSSINGS = 4  # marked one by one
-FEW = 3  # measures drawn one by one
+CROSSINGS = 4  # with a mark each
+FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """Yield a measure over the swept odds, and the best thresholds, as far as they are there."""
+    """Yield measures over the swept odds, and the best thresholds where scores have them."""
     rows, order = result.whole("sweep"), best_first(result)
     for number, name in enumerate(_shown(result, rows)):
         chart = _measure(name, rows, result, order)
@@ -122,7 +122,7 @@ def charts(result: Result) -> Iterator[Chart]:
         every = _curves(rows, points, order)
         curves = tuple(replace(one, parts=tuple(map(_steps, one.parts))) for one in every[:DRAWN])
         lacking = any(row["threshold"] is None for row in rows)
-        key = [Note("gaps: it is best to call nothing positive")] if lacking else []
+        key = [Note("gaps: the best rule predicts no positives")] if lacking else []
         left = len(every) - DRAWN
         key += [Note(f"{many(left, 'more model')}: --show cutoffs")] if left > 0 else []
         title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
@@ -143,7 +143,7 @@ def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str,
 
 
 def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
-    """Choose the measure models are compared by, and if few were asked for, those that move."""
+    """Return the measure models are compared by, and a few that depend on the class ratio."""
     look = Look(result)
     wanted = result.parameters.get("compared_by")
     wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
@@ -182,7 +182,7 @@ def _chart(
 def _crossings(
     result: Result, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
-    """Number the crossings of the curves that have names; of many those of models that lead."""
+    """Number the crossings of the named curves; of many crossings those of leading models."""
     named = curves if len(curves) <= MOST_NAMED else curves[:DRAWN]
     drawn = {curve.name: curve for curve in named}
     found = [row for row in result.whole("crossovers")
@@ -209,7 +209,7 @@ def _crossings(
 
 
 def height_at(curve: Series, x: float) -> float | None:
-    """Return the height of a curve between two points; None beside it."""
+    """Return the height of a curve between two points; None outside it."""
     for part in curve.parts:
         for (x0, y0), (x1, y1) in pairwise(part):
             if x0 <= x <= x1:
@@ -250,23 +250,15 @@ def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
 
 
-TARGETS = 3  # populations named on top
-
-
 def headline(result: Result) -> list[str]:
-    """Say what was read, what share of it is positive, and which populations follow."""
-    summary, parameters = result.summary, result.parameters
-    names = joined([item.name for item in result.inputs]) if counted(result) else "given rates"
-    read = class_counts(result) if counted(result) else "sensitivity and specificity, no rows"
-    ratio, line, elsewhere = "positives:negatives ", "", "tuned to equal classes: "
-    if summary["odds"] is not None:
-        here = f"{exact(summary['prevalence'])} ({ratio}{summary['odds']})"
-        ratio, line, elsewhere = "", f"these rows have prevalence {here}; ", "at another one "
-    targets = [f"{exact(one['prevalence'])} ({ratio}{one['odds']})"
-               for one in parameters["targets"]]  # fmt: skip
-    line += f"tuned to {some(targets, TARGETS)}: " if targets else elsewhere
-    line += "sensitivity and specificity stay, the share of positives changes"
-    return [f"{names} at other class ratios: {read}", line]
+    """Return what was read and, with targets, the prevalence of the rows and the assumption."""
+    if not counted(result):
+        return ["Tuning of published rates: sensitivity and specificity, without counts"]
+    names, share = joined([item.name for item in result.inputs]), result.summary["prevalence"]
+    line = f"These rows have prevalence {exact(share)}; " if result.summary["odds"] else ""
+    line += "sensitivity and specificity are assumed to stay the same."
+    assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
+    return [f"Tuning of {names or 'counts'}: {class_counts(result)}", *assumed]
 
 
 PAGE = Page(

@@ -1,4 +1,4 @@
-"""What all tables of tuned models share: measures at hand, places, how they are written."""
+"""What all tables of tune-jpt share: the measures, the populations, and how both are written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
 AT_ODDS = "positives:\nnegatives"
 LATER = ("tor", "f_odds")  # after EPA and its two terms
-LISTED = 20  # rows of what is asked for
+LISTED = 20  # rows of requested tables
 MAIN = ("ppv", "npv", "sensitivity", "specificity")
-SWEPT = 7  # odds of a sweep shown to a person
-OPEN = "…"  # an interval's end beyond the swept odds
+SWEPT = 7  # odds of a sweep on a screen
+OPEN = "…"  # a confidence limit beyond the swept odds
 EXPLAINED = ("tar", "ppv", "npv", "ic", "epa", "tor", "lr_pos", "lr_neg", "dor", "dp")
 
 
@@ -31,7 +31,7 @@ class Look:
     result: Result
 
     def title(self, measure: str) -> str:
-        """Name a measure in a sentence or a cell."""
+        """Return the name of a measure for a sentence or a cell."""
         beta = self.result.parameters.get("beta")
         return title_of(measure, 1.0 if beta is None else beta).split(" (")[0]
 
@@ -43,13 +43,13 @@ class Look:
 
     @property
     def compared(self) -> str:
-        """What models are compared by, or would be."""
+        """The measure that compares models, or would compare them."""
         wanted = self.result.parameters.get("compared_by")
         return self.lead if wanted is None else str(wanted)
 
     @property
     def lead(self) -> str:
-        """The measure that sorts models: that they are compared by, else the first that moves."""
+        """The measure that sorts models: the one compared, else the first that is not constant."""
         wanted = str(self.result.parameters.get("compared_by"))
         moving = [name for name in self.known if not CATALOG[name].invariant]
         first = [name for name in (wanted, "expected_cost") if name in self.known]
@@ -58,7 +58,7 @@ class Look:
 
     @property
     def asked(self) -> list[str]:
-        """The measures that somebody asked for beside TAR, and cost and benefit."""
+        """The requested measures with TAR, and cost and benefit."""
         asked = self.result.parameters.get("measure") or ()
         asked = ("tar", *asked) if asked else ()
         return [n for n in self.known if n in asked or "stakes" in CATALOG[n].takes]
@@ -75,35 +75,35 @@ class Look:
 
     @property
     def contests(self) -> dict[Cell, Row]:
-        """Who leads in the whole table at the odds models have in common, by these odds."""
+        """The row of `winners` of the whole table by odds, at the odds all models share."""
         rows = self.result.tables.get("winners", ())
         ordered = sorted(rows, key=lambda row: row["population"] != "sweep")
         odds = {row["odds"] for row in side_by_side(self.result.tables["models"])}
         return {row["odds"]: row for row in ordered if row["slice"] is None and row["odds"] in odds}
 
     def where(self, row: Row) -> str:
-        """Say at which prevalence a row is."""
+        """Return the prevalence of a row for a title."""
         share = exact(row["prevalence"])
         if row["population"] == "sample":
             return f"at the prevalence of these rows ({share})"
         return f"at prevalence {share} ({odds_of(row)})"
 
     def places(self, rows: Sequence[Row]) -> dict[str, Source]:
-        """Return the column that says at which odds a row is, unless all are at one."""
+        """Return the column of odds, unless all rows have the same."""
         return {PLACE: place} if len({place(row) for row in rows}) > 1 else {}
 
     def at(self, rows: Sequence[Row]) -> str:
-        """Say the same for a title."""
+        """Return these odds for a title, if all rows have the same."""
         return "" if self.places(rows) else f", {self.where(rows[0])}"
 
     def who(self, *, model: bool = True) -> dict[str, Source]:
-        """Return the columns that say whose row it is."""
+        """Return the columns of slice and model."""
         slices = {"slice": "slice"} if self.sliced else {}
         return {**slices, **({"model": "model"} if model else {})}
 
     @property
     def named(self) -> dict[str, Source]:
-        """Return the column that says of which measure a row is."""
+        """Return the column of the measure."""
         return {"measure": lambda row: self.title(str(row["measure"]))}
 
     def measures(self, measures: Sequence[str]) -> dict[str, Source]:
@@ -125,7 +125,7 @@ class Look:
 
 
 def more(name: str) -> str:
-    """Say how to get a whole table."""
+    """Return the options that write a whole table."""
     return f"--format csv --show {name}"
 
 

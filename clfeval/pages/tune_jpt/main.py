@@ -1,4 +1,4 @@
-"""What everybody needs of tuned tables, one line a model and target; and what options ask for."""
+"""The main table of tune-jpt, one line per model and target, and tables requested by options."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ HEADS = {
     "sensitivity": "sens. ↑", "specificity": "spec. ↑",
     "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
 }  # fmt: skip
-EXPLAINED = ("tar", "ppv", "npv", "sensitivity", "specificity", "ic", "net_benefit")
+EXPLAINED = ("tar", "ic", "net_benefit")
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
-    """Yield the tables in reading order; the one of the first sentence is the main one."""
+    """Yield the tables in reading order; the first answer is about the main one."""
     look, rows = Look(result), result.whole(NAME)
     main = _main(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
@@ -39,7 +39,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
 
 
 def _main(look: Look) -> Shown:
-    """Show one line a model and target, the best first."""
+    """Show one line per model and target, the best first."""
     rows = side_by_side(look.result.tables["models"])
     lead = look.lead
     groups = [
@@ -53,17 +53,17 @@ def _main(look: Look) -> Shown:
     columns |= {"prevalence": "prevalence"} if several else {}
     columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
     staked = lead in ("expected_cost", "net_benefit")
-    words = {lead: f"of a row; {stakes(look.result)}"} if staked else {}
+    words = {lead: f"per row; {stakes(look.result)}"} if staked else {}
     alone = without_model([row["prevalence"] for row in rows])
-    words["tar"] = "; ".join(filter(None, ["share of right answers (accuracy)", alone]))
+    words["tar"] = "; ".join(filter(None, ["accuracy", alone]))
     columns |= _measures(look, list(dict.fromkeys([lead, *MAIN])))
     columns |= {"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}
     columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])
-    cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
+    cut = f", threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     only = len({row["model"] for row in rows}) == 1
-    title = f"Models {at}{cut}, best {look.title(lead)} first" if lead else f"Models {at}{cut}"
-    title = f"The model {at}{cut}" if only else title
+    by = "accuracy (TAR)" if lead == "tar" else look.title(lead) if lead else ""
+    title = f"Models by {by} {at}{cut}" if by and not only else f"Model{'s' * (not only)} {at}{cut}"
     return look.table(
         "models", title, columns, listed, most=None, total=len(rows), more="--format csv",
         rank="main", lead=lead, legend=EXPLAINED, words=words,
@@ -92,7 +92,7 @@ def _place(row: Row, lead: str) -> tuple[bool, float]:
 
 
 def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
-    """Say whether a model is the best at a target, or tied with it there."""
+    """Return whether a model is the best at a target, or tied with it."""
     contest = look.contests.get(row["odds"])
     if contest is None or contest["leader"] is None:
         return ""
@@ -106,7 +106,7 @@ def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
 
 
 def _slices(look: Look, main: Shown) -> Iterator[Shown]:
-    """Show what was asked of slices: the best model of each, or the only one in each."""
+    """Show the best model of each slice, or the measures of the only model."""
     if not look.sliced:
         return
     contested = "winners" in look.result.tables
@@ -115,9 +115,9 @@ def _slices(look: Look, main: Shown) -> Iterator[Shown]:
     kind = "target" if any(row["population"] == "target" for row in every) else "sample"
     rows = [row for row in every if row["population"] == kind]
     columns: dict[str, Source] = {"slice": "slice", "prevalence": "prevalence"}
-    title, lead = "In each slice", main.lead
+    title, lead = "Results by slice", main.lead
     if contested:
-        lead, title = "value", "The best model of each slice"
+        lead, title = "value", "Best model of each slice"
         columns |= {"best model": "leader", look.title(look.compared): lead}
         columns |= {"tied with\nthe best": _rivals} if look.judged else {}
     else:

@@ -1,4 +1,4 @@
-"""Tuned tables in reading order: expected cells, measures, odds, which model where, thresholds."""
+"""Tables of tune-jpt in reading order: counts, measures, crossings, best models, thresholds."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
 from clfeval.words import quoted
 
-CALLED = "tied: not significantly different from the best{}, all pairs together"
-UNCALLED = "without intervals no winner is called: this is the model of the best value"
-TOGETHER = "intervals hold at all odds{} together"
+CALLED = "tied: not significantly different from the best{} (adjusted for all pairs)"
+UNCALLED = "model with the best value, not tested for significance"
+TOGETHER = "simultaneous intervals for all odds{}"
 
 
 def details(look: Look, digits: int) -> Iterator[Shown]:
-    """Yield what is there for those who ask."""
+    """Yield the tables that are shown on request."""
     shares, odds, staked, fixed = _measured(look.result.tables["models"])
     yield _cells(look, digits)
     for name, title, names, note in (
-        ("moving", "Measures that move with the class ratio", shares, ""),
-        ("odds", "Odds, which move with the class ratio", odds, ""),
-        ("cost", "Cost and benefit of a row", staked, stakes(look.result)),
+        ("moving", "Measures that depend on the class ratio", shares, ""),
+        ("odds", "Odds that depend on the class ratio", odds, ""),
+        ("cost", "Cost and benefit per row", staked, stakes(look.result)),
     ):
         if names:
             columns = {**look.who(), PLACE: place, **look.measures(names)}
@@ -59,19 +59,19 @@ def details(look: Look, digits: int) -> Iterator[Shown]:
 
 
 def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
-    """Show how many rows of a population of one's own to expect in each cell."""
+    """Show the expected counts in a population of a given size."""
     every = look.result.tables.get("expected", ())
     if not every:
         return
     first = [row for row in side_by_side(every) if row["model"] in names]
     first.sort(key=lambda row: (str(row["odds"]), names.index(str(row["model"]))))
     rest = [row for row in every if row not in first]
-    title = f"To expect in {look.result.parameters['population']:,.10g} rows"
-    note = "intervals: what is not known of the model; one such sample varies more"
+    title = f"Expected counts in {look.result.parameters['population']:,.10g} rows"
+    note = "intervals are of the expected counts; the counts of one sample vary more"
     for rows, rank in ((first, "asked"), (rest, "detail")):
         if rows:
             columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
-                       "TN": "tn", "called positive": "flagged"}  # fmt: skip
+                       "TN": "tn", "flagged": "flagged"}  # fmt: skip
             yield look.table("expected", title + look.at(rows), columns, rows, note=note,
                              write=amount, rank=rank, lead="tp", most=LISTED)  # fmt: skip
 
@@ -83,7 +83,7 @@ def _swept(look: Look) -> Iterator[Shown]:
         ratios, kept = _spread(rows)
         measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in look.known])
         yield look.table(
-            "sweep", f"Over the class ratio: at {len(kept)} of {ratios} odds",
+            "sweep", f"Measures over the class ratio: {len(kept)} of {ratios} odds",
             {**look.who(), PLACE: place, **measures},
             [row for row in rows if float(str(row["ratio"])) in kept], lead=look.lead,
         )  # fmt: skip
@@ -96,7 +96,7 @@ def _spread(rows: Sequence[Row]) -> tuple[int, set[float]]:
 
 
 def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Sort the measures at hand: shares, odds, cost and benefit, and what never moves."""
+    """Group the measures: shares, odds, cost and benefit, and those without prevalence."""
     known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     fixed = [name for name in known if CATALOG[name].invariant]
     staked = [name for name in known if "stakes" in CATALOG[name].takes]
@@ -107,18 +107,18 @@ def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], lis
 
 
 def _cells(look: Look, digits: int) -> Shown:
-    """Show each table as rows of a population, which is what a clinic will see."""
+    """Show each 2 x 2 table as rows of a population."""
     per = look.result.parameters["rows_per"]
     cells: dict[str, Source] = {
         name.upper(): partial(_rows, name=name, digits=digits) for name in ("tp", "fp", "fn", "tn")
     }
     columns: dict[str, Source] = {
         **look.who(),
-        "population": lambda row: "sample as counted" if row["population"] == "sample"
+        "population": lambda row: "sample, as counted" if row["population"] == "sample"
         else row["population"],
         AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
     }  # fmt: skip
-    title = f"Per {per:,.10g} rows" + " (the sample: as counted)" * counted(look.result)
+    title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * counted(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
 
 
@@ -131,20 +131,20 @@ def _rows(row: Row, *, name: str, digits: int) -> Cell:
 
 
 def _unmoved(look: Look, names: Sequence[str]) -> Shown:
-    """Show what never moves once for each model, as counted where rows were."""
+    """Show once per model the measures that do not depend on the class ratio."""
     rows = look.result.tables["models"]
     first: dict[tuple[object, object], Row] = {}
     for row in rows:
         first.setdefault((row["slice"], row["model"]), row)
     cut = any(row["threshold"] is not None for row in rows)
     columns = {**look.who(), **({"threshold": "threshold"} if cut else {}), **look.measures(names)}
-    title = "Measures that do not move with the class ratio"
+    title = "Measures that do not depend on the class ratio"
     rows = list(first.values())
     return look.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED)
 
 
 def stakes(result: Result) -> str:
-    """Say what errors cost and what right answers bring."""
+    """Return what errors cost and what correct predictions bring."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",
              "tp": "a true positive brings", "tn": "a true negative brings"}  # fmt: skip
@@ -159,23 +159,23 @@ def _crossovers(look: Look) -> Iterator[Shown]:
         return
     rows = sorted(rows, key=lambda row: value_of(row["crossing"]) is None)  # crossings first
     ends = [between(row["crossing"]) for row in rows]
-    at, limits = "crossing at\nprevalence", f"{look.result.parameters['level'] * 100:g} % interval"
+    at, limits = "prevalence\nof crossing", f"{look.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
         **look.who(model=False),
         "models": lambda row: f"{quoted(str(row['first']))} and {quoted(str(row['second']))}",
-        **look.named, "which leads": "verdict", at: lambda row: exact(value_of(row["crossing"])),
+        **look.named, "leading model": "verdict", at: lambda row: exact(value_of(row["crossing"])),
     }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: between(row["crossing"])
-    notes = [TOGETHER.format(" and for all pairs")] if look.judged else []
-    notes += [f"{OPEN} beyond the swept odds"] if any(OPEN in text for text in ends) else []
-    title = "Where two models change places"
+    notes = [TOGETHER.format(" and pairs")] if look.judged else []
+    notes += [f"{OPEN}: beyond the swept odds"] if any(OPEN in text for text in ends) else []
+    title = "Crossings of pairs of models"
     yield look.table("crossovers", title, columns, rows, note="; ".join(notes),
                      right=(at, limits))  # fmt: skip
 
 
 def between(cell: Cell) -> str:
-    """Write the interval of a crossing, whose ends may lie beyond the swept odds."""
+    """Write the interval of a crossing; a limit may lie beyond the swept odds."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
     low, high = (OPEN if end is None else exact(end) for end in (cell.low, cell.high))
@@ -210,18 +210,18 @@ def _winners(look: Look) -> Iterator[Shown]:
     note = CALLED.format(paired) if judged else UNCALLED
     here = [row for row in rows if row["population"] != "sweep"]
     if here:
-        columns = {**named, PLACE: place, "best model": leading, "its value": "value"}
-        yield look.table("winners", "Which model where", columns, here, note=note)
+        columns = {**named, PLACE: place, "best model": leading, "value": "value"}
+        yield look.table("winners", "Best model by population", columns, here, note=note)
     runs = neighbours([row for row in rows if row["population"] == "sweep"], ahead)
     if runs:
         columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
                    "best model": best}  # fmt: skip
         note = TOGETHER.format("") if judged else "" if here else note
-        yield look.table("winners", "Which model at which odds", columns, runs, note=note)
+        yield look.table("winners", "Best model by odds", columns, runs, note=note)
 
 
 def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[Row]:
-    """Put neighbouring odds with the same models ahead together: their first row, their ends."""
+    """Merge neighbouring odds with the same best models: the first row, with the range of odds."""
     out: list[Row] = []
     for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
         ordered = sorted(group, key=lambda row: float(str(row["ratio"])))
@@ -230,7 +230,7 @@ def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[R
             last = others[-1] if others else first
             ends = {name: [write(row[name]) for row in (first, last)]
                     for name, write in (("odds", str), ("prevalence", exact))}  # fmt: skip
-            out.append({**first, **{n: " .. ".join(dict.fromkeys(two)) for n, two in ends.items()}})
+            out.append({**first, **{n: " to ".join(dict.fromkeys(two)) for n, two in ends.items()}})
     return out
 
 
@@ -239,10 +239,11 @@ def _thresholds(look: Look) -> Iterator[Shown]:
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
             **look.who(), **look.named, PLACE: place, right[0]: best_threshold,
-            "value\nthere": "value", "sens.\nthere": "sensitivity", "spec.\nthere": "specificity",
-            right[1]: fixed_threshold, "value\nat it": "fixed_value", "corrected": "corrected",
+            "best\nvalue": "value", "sens. at\nbest": "sensitivity",
+            "spec. at\nbest": "specificity", right[1]: fixed_threshold,
+            "value at\nfixed": "fixed_value", "corrected": "corrected",
         }  # fmt: skip
-        title = "Moving the threshold"
+        title = "Best thresholds"
         yield look.table("thresholds", title, columns, here, legend=("corrected",), right=right)
     rows = look.swept("thresholds")
     if rows:
@@ -255,7 +256,7 @@ def fixed_threshold(row: Row) -> str:
 
 
 def best_threshold(row: Row) -> Cell:
-    """Write where to cut, or that nothing or everything is to be called positive."""
+    """Write the best threshold, or that no row or every row is to be predicted positive."""
     rule = row["rule"]
     return rule if rule in (None, "never positive", "always positive") else exact(row["threshold"])
 
@@ -275,10 +276,10 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
 
     names = dict.fromkeys(map(str, column_of(rows, "measure")))
     columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
-    note = "positive from there up"
+    note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += f"; all odds, with every digit: {more('cutoffs')}"
-    title = f"Best threshold by odds: at {len(kept)} of {ratios}"
+        note += f"; all odds: {more('cutoffs')}"
+    title = f"Best threshold by odds: {len(kept)} of {ratios}"
     lines = later(len({who[i] for i in places}), made)
     return look.table(
         "thresholds", title, {**look.who(), PLACE: place, **columns}, lines,
@@ -287,7 +288,7 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
 
 
 def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
-    """Show what an uncertain prevalence does to measures: to the first ones, and to the others."""
+    """Show measures for an uncertain prevalence: the first ones, then the other ones."""
     parameters, named = look.result.parameters, {**look.who(), **look.named}
     moving = [name for name in look.known if not CATALOG[name].invariant]
     few = [name for name in first if name in moving] or moving[:1]
@@ -297,32 +298,32 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
             [row for row in look.result.tables.get(name, ()) if row["measure"] in names]
             for name in ("ranges", "simulated")
         )
-        beside = "" if names is few else ": other measures"
+        others = "" if names is few else ": other measures"
         if span:
             low, high = (str(at_odds(end)) for end in parameters["prevalence_range"])
             columns: dict[str, Source] = {
                 **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
                 "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
             }  # fmt: skip
-            title = f"Over the odds (prevalences) {low} to {high}"
-            yield look.table("ranges", title + beside, columns, span, rank=rank)
+            title = f"Measures over the odds (prevalences) {low} to {high}"
+            yield look.table("ranges", title + others, columns, span, rank=rank)
         if simulated:
             one = _simulated(look, named, simulated)
-            yield replace(one, title=one.title + beside, rank=rank)
+            yield replace(one, title=one.title + others, rank=rank)
 
 
 def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> Shown:
     parameters = look.result.parameters
     a, b = parameters["prevalence_beta"]
-    share = f"{parameters['level'] * 100:g} %"
-    columns = {**named, "mean": "mean", "median": "median", f"{share}\nfrom": "low",
-               f"{share}\nto": "high", "undefined\ndraws": "failed"}  # fmt: skip
+    share = f"{parameters['level'] * 100:g}%"
+    columns = {**named, "mean": "mean", "median": "median", f"{share}\nlower": "low",
+               f"{share}\nupper": "high", "undefined": "failed"}  # fmt: skip
     mean = f"mean {exact(a / (a + b))}, odds {a:g}:{b:g}"
-    title = f"Prevalence drawn from Beta({a:g}, {b:g}): {mean}"
-    note = "the two rates are drawn too, from what their rows leave plausible (Jeffreys)"
-    note += f"; {parameters['draws']:,} draws" if parameters.get("draws") else ""
+    title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}"
+    note = "sensitivity and specificity vary too, by their Jeffreys posteriors"
+    note += f"; {parameters['draws']:,} simulations" if parameters.get("draws") else ""
     if any(row[of] is None for row in rows for of in ("mean", "median", "low", "high")):
-        note += f"; {ABSENT} infinite, or undefined in every draw"
+        note += f"; {ABSENT} infinite, or undefined in every simulation"
     return look.table("simulated", title, columns, rows, note=note)
 
 
