@@ -269,7 +269,7 @@ TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "prevalence of crossing": "crossing", "leading model": "verdict",
     "best model": "leader", "tied with the best": "tied",
     "best threshold": "thresholds.threshold", "best value": "thresholds.value",
-    "value at fixed": "fixed_value", "lower": "low", "upper": "high", "undefined in": "failed",
+    "value at fixed": "fixed_value", "lower": "low", "upper": "high", "undefined": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
     "first in resamples": "models.first", "splits won": "split_wins", "first in": "split_wins",

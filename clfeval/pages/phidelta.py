@@ -31,7 +31,7 @@ FEATURE = (
     *of("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
     *of("weight", "rows missing"), *of("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
-    Column("corrected_delta", "signed", "cross-fitted δ", when="cut=best"),
+    Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
     Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
@@ -40,7 +40,8 @@ TABLES = (
     Table("models", (
         SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE, *of("text?", "reading reading_withheld"),
         *of("share", "accuracy_u error_u precision_u npv_u f1_u"), *of("signed", "mcc_u"),
-        *of("share", "mutual_information_u accuracy error_rate precision npv f1"),
+        *of("share", "mutual_information_u accuracy error_rate"),
+        Column("precision", "share", "PPV ↑"), *of("share", "npv f1"),
         *of("signed", "mcc"), *of("share", "mutual_information"), *MOVED,
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
@@ -51,7 +52,7 @@ TABLES = (
         Column("delta_mean", "signed", "mean δ"), Column("delta_sd", "number?", "SD of δ"),
         *of("number?", "covariance"),
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
-        Column("accuracy_u_sd", "number?", "SD of it"),
+        Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
         Column("variance", "text", among=(None, "low", "high")), *of("text", "method"),
     ), f"{CLASSIFIERS}?"),
@@ -59,15 +60,16 @@ TABLES = (
                    *of("share", "accuracy_u")), f"{CLASSIFIERS}?"),
     Table("curves", (
         SLICE, MODEL, *of("signed", "gini"), *of("share", "roc_auc"),
-        Column("best_threshold", "cut?", "at threshold"), Column("best_phi", "number?", "φ there"),
+        Column("best_threshold", "cut?", "at threshold"), Column("best_phi", "number?", "its φ"),
         Column("best_delta", "number?", "largest δ"),
-        Column("break_even_threshold", "cut?", "near threshold"),
+        Column("break_even_threshold", "cut?", "threshold at φ = 0"),
         Column("break_even_delta", "number?", "δ at φ = 0"), *of("count", "points"),
     ), f"{CLASSIFIERS}?"),
     Table("curve", (SLICE, MODEL, THRESHOLD, *CELLS[:2], *of("part", "sensitivity specificity"),
                     *of("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
     Table("populations", (SLICE, MODEL, *AT, *MOVED,
-                          *of("share", "accuracy precision npv mutual_information")),
+                          *of("share", "accuracy"), Column("precision", "share", "PPV ↑"),
+                          *of("share", "npv mutual_information")),
           f"{CLASSIFIERS}?"),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
@@ -95,18 +97,18 @@ LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
-    "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
+    "PPV ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
 }  # fmt: skip
 READINGS = ("inverted", "chance", "informative", "near oracle")
 EXPLAINED = (
     "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
-    "npv", "gini", "best_delta",
+    "npv", "gini",
 )  # fmt: skip
-OF_FEATURES = ("delta", "phi", "role", "support")
+OF_FEATURES = ("delta", "phi", "role")
 
 
 def headline(result: Result) -> list[str]:
-    """Say what was read, what is positive, and what the two measures mean."""
+    """Say what was read, and how many rows each class has."""
     summary, names = result.summary, joined([item.name for item in result.inputs])
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
@@ -119,12 +121,10 @@ def _of_features(result: Result, names: str) -> list[str]:
     lines = [f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:LISTED])
     if numeric and parameters["cut"] is None:
-        lines.append(
-            "a numeric feature is true above its median; --cut best looks for its best cut"
-        )
+        lines.append("Numeric features are true above their median (best threshold: --cut best).")
     if "selected" in summary:
         limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
-        lines.append(f"selected {summary['selected']:,}: {limits}")
+        lines.append(f"Selection rule: {limits}")
     return lines
 
 
@@ -141,13 +141,13 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         rows = ranked(tables["run_spread"], "delta_mean")
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
         yield Shown(
-            "run_spread", "Models by their mean over runs", columns, rows, LISTED, rank="main",
+            "run_spread", "Models by mean δ over runs", columns, rows, LISTED, rank="main",
             lead="delta_mean", legend=EXPLAINED,
         )  # fmt: skip
     else:
         best = ranked(result.whole("models"), "delta")
         at = at_cut(best)
-        title = f"Models{at}{' (all thresholds: --curve)' * bool(at)}, the largest δ first"
+        title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
         yield Shown(
             "models", title,
             "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
@@ -157,13 +157,13 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
 
 
 def _asked(result: Result, who: str) -> Iterator[Shown]:
-    """Show what options asked for: a line a model, by the measure that decides."""
+    """Show what options ask for: one line per model, by the leading measure."""
     tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["targets"]) > 1
         at = result.parameters["targets"][0]
-        title = "At other prevalences" if several else f"At prevalence {exact(at['prevalence'])}"
-        title += "" if several else f", positives : negatives = {at['odds']}"
+        title = f"Models at prevalence {exact(at['prevalence'])} ({at['odds']})"
+        title = "Models at other prevalences" if several else title
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
         there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
         rows = ranked(tables["populations"], "precision")
@@ -172,17 +172,17 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
     yield from shown_differences(result)
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
-        title = "Curves, the largest Gini first"
+        title = "ROC curves by Gini"
         yield part("curves", title, columns, ranked(tables["curves"], "gini"), lead="gini")
     if "slice" in who:
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{who} delta phi sensitivity specificity"
-        title = "In each slice"
+        title = "Models in each slice"
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
 
 
 def ranked(rows: Sequence[Row], column: str) -> list[Row]:
-    """Return rows with the largest value first, part by part; those without a value last."""
+    """Sort rows by value within each slice and prevalence; rows without a value come last."""
 
     def part(row: Row) -> tuple[Cell, Cell]:
         return row.get("slice"), row.get("prevalence")
@@ -197,7 +197,7 @@ def ranked(rows: Sequence[Row], column: str) -> list[Row]:
 
 
 def _read(row: Row) -> Row:
-    """Say in a few words what the intervals of a position cover."""
+    """Name the reading of a position: the range that its confidence interval covers."""
     phi, delta = estimate(row["phi"]), estimate(row["delta"])
     if delta.low is None or delta.high is None:
         return {**row, "reading": None}
@@ -216,20 +216,20 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
     models, tables = result.tables["models"], result.tables
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
-    pooled = ", all runs' rows together" if "runs" in tables else ""
+    pooled = ", rows of all runs pooled" if "runs" in tables else ""
     read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
             for row in models]  # fmt: skip
-    title = f"Position in the diamond{pooled}"
+    title = f"Positions in the φ-δ diamond{pooled}"
     columns = f"{who} phi delta reading"
     yield Shown("models", title, columns, read, more=CSV, total=len(models), name="readings")
     for name, table, title, columns in (
-        ("plane", "populations", "The diamond of other populations",
+        ("plane", "populations", "Positions at other prevalences",
          f"{who} prevalence odds phi_b delta_b mutual_information"),
-        ("break-even", "curves", "Where curves are largest, and where they do not lean",
+        ("break-even", "curves", "Largest δ and break-even point of each curve",
          f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
-        ("spread", "run_spread", "Runs together",
+        ("spread", "run_spread", "Spread over runs",
          "model covariance accuracy_u_mean accuracy_u_sd method"),
-        ("runs", "runs", "Each run", "model run sensitivity specificity phi delta"),
+        ("runs", "runs", "Results of each run", "model run sensitivity specificity phi delta"),
     ):  # fmt: skip
         if table in tables:
             moved = tables[table] if name == "plane" else ()  # δ_b is 2 accuracy - 1
@@ -238,52 +238,52 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
     for name, title, columns in (
         ("rates", "Rates",
          f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        ("unbiased", "Without the class ratio (1:1)",
+        ("unbiased", "Measures at equal classes (1:1)",
          "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
-        ("sample", f"With it: {at}",
+        ("sample", f"Measures {at}",
          "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
     ):  # fmt: skip
         note = without_model([result.summary.get("prevalence")]) if name == "sample" else ""
         yield Shown("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
-        note = "both intervals exact, each at the square root of the level"
+        note = "two exact intervals, each at the square root of the level"
         yield Shown(
-            "models", f"Joint {level * 100:g} % region of the point", f"{who} {' '.join(regions)}",
-            models, more=CSV, note=note, between="from .. to", name="regions",
+            "models", f"Joint {level * 100:g}% confidence region", f"{who} {' '.join(regions)}",
+            models, more=CSV, note=note, between="joint CI", name="regions",
         )  # fmt: skip
 
 
 def _features(result: Result) -> Iterator[Shown]:
-    """Show the most telling features, and what always held."""
+    """Show the best features, and the implications without exception."""
     implied = result.tables["implications"]
     if "selected" in result.tables:
-        yield _strongest(result, "selected", "Selected features, the strongest first")
+        yield _strongest(result, "selected", "Selected features by |δ|")
     else:
-        yield _strongest(result, "features", "Features, the strongest first")
+        yield _strongest(result, "features", "Features by |δ|")
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
-        note = "f: the feature, c: the positive class; always held in these rows"
-        note += "; each bound by itself" * (len(implied) > 1)
-        note += "; all of them: --format csv --show implications" * (len(best) > IMPLIED)
+        note = "f: the feature, c: the positive class; without exception in these rows"
+        note += "; intervals are not adjusted" * (len(implied) > 1)
+        note += "; all: --format csv --show implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
-        title = "Implications of largest support"
+        title = "Implications by support"
         yield Shown("implications", title, what, best, IMPLIED, note, more="")
     if "selected" in result.tables:
-        every = _strongest(result, "features", "All features, the strongest first")
+        every = _strongest(result, "features", "All features by |δ|")
         yield replace(every, rank="detail", lead="")
 
 
 def _strongest(result: Result, name: str, title: str) -> Shown:
-    """Show features with what makes each of them true."""
+    """Show features, each with the values for which it is true."""
     rows = result.tables[name]
     here = rows[:FEATURED]
     # a feature is good for being far from 0, in either direction
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
         columns["true where"] = _where
-    honest = any("corrected_delta" in row for row in here)
-    columns |= {"cross-\nfitted δ": "corrected_delta"} if honest else {}
+    corrected = any("corrected_delta" in row for row in here)
+    columns |= {"corrected\nδ": "corrected_delta"} if corrected else {}
     columns |= {"role": "role", "support": "support"}
     if any(row["missing"] for row in here):
         columns["missing"] = "missing"
@@ -293,7 +293,7 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
         columns["implications"] = lambda row: joined(row["implications"])
     return Shown(
         name, title, columns, rows, FEATURED, rank="main",
-        lead="corrected_delta" if honest else "delta", legend=OF_FEATURES,
+        lead="corrected_delta" if corrected else "delta", legend=OF_FEATURES,
     )  # fmt: skip
 
 

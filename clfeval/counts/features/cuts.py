@@ -128,8 +128,8 @@ def need_both(file: str, classes: ClassCounts, column: str) -> None:
     if classes.positives and classes.negatives:
         return
     which = "negative" if classes.positives else "positive"
-    what = f"no {which} row: truth holds {' and '.join(map(quoted, classes.classes))}"
-    hint = "what a feature tells of a class shows only beside rows of another"
+    what = f"no row is {which}: truth has only {' and '.join(map(quoted, classes.classes))}"
+    hint = "features are evaluated by both classes: add rows of the other class"
     raise DataError.of(what, "single-class", file, None, column, hint=hint)
 
 
@@ -324,7 +324,7 @@ class FeatureCounts:
         """Add the counts of other rows of the same features, cut at the same places."""
         alike = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
-            raise ValueError("features differ, or where they are cut")
+            raise ValueError("the features or their thresholds differ")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
         return replace(self, **sums, unit=same_unit(self, other))
 
@@ -354,9 +354,9 @@ _ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing", "held_tp", "
 
 
 _HINTS = HINTS | {
-    "duplicate-row": "a row shows a feature once; how often belongs in a value column",
-    "conflicting-truth": "all entries of one row need the same class",
-    "unknown-row": "every row of the features needs its class in --truth-table",
+    "duplicate-row": "list each feature of a row once; put counts into a value column",
+    "conflicting-truth": "give all entries of a row the same class",
+    "unknown-row": "add the class of every row to --truth-table",
 }
 
 

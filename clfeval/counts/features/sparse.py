@@ -135,12 +135,12 @@ def _keys(cut: Cut | None) -> list[str]:
 
 def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
     if cut is not None and table.value is None:
-        what = "--cut has nothing to act on: no column of values"
-        hint = "a sparse table may have a third column named value"
+        what = "--cut needs numbers, and the sparse table has no value column"
+        hint = "omit --cut, or add a third column named value"
         raise UsageError.of(what, "needs-numbers", hint=hint)
     if isinstance(cut, float) and cut <= 0:
-        what = f"--cut {cut:g} would be met by every row without an entry"
-        hint = "the value of a row without an entry is 0: give a cut above 0"
+        what = f"--cut {cut:g} makes the feature true in every row without an entry (value 0)"
+        hint = "give --cut a number above 0"
         raise UsageError.of(what, "bad-option", hint=hint)
 
 
@@ -240,7 +240,7 @@ def complain_sparse(table: FeatureTable) -> None:
     strict = table.roles.missing == "error"
     first = pl.col(PLACE).first().over(pl.struct(row, feature))
     both = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
-    what = "'{value}' stands in {extra} for this row already"
+    what = "'{value}' is already in {extra} for this row"
     checks = [Check(feature, "duplicate-row", what, (pl.col(PLACE) != first) & both, first)]
     if strict:
         checks += [missing_value(name) for name in (row, feature, table.truth) if name]

@@ -126,8 +126,8 @@ def _number(
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     """Raise where a mean or a scale is asked of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
-        what = f"holds infinity, which has no {'mean' if cut == 'mean' else 'scale'}"
-        hint = "--cut median and --cut best take it"
+        what = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
+        hint = "use --cut median or --cut best"
         raise DataError.of(what, "infinite-value", file, None, column, hint=hint)
 
 
@@ -151,8 +151,8 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
     missing = sum(sums.pop(None, (0, 0)))
     positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
     if len(sums) > MOST_CATEGORIES:
-        what = f"holds {len(sums):,} different texts: an id or free text, no feature"
-        hint = "name the id with --id, or the features with --feature"
+        what = f"{len(sums):,} different texts are an id or free text, not a feature"
+        hint = "name the id with --id, or the features with --feature (Python, batches)"
         raise DataError.of(what, "too-many-categories", file, None, column, hint=hint)
     features = {f"{column}={text}": ("category", sums[text]) for text in sorted(sums, key=str)}
     words = {str(text).casefold(): pair for text, pair in sums.items()}

@@ -12,7 +12,7 @@ from clfeval.measures.plane import LEAN
 from clfeval.methods.label_comparisons import tied_with_best
 from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
-from clfeval.words import between, exact, interval, many, named, number, percent, quoted, ties
+from clfeval.words import exact, interval, many, named, number, percent, quoted, ties
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # values that differ by less differ by rounding
@@ -46,8 +46,8 @@ def classifier_answer(
         others = [str(row["model"]) for row in ranked[len(leaders) :]]
         said.append(_ties(leaders, others, patterns, level))
     said += [
-        *_on_curves(whole(tables.get("curves", ()))),
-        *_right(first, tables.get("populations", ())),
+        *_on_curves(whole(tables.get("curves", ())), level),
+        *_predictive(first, tables.get("populations", ()), level),
         *_useless(ranked), *_inverted(ranked), *_biased(ranked, "phi"),
     ]  # fmt: skip
     return tuple(said[:MOST])
@@ -93,36 +93,31 @@ def _ties(
         "significantly-worse", text, tuple(leaders[:1]))  # fmt: skip
 
 
-def _on_curves(curves: Sequence[Row]) -> list[Answer]:
+def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
     """Name whose scores separate the classes best over all thresholds."""
     ranked = _ranked(curves, "gini")
     if not ranked:
         return []
     leaders, gini = _leaders(ranked, "gini"), estimate(ranked[0]["gini"])
-    value, has = between(_value(gini), gini.low, gini.high), "has"
+    value, has = interval(_value(gini), gini.low, gini.high, level or 0.95), "has"
     if len(leaders) > 1:
         value, has, gini = f"{number(_value(gini))} each", "have", Estimate(gini.value)
-    largest = "the largest Gini," if len(ranked) > 1 else "Gini"
+    largest = "the largest Gini:" if len(ranked) > 1 else "a Gini of"
     text = f"Over all thresholds {named(leaders)} {has} {largest} {value}."
     return [Answer("best-curve", text, tuple(leaders), "gini", gini.value, gini.low, gini.high)]
 
 
-def _right(name: str, populations: Sequence[Row]) -> list[Answer]:
-    """Say how many positive answers of the best model are right where that is asked for."""
+def _predictive(name: str, populations: Sequence[Row], level: float | None) -> list[Answer]:
+    """Give the PPV of the best model at the requested prevalence."""
     rows = (row for row in populations if row["slice"] is None and row["model"] == name)
     row = next(rows, None)
     precision = estimate(row["precision"] if row else None)
     if row is None or precision.value is None:
         return []
-    ends = ""
-    if precision.low is not None and precision.high is not None:
-        ends = f" ({percent(precision.low)} to {percent(precision.high)})"
-    right = percent(precision.value)
-    text = (
-        f"At prevalence {exact(float(str(row['prevalence'])))} ({row['odds']}) of 100 positive "
-        f"answers of {quoted(name)} {right} {'is' if right == '1' else 'are'} right{ends}."
-    )
     value, low, high = precision.value, precision.low, precision.high
+    size = interval(value, low, high, level or 0.95, lambda share, _: f"{percent(share)}%")
+    at = f"{exact(float(str(row['prevalence'])))} ({row['odds']})"
+    text = f"At prevalence {at} the PPV of {quoted(name)} is {size}."
     return [Answer("right", text, (name,), "precision", value, low, high)]
 
 
@@ -137,7 +132,7 @@ def _useless(ranked: Sequence[Row]) -> list[Answer]:
 
 
 def _inverted(ranked: Sequence[Row]) -> list[Answer]:
-    """Name whose predictions are wrong more often than chance would have it."""
+    """Name the models that are significantly worse than chance."""
     ends = ((str(row["model"]), estimate(row["delta"]).high) for row in ranked)
     names = [name for name, high in ends if high is not None and high < 0]
     if not names:
@@ -157,7 +152,7 @@ def _biased(ranked: Sequence[Row], column: str) -> list[Answer]:
         names = [str(row["model"]) for row in ranked if _beyond(row[column], sign)]
         if names:
             text = f"{named(names)} {_are(names)} biased towards {code[7:]}: at equal classes "
-            text += f"{errs}."
+            text += f"{'it has' if len(names) == 1 else 'they have'} {errs}."
             said.append(Answer(code, text, tuple(names), "phi"))
     return said
 
@@ -177,30 +172,30 @@ def run_answer(
 
 def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
-    *, by_chance: bool, expected: float = 0.0,
+    *, by_chance: bool, expected: float = 0.0, level: float = 0.95,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say which feature discriminates most, and how many do no better than chance.
+    """Say which feature discriminates best, and how many are not different from chance.
 
     best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many do not differ from chance, all taken together. by_chance: the strongest of so many
-    features may be as strong by chance. expected: how many would differ, one by one, by chance.
+    how many do not differ from chance, adjusted for all. by_chance: the best one is not
+    significant, adjusted for all. expected: false positives to expect without adjustment.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
         return (Answer("no-position", "δ is undefined for every feature."),)
     chance = ""
     if by_chance:
-        may = "that may be chance"
         judged = estimate(best[0].get("corrected_delta", delta))
-        chance = (
-            may if _covers(judged, 0.0) else f"of {features:,} features one may be so by chance"
-        )
-    said = [_strongest(best, alike, delta, chance and f"; {chance}")]
+        chance = "not significantly different from chance (δ 0)"
+        if not _covers(judged, 0.0):
+            chance = f"not significant when adjusted for {features:,} features"
+    said = [_strongest(best, alike, delta, chance and f", {chance}", level)]
     if useless:
         of = many(features, "feature")
-        together = f"; one by one {round(expected):,} could by chance alone" * (expected >= 1)
         are = "is" if useless == 1 else "are"
-        text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0){together}."
+        text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0)"
+        wrong = f"; unadjusted tests give about {many(round(expected), 'false positive')}"
+        text += f"{wrong * (expected >= 1)}."
         said.append(Answer("useless-features", text))
     if selected is not None:
         are = "is" if selected == 1 else "are"
@@ -209,7 +204,9 @@ def feature_answer(
     return tuple(said)
 
 
-def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) -> Answer:
+def _strongest(
+    best: Sequence[Row], alike: int, delta: Estimate, chance: str, level: float
+) -> Answer:
     value, low, high = _value(delta), delta.low, delta.high
     names = [str(row["feature"]) for row in best]
     if not value:
@@ -218,22 +215,22 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) ->
     if alike > 1:
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
         *others, last = [*map(quoted, names), *left]
-        text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| "
+        text = f"{', '.join(others)} and {last} have the strongest association with the class: |δ| "
         chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
-        text += f"{number(abs(value))}{' with cuts chosen on these rows' * chosen}{chance}."
+        text += f"{number(abs(value))}{', thresholds chosen on these rows' * chosen}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
     row, cut = best[0], ""
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"
-    likelier = f"where it is {'high' if row['rule'] == 'soft' else 'true'}, the {side} class is "
-    text = f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
-    honest = estimate(row.get("corrected_delta"))
-    if honest.value is not None and honest != delta:
-        other = between(honest.value, honest.low, honest.high)
-        text = text[:-2] + f" with the cut chosen on these rows, {other} cross-fitted; "
-        value, low, high = honest.value, honest.low, honest.high
-    text += f"{likelier}likelier{chance}."
+    text = f"{quoted(names[0])}{cut} has the strongest association with the class: "
+    text += f"δ {interval(value, low, high, level)}"
+    corrected = estimate(row.get("corrected_delta"))
+    if corrected.value is not None and corrected != delta:
+        value, low, high = corrected.value, corrected.low, corrected.high
+        text += f" on these rows, corrected {interval(value, low, high, level)}"
+    text += f"{chance}; it is {'higher' if row['rule'] == 'soft' else 'more frequent'} in "
+    text += f"{side} rows."
     return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)
 
 
@@ -257,7 +254,7 @@ def _value(cell: Any) -> float:
 
 
 def _better(cell: Any) -> bool:
-    """Say whether delta is above chance, for certain where it has an interval."""
+    """Say whether delta is above chance, significantly so if it has an interval."""
     low = estimate(cell).low
     return (_value(cell) if low is None else low) > 0
 

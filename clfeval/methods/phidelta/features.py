@@ -257,9 +257,9 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool =
 
 
 def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
-    """Say whether one of so many features may well be as strong as the first by chance alone.
+    """Say whether the strongest feature is not significant when adjusted for all features.
 
-    Its p value times the features is 1 - level or more (Bonferroni): it is the strongest of all.
+    Its p-value times the number of features is 1 - level or more (Bonferroni).
     """
     if level is None or not len(ranked.counts):
         return False
@@ -294,8 +294,8 @@ def feature_result(
     if level is not None and classes.fractional:
         raise fractional_weights()
     if options.cut is not None and not any(rule is not None for rule in counted.counts.rules):
-        what = "--cut has nothing to act on: no feature is numeric"
-        raise UsageError.of(what, "needs-numbers", hint="leave it out")
+        what = "--cut needs numeric features, and no feature is numeric"
+        raise UsageError.of(what, "needs-numbers", hint="omit --cut")
     ranked = Ranked.of(counted.counts)
     selected = chosen(ranked, options) if options.select else None
     tables: dict[str, Rows] = {}
@@ -315,6 +315,7 @@ def feature_result(
         None if selected is None else len(selected),
         by_chance=_strongest_by_chance(ranked, level),
         expected=0.0 if level is None else (1 - level) * len(ranked.counts),
+        level=level or 0.95,
     )
     ratio = Population.of_counts(classes.positives, classes.negatives, classes.unit)
     totals = {"positives": classes.positives, "negatives": classes.negatives}
@@ -364,33 +365,28 @@ def _warnings(
 ) -> list[Warn]:
     said = left_out(counted.files, counted.blank_rows)
     if counted.nameless:
-        text = f"{counted.nameless:,} entries without a row or a feature were left out"
+        text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
         said.append(Warn("dropped", text))
     if options.cut == "best":
-        text = (
-            "best cuts were chosen on these rows: on new ones expect the cross-fitted δ, of each "
-            "half of the rows by the cut of the other (5 divisions)"
-        )
+        text = "the best cut points are chosen on these rows; on new data expect the corrected δ"
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
-        lack, whose = ("feature lacks", "its") if gaps == 1 else ("features lack", "their")
-        text = (
-            f"{gaps:,} {lack} values in some rows, which were left out of {whose} own counts only"
-        )
+        lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
+        text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
         said.append(Warn("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        text = f"true in every row, or in none: {listing(names, 5)}"
+        text = f"constant features, true in every row or in no row: {listing(names, 5)}"
         said.append(Warn("constant-features", text))
     if counted.entries:
-        text = "rows are those with an entry; --truth-table (Python, batches) counts others too"
+        text = "only rows with an entry count; --truth-table (Python, batches) adds others"
         said.append(Warn("rows-from-entries", text))
     unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = (
-            f"{unsure:,} of the {len(selected):,} selected have an interval of δ that covers 0: "
-            "the rule admits features near a side corner; a lower --phi-max keeps those out"
+            f"{unsure:,} of the {len(selected):,} selected features are not significantly "
+            "different from chance (δ 0); a lower --phi-max excludes more of them"
         )
         said.append(Warn("unsure-selected", text))
     return said

@@ -34,7 +34,7 @@ CUTS = ("median", "mean", "best", "soft")
 COMPARED = ("delta", "phi")  # by which models are compared
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 LIMIT: dict[str, Any] = {
-    "above": 0, "most": 1, "outside": "is not above 0 and up to 1",
+    "above": 0, "most": 1, "outside": "is not above 0 and at most 1",
     "needs": ("select", "limits a selection"), "stated": True, "shell": False,
 }  # fmt: skip
 
@@ -46,11 +46,11 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     lines = {name: tuple(number(flag, v) for v in listed(values)) for name, values in named.items()}
     for name, values in lines.items():
         if name not in ISOMETRICS:
-            hint = suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}"
-            raise bad_option(f"{flag}: no line for '{name}'", hint)
+            hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
+            raise bad_option(f"{flag}: '{name}' has no isometric lines", hint)
         for value in values:
             if not 0 <= value <= 1:
-                raise bad_option(f"{flag} {name}={value:g} is not in 0..1")
+                raise bad_option(f"{flag} {name}={value:g} is not between 0 and 1")
     return lines
 
 
@@ -61,13 +61,13 @@ def _cut(flag: str, given: Any) -> CutChoice | None:
     if isinstance(given, str):
         if given in CUTS:
             return given  # type: ignore[return-value]
-        what = f"{flag} '{given}' is no number and none of {', '.join(CUTS)}"
+        what = f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}"
         raise UsageError.of(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
-        raise bad_option(f"{flag} '{given}' is neither a word nor a number")
+        raise bad_option(f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}")
     cut = number(flag, given)
     if not math.isfinite(cut):
-        raise bad_option(f"{flag} {cut} is no finite number")
+        raise bad_option(f"{flag} {cut} is not a finite number")
     return cut
 
 
@@ -89,7 +89,7 @@ class PlaneOptions(Sure, Populations):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassifierOptions(RunOptions):
-    """What is asked of classifiers beside the plane."""
+    """Options of classifiers."""
 
     reference: Annotated[str | None, compared_with()] = None
     curve: Annotated[
@@ -105,21 +105,22 @@ class ClassifierOptions(RunOptions):
         check_measures(self.measure)
 
     def check_together(self) -> None:
-        """Raise UsageError for options that do not go together, where classifiers are wanted."""
+        """Raise UsageError for options of classifiers that exclude each other."""
         if self.points is not None and not self.curve:
-            raise bad_option("--points says how many points a curve lists: add --curve")
+            raise bad_option("--points is the number of points of a curve: add --curve")
         check_reference(None, None, self.margin, COMPARED)
         if self.margin and self.runs:
-            raise bad_option("--margin judges differences on the same rows, not over runs")
+            raise bad_option("--margin is for differences on the same rows: omit --margin or --run")
         self.check_runs()
         if self.measure and self.runs:
-            what = "--measure takes rows as a sample, and those of several runs may be the same"
-            raise bad_option(what, "means over runs: clfeval report --run COLUMN --measure MEASURE")
+            what = "--measure needs independent rows, and several runs may have the same rows"
+            hint = "for means over runs use clfeval report --run COLUMN --measure MEASURE"
+            raise bad_option(what, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FeatureOptions:
-    """What is asked of features beside the plane."""
+    """Options of features."""
 
     features: Annotated[bool, Opt("Evaluate columns as features, not as models.", FEATURES)] = False
     feature: Annotated[
@@ -162,7 +163,7 @@ class FeatureOptions:
 
     @property
     def top(self) -> int | None:
-        """At most so many are kept."""
+        """The largest number of features kept."""
         return self.select if isinstance(self.select, int) else None
 
     @property
@@ -171,7 +172,7 @@ class FeatureOptions:
         return self.phi_max or PHI_MAX, self.delta_min or DELTA_MIN
 
     def check(self) -> None:
-        """Raise UsageError for options of features where there are none."""
+        """Raise UsageError for options of features without --features."""
         given = changed(self)
         if given and not self.features:
             raise bad_option(f"{given[0].flag} is for features: add --features")

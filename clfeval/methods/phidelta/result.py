@@ -48,11 +48,11 @@ from clfeval.result import Answer, Result, Row, Rows, Warn
 # which interval belongs to what
 INTERVAL_METHODS = {
     "shares of rows, delta_b": "Clopper-Pearson",
-    "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
+    "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson intervals",
     "differences on the same rows": "influence values, t; p adjusted by the joint maximum",
     "other measures": "range over the score region (Newcombe 2011)",
     "gini, roc_auc": "DeLong, logit; with fewer than 30 rows of a class, or within 3 standard "
-    "errors of 0 or 1, out to Newcombe's score limits",
+    "errors of 0 or 1, extended to Newcombe's score interval",
     "means over runs": "corrected t (Nadeau-Bengio) of folds; square-and-add of runs and rows",
     "joint region": "two Clopper-Pearson intervals at the square root of the level",
 }
@@ -70,7 +70,7 @@ AS_COUNTED = {  # by --totals, beside these
 
 
 def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
-    """Return the corners of the diamonds to draw, and the lines asked for in each."""
+    """Return the corners of the diamonds, and the requested lines in each."""
     populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
     tables: dict[str, Rows] = {"corners": corner_rows(populations)}
     if plane.isometrics:
@@ -79,22 +79,22 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
 
 
 def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None) -> list[Warn]:
-    """Say which lines are nowhere in the diamond, and at which class ratio lines were taken."""
+    """Say which lines do not exist in the diamond, and to which class ratio lines belong."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
-        at = f"at the sample's ratio: --prevalence {odds or 'P:N'}"
-        said.append(Warn("lines-at-one-to-one", f"lines are drawn at equal classes (1:1); {at}"))
+        at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
+        said.append(Warn("lines-at-one-to-one", f"lines are of equal classes (1:1); {at}"))
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
-            text = f"no line of {name} {', '.join(lost)}: no more than a corner has it"
+            text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
             said.append(Warn("no-line", text))
     return said
 
 
 def plane_found(plane: PlaneOptions) -> dict[str, Any]:
-    """Return the parameters of classifiers and features that are said otherwise than asked for."""
+    """Return the parameters of classifiers and features in their resolved form."""
     methods = by_interval(INTERVAL_METHODS, plane.interval) if plane.confidence is not None else {}
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
     return {"interval_methods": methods, "targets": places}
@@ -197,8 +197,8 @@ def _curve_tables(
     """Return the tables of curves, and the digest of the scores they come from."""
     counted = sample.counted
     if counted is None or all(model.kind == "label" for model in counted.models):
-        why = "a counts table has none" if counted is None else "every model holds labels"
-        hint = "leave --curve out, or give a table of scores"
+        why = "a table of counts has none" if counted is None else "every model has labels only"
+        hint = "omit --curve, or give a table of scores"
         raise UsageError.of(f"--curve needs scores: {why}", "needs-scores", hint=hint)
     curves: list[Row] = []
     points: list[Row] = []
@@ -257,13 +257,12 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
     if reference not in models:
         raise unknown_model("--reference", reference, models)
     if len(models) == 1:
-        raise bad_option(f"--reference '{reference}' is the only model: nothing to compare")
+        raise bad_option(f"--reference '{reference}' is the only model; add another model")
     if not sample.patterns and not options.runs:
         raise UsageError.of(
-            "--reference compares models on the same rows, and counts do not say which rows "
-            "models share",
+            "--reference compares models on the same rows, and the table has counts only",
             "needs-predictions",
-            hint="give the predictions themselves, or several runs with --run",
+            hint="give a table of predictions, or several runs with --run",
         )
 
 
@@ -272,12 +271,12 @@ def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> l
     counts = sample.slices[None]
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
-            text = f"no {name} row: φ, δ and all that rests on both classes are undefined"
+            text = f"no row is {name}: φ, δ and all measures of both classes are undefined"
             said.append(Warn("single-class", text))
     if odds is None and not said:
-        text = "the models were counted on different class totals: compare their φ and δ only"
+        text = "the models have different class totals: compare their φ and δ only"
         said.append(Warn("different-totals", text))
     if options.curve:
-        text = "the largest δ of a curve was chosen on these rows: on new ones expect less"
+        text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         said.append(Warn("chosen-threshold", text))
     return said + (counting_notes(sample.counted) if sample.counted is not None else [])

@@ -52,7 +52,7 @@ from clfeval.result import Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
-WORDS = ("better inverted", "no better than chance", "informative", "near oracle")
+WORDS = ("worse than chance", "no better than chance", "informative", "near oracle")
 BIAS = 0.05  # a mean |phi| up to here is low bias
 SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
 
@@ -62,13 +62,13 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     if delta.value is None:
         return None, f"δ is undefined ({delta.reason})"
     if delta.low is None or delta.high is None:
-        return None, "there is no interval of δ"
+        return None, "δ has no confidence interval"
     covered = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
     if covered:
-        return None, f"the interval of δ covers {' and '.join(covered)}"
+        return None, f"the interval of δ includes {' and '.join(covered)}"
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
-        return f"{words}: always says {_side(phi.value)}", None
+        return f"{words}: always {_side(phi.value)}", None
     if words != "informative" or phi.low is None or phi.high is None:
         return words, None
     if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
