@@ -16,28 +16,28 @@ from math import log
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.stats import norm
 
-from clfeval.counts.count import Sample
+from clfeval import tune_jpt
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.report.cutting.chosen import cutoff_rows, judged_by
-from clfeval.methods.report.cutting.rules import CutRule, rules_of
+from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.methods.report.cutting.zones import abstention_rows, zones_of
-from clfeval.methods.tune_jpt.options import TuneOptions
+from clfeval.methods.threshold_optimism import CutRule
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.methods.tune_jpt.thresholds import BestThresholds, threshold_rows
-from clfeval.result import InputFile, Row, estimate
-from clfeval.tables.input import Input
+from clfeval.result import Row, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted
 from tests.benchmarks.coverage.weights import UNIT
 from tests.benchmarks.coverage.weights import _table as _weighed
 
 RULES = rules_of(("j_index", "f1", "mcc", "cost:fp=1,fn=5", "sens>=.9", "ppv>=.8"))
-TUNED, TARGETS, BIAS = ("j_index", "f_beta", "mcc", "tar", "expected_cost"), (0.5, 0.1, 0.01), 0.02
+TUNED, TARGETS, BIAS = ("j_index", "f_beta", "mcc", "tar", "cost:fp=1,fn=5"), (0.5, 0.1, 0.01), 0.02
 ZONES, CUT = zones_of(("5%", "20%")), 0.5
 PREVALENCES, LEAST = (0.5, 0.1), 0.92
 Arrays = Any
@@ -60,26 +60,22 @@ def lines(replicates: int) -> list[Line]:
 def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
     """Yield coverage and bias where thresholds are chosen at other class ratios."""
     rng = np.random.default_rng([32, size, round(100 * prevalence)])
-    options = TuneOptions(prevalence=TARGETS, cost=(1, 5), sweep=None)
-    every, places = (
-        formulas(stakes=options.stakes),
-        [("target", one) for one in options.populations],
-    )
-    kept, found = (None, Confusion(*map(np.array, (1.0, 1.0, 1.0, 1.0)))), list[BestThresholds]()
+    every = formulas(stakes=Stakes(1, 5))
+    held: dict[tuple[str, float], list[tuple[float | None, ...]]] = {}
     for seed in range(replicates):
-        counts = _drawn(rng, "rows", size, prevalence)
-        if counts.positives.any() and counts.negatives.any():
-            measures = {name: every[name] for name in TUNED}
-            found.append(BestThresholds.of((None, "m"), counts, places, measures, kept, seed))
-    given = Sample.given(found[0].here, InputFile("", None, size), Input())
-    held: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
-    for row in threshold_rows(found, given, options):
-        name, honest, cut = str(row["measure"]), estimate(row["corrected"]), row["threshold"]
-        z = np.inf if cut is None else _place(cut, prevalence)
-        true = float(every[name](Confusion.of_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])))
-        if honest.low is not None and not np.isnan(true):
-            ends = honest.low, honest.high, honest.value, true
-            held.setdefault((name, float(str(row["prevalence"]))), []).append(ends)
+        truth, score = _scored(rng, size, prevalence)
+        if truth.all() or not truth.any():
+            continue
+        frame = pl.DataFrame({"truth": truth.astype(int), "m": score})
+        found = tune_jpt(frame, prevalence=TARGETS, measure=TUNED, sweep=None, seed=seed)
+        for row in found.tables["thresholds"]:
+            name, honest, cut = str(row["measure"]), estimate(row["corrected"]), row["threshold"]
+            z = np.inf if cut is None else _place(cut, prevalence)
+            there = Confusion.of_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])
+            true = float(every[name](there))
+            if row["population"] == "target" and honest.low is not None and not np.isnan(true):
+                ends = honest.low, honest.high, honest.value, true
+                held.setdefault((name, float(str(row["prevalence"]))), []).append(ends)
     for (name, at), each in held.items():
         low, high, value, true = np.array(each, np.float64).T
         setting = f"{size} rows, prevalence {prevalence:g}, at {at:g}"
@@ -105,10 +101,10 @@ def _setting(kind: str, size: int, prevalence: float, replicates: int) -> Iterat
                 true = _answered(row, prevalence)
                 held.setdefault(name, []).append((value.low, value.high, true))
     for name, each in held.items():
-        *ends, true = np.array(each).T
+        low, high, true = np.array(each).T
         least = None if name.endswith("flattering") else LEAST
         setting = f"{size} {kind}, prevalence {prevalence:g}"
-        yield Line.of(name, setting, np.stack(ends, axis=1), true, least)
+        yield Line.of(name, setting, np.stack([low, high], axis=1), true, least)
 
 
 def _drawn(rng: np.random.Generator, kind: str, size: int, prevalence: float) -> ScoreCounts:
@@ -117,9 +113,14 @@ def _drawn(rng: np.random.Generator, kind: str, size: int, prevalence: float) ->
         return _counted(*_clustered(rng, size, prevalence), 1)[0]
     if kind == "weights":
         return _counted(*_weighed(rng, "class", prevalence, size), UNIT)[0]
+    truth, score = _scored(rng, size, prevalence)
+    return ScoreCounts.of_rows(score, truth, None)
+
+
+def _scored(rng: np.random.Generator, size: int, prevalence: float) -> tuple[Arrays, Arrays]:
+    """Draw the truth and the scores of rows."""
     truth = rng.random(size) < prevalence
-    z = rng.standard_normal(size) + APART * truth
-    return ScoreCounts.of_rows(_probability(z, prevalence), truth, None)
+    return truth, _probability(rng.standard_normal(size) + APART * truth, prevalence)
 
 
 def _probability(z: Arrays, prevalence: float) -> Arrays:
