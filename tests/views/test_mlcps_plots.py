@@ -13,8 +13,7 @@ from clfeval.result import Result
 from clfeval.views.canvas import Canvas
 from clfeval.views.plots import MARGIN, QUARTERS, plots, radar
 from tests.texts import check_text, numbers_in
-from tests.views.ranked import FIVE, ranked
-from tests.views.rankings import MANY, RESULTS, SEVEN
+from tests.views.ranked import FIVE, MANY, RESULTS, SEVEN, ranked
 
 PROFILE, RADARS, SCATTER = "profile", "radars", "scatter"
 WIDE = {f"m{i}": [0.5 + 0.01 * i] * 13 for i in range(3)}
