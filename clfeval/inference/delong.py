@@ -16,7 +16,7 @@ from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import critical_value, student_quantile, tail_of
 
 LOGIT = "DeLong, logit"
-OUTER = "DeLong, logit, extended to Newcombe's score interval"
+OUTER = "DeLong, logit, and Newcombe's score interval"
 BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"

@@ -162,7 +162,7 @@ def _operating_point(
         who, not_, word = "no model", "", " or "
         if len(models) == 1:
             who, not_, word = quoted(models[0]), "not ", " or "
-        text = f"{at.where} {who} is {not_}significantly different from {to} in "
+        text = f"{at.where}, {who} is {not_}significantly different from {to} in "
         text += f"{word.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
@@ -170,8 +170,8 @@ def _operating_point(
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     if len(models) == 1:
-        parts = [_detects(row, level, at) for row in changed]
-        text = f"{at.where} {quoted(models[0])} {' and '.join(parts)} than {to}"
+        parts = [_detects(row, to, level, at) for row in changed]
+        text = f"{at.where}, {quoted(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
@@ -182,13 +182,13 @@ def _operating_point(
                  d.high)  # fmt: skip
 
 
-def _detects(row: Row, level: float, at: OperatingPoint) -> str:
+def _detects(row: Row, to: str, level: float, at: OperatingPoint) -> str:
     """Say how many more positives a model detects, or how many fewer negatives it flags."""
     d, positive = estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
     rows = at.positives if positive else at.negatives
     kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
     more = "more" if (d > 0) == positive else "fewer"
-    size = f"({row['measure']} {_size(row, level)})"
+    size = f"than {to} ({row['measure']} {_size(row, level)})"
     if rows is None:
         return f"{verb} {more} {kind} {size}"
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"

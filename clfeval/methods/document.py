@@ -93,7 +93,7 @@ def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer
     if cut is None or others or not said.models:
         return said
     text = "no" + said.text[2:] if said.text.startswith("No ") else said.text
-    return replace(said, text=f"At threshold {exact(cut)} {text}")
+    return replace(said, text=f"At threshold {exact(cut)}, {text}")
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += left_out(counted.files, counted.blank_rows, apart)
     if (off := counted.kept.settled.rounding) > ROUNDED:
-        text = f"weights are rounded, because they differ too much: the smallest by up to {off:.1g} of it"
+        text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
         said.append(Warn("rounded-weights", text))
     text = "has numbers other than labels and is read as scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]

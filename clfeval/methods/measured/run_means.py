@@ -205,7 +205,7 @@ def run_answers(
     best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
         "have the highest")  # fmt: skip
     size = interval(found.value or 0.0, found.low, found.high, level or 0.95)
-    apart = "" if first.sd is None else f"; SD {number(first.sd)}"
+    apart = "" if first.sd is None else f", SD {number(first.sd)}"
     text = f"{named(models)} {best} mean {measure.title} over {many(first.runs, 'run')}: {size}"
     yield Answer("best", f"{text}{apart}.", tuple(models), lead, found.value, found.low, found.high)
     yield from _differing(lead, compared, runs)

@@ -116,7 +116,7 @@ def _worth(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
     row = next(row for row in ranked if row["model"] == most)
     one, own = estimate(row["net_benefit"]), estimate(ranked[0]["net_benefit"]).value or 0.0
     value, at = interval(one.value or 0.0, one.low, one.high), exact(float(str(row["threshold"])))
-    text = f"At threshold {at} {quoted(most)} has significantly higher net benefit than "
+    text = f"At threshold {at}, {quoted(most)} has significantly higher net benefit than "
     text += f"{quoted(best)}: {value} compared with {number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 

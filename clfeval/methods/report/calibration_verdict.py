@@ -73,7 +73,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         faults += average
         close = max(_reach(slope, 1), _reach(shift, 0)) <= CLOSE
         narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
-    verdict, fault = UNKNOWN, " and ".join(faults)
+    verdict, fault = UNKNOWN, f"its probabilities are {' and '.join(faults)}" if faults else ""
     test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
     p, lost = value_of(test.get("p_adjusted")), value_of(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):
@@ -83,8 +83,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             what = "0 for the observed outcome" if over.value is None else "1 for another class"
             fault = f"{many(lost, 'row')} had probability {what}"
         elif not fault and off:
-            fault = f"the share of positives deviates in {many(off, 'tenth')} of the rows by up to "
-            fault += f"{number(gap)} (--show calibration_tests)"
+            fault = "the share of positives deviates from the mean score in "
+            fault += f"{many(off, 'score group')} by up to {number(gap)}"
         fault = fault or "slope and intercept jointly differ from 1 and 0"
     elif p is not None and level is not None and estimate(row.get(measure)).value is not None:
         verdict = UNSURE if faults else WELL if narrow else FEW

@@ -282,7 +282,7 @@ def _area_beyond(
     outer = score_area(value, rows / 2, rows / 2, level=level)
     low, high = (value if isnan(end) else end for end in (low, high))
     ends = min(low, outer[0]), max(high, outer[1])
-    return ends, f"{INFLUENCE}, logit, extended to Newcombe's score interval"
+    return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
 
 
 def _near_best(

@@ -79,7 +79,7 @@ def _without(confusion: Sequence[Row], model: str) -> str:
             name = str(row["truth"])
             rows[name] = rows.get(name, 0.0) + (value_of(row["rows"]) or 0.0)
     share = max(rows.values(), default=0.0) / (sum(rows.values()) or 1.0)
-    return f"accuracy of always predicting the largest class: {share:.3f}" if share else ""
+    return f"always predicting the largest class: accuracy {share:.3f}" if share else ""
 
 
 def _each_class(result: Result, model: str) -> Iterator[Shown]:

@@ -76,7 +76,7 @@ MEANINGS: Mapping[str, str] = {
     "distance": "minimum distance of a score from the threshold for a prediction",
     "risk.coverage": "share of rows with a prediction",
     "risk": "error rate among rows with a prediction",
-    "bootstrap": "confidence interval of the threshold, by the bootstrap",
+    "bootstrap": "confidence interval of the threshold",
     "same rows": "the maximized measure on the rows that chose the threshold, which is optimistic",
     "new data": "the maximized measure expected on new data",
     "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
