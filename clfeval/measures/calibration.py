@@ -240,9 +240,9 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: f
 _COX = "Cox 1958, Biometrika 45:562"
 _NAEINI = "Naeini et al. 2015, AAAI 29:2901"
 _FEW, _APART = ("too_few_rows",), ("single_class", "separation")
-_EDGES = f"{BINS} of equal width [a, b), the last closed, unless another number is asked for"
-_TOP = "; of more than two classes, of the largest probability and the share of rows it is right of"
-_BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
+_EDGES = f"{BINS} bins of equal width [a, b) by default, the last one closed"
+_TOP = "; for more classes, of the largest probability and the accuracy"
+_BIASED = "biased upwards, most with few rows per bin; it depends on the bins"
 
 CALIBRATION = (
     Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "null",
@@ -252,33 +252,33 @@ CALIBRATION = (
             f"greatest |share of positives - mean score| over bins, {_EDGES}{_TOP}", _NAEINI,
             ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
-            "null", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
+            "null", "ECE minus its expected bias in each bin", "Kumar et al. 2019, NeurIPS 32",
             takes=("bins",), fills=("row",),
-            caveat="some of what chance adds stays, and it depends on the bins"),
+            caveat="some bias remains, and it depends on the bins"),
     Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
             -inf, inf, _APART, "influence",
-            "b of the logistic regression a + b ln(p / (1 - p)) of truth",
+            "b of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))",
             _COX, influence=slope_influence),
     Measure("calibration_intercept", "calibration intercept", calibration_intercept,
             "probabilities", "zero", -inf, inf, _APART, "influence",
-            "a of the logistic regression a + b ln(p / (1 - p)) of truth", _COX,
+            "a of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))", _COX,
             influence=intercept_influence),
-    Measure("calibration_in_the_large", "calibration in the large", calibration_in_the_large,
+    Measure("calibration_in_the_large", "calibration-in-the-large", calibration_in_the_large,
             "probabilities", "zero", -inf, inf, _APART, "influence",
-            "a of the logistic regression a + ln(p / (1 - p)) of truth", _COX, ("citl",),
+            "a of the logistic regression logit P(y = 1) = a + ln(p / (1 - p))", _COX, ("citl",),
             influence=in_the_large_influence),
     Measure("oe_ratio", "O:E ratio", oe_ratio, "probabilities", "one", 0, inf,
             ("nothing_expected",), "influence", "positives / sum of the probabilities",
             "Debray et al. 2017, BMJ 356:i6460", ("observed_expected",),
             influence=oe_influence, scale="log"),
     Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", "min", 0, inf,
-            _FEW, "null", "sum over tenths of (O - E)² / (E (1 - E / n))",
+            _FEW, "null", "sum over ten groups of (O - E)² / (E (1 - E / n))",
             "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
-            caveat="it grows with the rows and turns on the groups: look at calibration slope and"
-            " intercept", fills=("row",)),
+            caveat="it grows with the number of rows and depends on the groups; prefer calibration"
+            " slope and intercept", fills=("row",)),
     Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
             inf, ("no_uncertainty",), "null",
             "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
             "Spiegelhalter 1986, Statistics in Medicine 5:421",
-            caveat="a test statistic, of calibration and of the rows' number", fills=("row",)),
+            caveat="a test statistic: it grows with the number of rows", fills=("row",)),
 )  # fmt: skip

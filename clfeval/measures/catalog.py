@@ -34,14 +34,14 @@ _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 _COVERAGE = (
     Measure("shine_through", "ShineThrough", over, "patterns", "max", 0, 1, ("nothing_found",),
             "share",
-            "rows of the target class found by S and by no model outside / rows found by any model",
+            "target rows that only S detects / target rows that any model detects",
             _MARS),
     Measure("occlusion", "Occlusion", over, "patterns", "min", 0, 1,
             ("nothing_found", "no_other_model"), "share",
-            "rows of the target class missed by S and found by every model outside (rule all; some"
-            " model outside under rule any) / rows found by any model", _MARS),
+            "target rows that S misses and all (rule any: some) other models detect / target rows"
+            " that any model detects", _MARS),
     Measure("yield", "yield", over, "patterns", "max", 0, 1, ("zero_margin",), "share",
-            "covered / effort", _MARS),
+            "detected / flagged rows", _MARS),
 )  # fmt: skip
 
 _OF_CLASSES = {
@@ -114,12 +114,12 @@ def same_measure(name: str) -> list[str]:
 
 
 def at_cut(name: str) -> str | None:
-    """Say how a measure of the 2 x 2 table is had at a threshold: `sensitivity@0.1`, `f1:t=.2`."""
+    """Say how to get a measure of the 2 x 2 table at a threshold: `sensitivity@0.1`, `f1:t=.2`."""
     found = _AT_CUT.fullmatch(name.strip())
     measure = find_measure(found[1]) if found else None
     if found is None or measure is None or measure.needs != "confusion":
         return None
-    return f"scores are cut by an option: --threshold {found[2]}, and then ask for '{found[1]}'"
+    return f"use --threshold {found[2]} and the measure '{found[1]}'"
 
 
 def weighed(name: str, beta: float | None = None) -> str:
@@ -244,7 +244,7 @@ def negated(name: str) -> bool:
 
 
 def same_thing(first: str, second: str) -> str | None:
-    """Say why two measures tell one thing: `jaccard = F1 / (2 - F1)`; None when they do not."""
+    """Say why two measures are equivalent: `jaccard = F1 / (2 - F1)`; None when they do not."""
     (one, where), (other, there) = _listed(first), _listed(second)
     if where != there:  # one measure on other rows is another thing
         return None

@@ -264,8 +264,8 @@ def _rate(
     )  # fmt: skip
 
 
-ALL_ALIKE = "it counts both errors alike, and naming the larger class may beat good models"
-NO_NEGATIVES = "true negatives count nothing, and it moves with the prevalence"
+ALL_ALIKE = "errors count equally; always predicting the larger class may exceed good models"
+NO_NEGATIVES = "true negatives do not count, and it depends on the prevalence"
 
 MEASURES = (
     Measure("accuracy", "accuracy", accuracy, "confusion", "max", 0, 1, ("too_few_rows",),
@@ -350,7 +350,7 @@ INFORMATION = (
             ("information_coefficient",), kinked=True),
     Measure("mutual_information", "mutual information", mutual_information, "confusion", "max", 0,
             1, ("single_class",), "region",
-            "bits that an answer tells of the truth: sum over the 2 x 2 table of"
+            "information of prediction and truth in bits: sum over the 2 x 2 table of"
             " q log2(q / (row share x column share))", _ARMANO, kinked=True),
 )  # fmt: skip
 

@@ -95,7 +95,7 @@ def avoided_influence(
 
 def _called(scores: Counts, t: float) -> Bools:
     if not 0 <= t <= 1:
-        raise ValueError(f"the threshold {t:g} is no probability")
+        raise ValueError(f"the threshold {t:g} is not between 0 and 1")
     return np.asarray(probabilities(scores) >= t)
 
 
@@ -120,7 +120,7 @@ _UNDEFINED = ("too_few_rows", "certain_threshold")
 
 DECISIONS = (
     Measure("net_benefit@t", "net benefit at a threshold", net_benefit, "probabilities", "max",
-            -inf, 1, _UNDEFINED, "region", "TP / M - FP / M t / (1 - t), at scores from t up",
+            -inf, 1, _UNDEFINED, "region", "TP / M - FP / M t / (1 - t) at scores >= t",
             _ELKIN, ("net_benefit_at",), takes=("t",), influence=net_benefit_influence),
     Measure("net_benefit_standardised", "standardised net benefit", standardised, "probabilities",
             "max", -inf, 1, ("no_positive_truth", "certain_threshold"), "region",
@@ -129,6 +129,6 @@ DECISIONS = (
             influence=standardised_influence),
     Measure("interventions_avoided", "interventions avoided", interventions_avoided,
             "probabilities", "max", -inf, 100, _UNDEFINED, "region",
-            "100 (TN - FN (1 - t) / t) / M, of 100 rows, net of those missed",
+            "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives",
             _ELKIN, ("net_reduction_interventions",), takes=("t",), influence=avoided_influence),
 )  # fmt: skip

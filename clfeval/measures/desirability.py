@@ -86,13 +86,13 @@ def box(
     below the upper one.
     """
     if (low is not None and above is not None) or (high is not None and below is not None):
-        raise ValueError("a box takes one end on each side: low or above, high or below")
+        raise ValueError("a box takes one limit on each side: low or above, high or below")
     names = ("low" if above is None else "above", "high" if below is None else "below")
     bottom, top = (low if above is None else above), (high if below is None else below)
     if not all(isfinite(end) for end in (bottom, top) if end is not None):
-        raise ValueError("an end of a box is a finite number")
+        raise ValueError("the limits of a box must be finite numbers")
     if bottom is None and top is None:
-        raise ValueError("a box needs an end: low, high, above or below")
+        raise ValueError("a box needs at least one of low, high, above and below")
     if bottom is not None and top is not None:
         _need_rise(names[0], bottom, names[1], top)
     values = np.asarray(x, np.float64)
@@ -109,12 +109,12 @@ def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
     to the next, and every d is in 0..1.
     """
     if len(points) < 2 or any(len(point) != 2 for point in points):
-        raise ValueError("two points [x, d] or more are needed")
+        raise ValueError("at least two points [x, d] are needed")
     for (left, _), (right, _) in pairwise(points):
         _need_rise("x", left, "the next x", right)
     for at, worth in points:
         if not 0 <= worth <= 1:
-            raise ValueError(f"d {worth:.10g} of the point at {at:.10g} is not in 0..1")
+            raise ValueError(f"d {worth:.10g} of the point at {at:.10g} is not between 0 and 1")
     corners = np.asarray(points, np.float64)
     lines = np.interp(np.asarray(x, np.float64), corners[:, 0], corners[:, 1])
     return np.asarray(np.clip(lines, 0.0, 1.0))
@@ -133,9 +133,9 @@ def overall(d: ArrayLike, weights: ArrayLike) -> Floats:
     """
     each, w = np.asarray(d, np.float64), np.asarray(weights, np.float64)
     if w.shape != each.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
-        raise ValueError("one finite weight from 0 up for each d, and one of them above 0")
+        raise ValueError("each d needs a finite weight >= 0, and one weight must be above 0")
     if each.size and (np.fmin.reduce(each, axis=None) < 0 or np.fmax.reduce(each, axis=None) > 1):
-        raise ValueError("each d must be in 0..1")
+        raise ValueError("each d must be between 0 and 1")
     if not w.all():
         each, w = each[..., w > 0], w[w > 0]
     shares = w / w.max()

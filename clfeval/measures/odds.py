@@ -87,7 +87,7 @@ def _power(ratio: Floats) -> Floats:
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
 
-# what is told of a table at another class ratio, in the order of columns
+# measures of a table at another class ratio, in the order of columns
 JPT = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
     "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
@@ -147,7 +147,7 @@ def _at(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> F
 def ppv_at(t: Confusion, prevalence: float) -> Floats:
     """Return sens p / (sens p + (1 - spec) (1 - p)), the PPV at a prevalence p; 0..1, best 1.
 
-    Undefined without positives or negatives, and where nothing is called positive.
+    Undefined without positives or negatives, and where nothing is predicted positive.
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, chapter 15; the limits:
     Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
     """
@@ -157,7 +157,7 @@ def ppv_at(t: Confusion, prevalence: float) -> Floats:
 def npv_at(t: Confusion, prevalence: float) -> Floats:
     """Return spec (1 - p) / (spec (1 - p) + (1 - sens) p), the NPV at a prevalence p; 0..1, best 1.
 
-    Undefined where nothing is called negative. Else as `ppv_at`.
+    Undefined where nothing is predicted negative. Else as `ppv_at`.
     """
     return _at(npv, t, prevalence)
 
@@ -190,7 +190,7 @@ TUNED = (
             takes=("beta",), base="f1", caveat=NO_NEGATIVES),
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf,
             ("too_few_rows",), "linear",
-            "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
+            "(cost FP + cost FN - benefit TP - benefit TN) / M, per row",
             "Elkan 2001, IJCAI 17:973", ("cost",), takes=("stakes",),
             terms=lambda p, n, stakes: (
                 -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),

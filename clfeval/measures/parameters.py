@@ -41,26 +41,26 @@ class Parameter:
 
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "beta": Parameter("how many times as much recall counts as precision", 0, 1e6, 1.0,
+    "beta": Parameter("weight of recall relative to precision", 0, 1e6, 1.0,
                       (True, True)),
-    "k": Parameter("a share of the rows up to 1, above it a number of rows", 0, inf, 0.1,
+    "k": Parameter("share of the rows (up to 1) or number of rows (above 1)", 0, inf, 0.1,
                    (False, False)),
-    "t": Parameter("the risk from which on a row is treated", 0, 1, 0.5, (False, False)),
-    "coverage": Parameter("the share of the rows that is answered, the surest first", 0, 1, 0.8,
+    "t": Parameter("threshold probability of treatment", 0, 1, 0.5, (False, False)),
+    "coverage": Parameter("share of rows classified, the most confident ones", 0, 1, 0.8,
                           (False, True)),
-    "bins": Parameter("how many bins of equal width", 1, inf, 10, whole=True),
-    "fpr": Parameter("the range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1),
+    "bins": Parameter("number of bins of equal width", 1, inf, 10, whole=True),
+    "fpr": Parameter("range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1),
                      (True, True), pair=True),
-    "prevalence": Parameter("the share of positives", 0, 1, None, (False, False)),
-    "fp": Parameter("what a false positive costs", 0, inf, None),
-    "fn": Parameter("what a false negative costs", 0, inf, None),
-    "tp": Parameter("what a true positive brings", 0, inf, 0.0),
-    "tn": Parameter("what a true negative brings", 0, inf, 0.0),
+    "prevalence": Parameter("share of positives", 0, 1, None, (False, False)),
+    "fp": Parameter("cost of a false positive", 0, inf, None),
+    "fn": Parameter("cost of a false negative", 0, inf, None),
+    "tp": Parameter("benefit of a true positive", 0, inf, 0.0),
+    "tn": Parameter("benefit of a true negative", 0, inf, 0.0),
 }  # fmt: skip
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
 _OF_ONE = {
     ("top_k_accuracy", "k"): Parameter(
-        "how many of the most probable classes count", 1, inf, 2, whole=True
+        "number of the most probable classes", 1, inf, 2, whole=True
     ),
 }
 

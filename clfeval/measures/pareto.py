@@ -44,7 +44,7 @@ def under(d: ArrayLike, order: ArrayLike) -> Ints:
     ranks, models = _levels(d), np.asarray(order, np.int64)
     result = np.full(ranks.shape[1], -1, np.int64)
     if not np.array_equal(np.sort(models), np.arange(len(result))):
-        raise ValueError("the order must have each model once")
+        raise ValueError("the order must contain each model once")
     best = _front(ranks)
     judges, queue = models[best[models]], np.flatnonzero(~best)
     size = _FEW
@@ -87,7 +87,7 @@ def _levels(d: ArrayLike) -> Levels:
     """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
     given = np.asarray(d, np.float64)
     if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
-        raise ValueError("models need metrics, none of them NaN")
+        raise ValueError("models need metrics without NaN")
     ranks = np.empty((given.shape[1] + 1, len(given)), np.int32)
     for place, metric in enumerate(given.T):
         ranks[place] = np.unique(metric, return_inverse=True)[1]

@@ -131,7 +131,7 @@ def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
     given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
     n = given.shape[1]
     if looked_at.shape[1:] != (n,) or (np.sort(looked_at, axis=1) != np.arange(n)).any():
-        raise ValueError("an order holds each index of the rays once")
+        raise ValueError("an order must contain each index of the rays once")
     result = np.zeros((len(given), len(looked_at)))
     if n < FEWEST or len(looked_at) < 100 * n:  # below, the loop over models costs more
         for column, order in enumerate(looked_at):
@@ -199,9 +199,9 @@ _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 MEASURES = (
     Measure("mlcps", "MLcps", area, "metrics", "max", 0, math.pi, ("too_few_metrics",), "drawn",
-            "½ sin(2π/n) sum d_i d_(i+1): the area of the metrics' polygon", _MLCPS),
+            "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS),
     Measure("order_free", "order-free", order_free, "metrics", "max", 0, math.pi,
             ("too_few_metrics",), "drawn",
-            "the mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
+            "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
             _MLCPS),
 )  # fmt: skip

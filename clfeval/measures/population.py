@@ -30,16 +30,16 @@ class Population:
         """Return the population with this share of positives; UsageError unless inside 0..1."""
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            why = f": such a population has no {lacks}" if prevalence in (0, 1) else ""
+            why = f": the population would have no {lacks}" if prevalence in (0, 1) else ""
             example = f"{option} 0.01" if option == "--prevalence" else "0.01"
-            hint = f"for example {example} for 1 positive in 100"
+            hint = f"write {example} for 1 positive in 100"
             if 1 <= prevalence < 100:
-                hint = f"{prevalence / 100:g} for {prevalence:g} %"
+                hint = f"write {prevalence / 100:g} for {prevalence:g}%"
             what = f"{option} {prevalence:g} is not between 0 and 1{why}"
             raise UsageError.of(what, "bad-prevalence", hint=hint)
         others = (1 - prevalence) / prevalence
         if math.isinf(others):
-            raise UsageError.of(f"{option} {prevalence:g} is too small a number", "bad-prevalence")
+            raise UsageError.of(f"{option} {prevalence:g} is too small", "bad-prevalence")
         ratio = prevalence / (1 - prevalence)
         return cls(prevalence, _written(ratio), ratio)
 
@@ -59,14 +59,14 @@ class Population:
             positives = negatives = math.nan
         if not colon or not (0 < positives < math.inf and 0 < negatives < math.inf):
             what = f"{option} '{text}' is not positives:negatives, two numbers above 0"
-            hint = f"a bare ratio could mean either way: for 1 positive to 100 negatives, {example}"
+            hint = f"write both numbers: {example} for 1 positive to 100 negatives"
             raise UsageError.of(what, "bad-odds", hint=hint)
         odds = f"{left.strip()}:{right.strip()}"
         total = positives + negatives
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            what = f"{option} {odds} are so extreme that they round to a population without {lacks}"
+            what = f"{option} {odds} round to a population without {lacks}"
             raise UsageError.of(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
@@ -80,7 +80,7 @@ class Population:
         try:
             share = float(part) / (float(whole) if slash else 1.0) / (100 if percent else 1)
         except (ValueError, ZeroDivisionError):
-            hint = f"for 1 positive in 200: {option} 0.005, 0.5%, 1/200 or 1:199"
+            hint = f"write {option} 0.005, 0.5%, 1/200 or 1:199 for 1 positive in 200"
             what = f"{option} '{text}' is not a share of positives"
             raise UsageError.of(what, "bad-prevalence", hint=hint) from None
         return cls.of_prevalence(share, option)

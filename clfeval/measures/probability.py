@@ -202,9 +202,8 @@ _BRIER = "Brier 1950, Monthly Weather Review 78:1"
 _GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
 _MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
 _FEW = ("too_few_rows",)
-_OWN = "for each is a bin of its own"
-_GROUPS = f"of scores that hardly repeat it is far too high, {_OWN}: ece has bins, and " \
-          "calibration_slope needs none"  # fmt: skip
+_OWN = "if scores hardly repeat, because each distinct score is a bin"
+_GROUPS = f"far too high {_OWN}; prefer ece (with bins) or calibration_slope (without)"
 
 
 def _mean(loss: Loss) -> dict[str, Any]:
@@ -225,7 +224,7 @@ PROBABILITIES = (
             scale="logit", **_mean(squared_errors)),
     Measure(id="log_loss", title="log loss", needs="probabilities", best="min", low=0, high=inf,
             undefined=_FEW, interval="influence",
-            formula="mean of -ln p, of predicted probabilities p of the true class", source=_GOOD,
+            formula="mean of -ln p, p the predicted probability of the true class", source=_GOOD,
             aliases=("cross_entropy", "logloss", "mn_log_loss"), scale="log",
             **_mean(log_losses)),
     Measure(id="log_loss_skill", title="log loss skill", needs="probabilities", best="max",
@@ -258,8 +257,8 @@ DECOMPOSITION = (
     Measure("brier_uncertainty", "Brier uncertainty", brier_uncertainty, "probabilities", "min",
             0, 0.25, _FEW, "influence", "o (1 - o), o the share of positives", _MURPHY,
             influence=uncertainty_influence,
-            caveat="it is of the rows alone, whatever the forecasts"),
+            caveat="it depends on the rows only, not on the predictions"),
     Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", "min", 0,
             0.25, _FEW, "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY,
-            caveat=f"of scores that hardly repeat it is far too low, {_OWN}"),
+            caveat=f"far too low {_OWN}"),
 )  # fmt: skip

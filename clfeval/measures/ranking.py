@@ -119,7 +119,7 @@ def partial_auc(
     """
     low, high = map(float, fpr)
     if not 0 <= low < high <= 1:
-        raise ValueError(f"no range of false positive rates: {low:g} to {high:g}")
+        raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
     tpr, x = _rates(scores, positives, negatives)
     right, left = x, _next_higher(x, 0.0)
     top, bottom = tpr, _next_higher(tpr, 0.0)
@@ -266,7 +266,7 @@ RANKING = (
             invariant=True, influence=roc_auc_influence, scale="logit"),
     Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores", "max",
             -1, 1, ("single_class",), "delong",
-            "2 AUC - 1, the area between the curve and the φ axis",
+            "2 AUC - 1, the area between the φ-δ curve and the φ axis",
             "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True,
             influence=gini_influence, scale="fisher"),
     Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
@@ -274,19 +274,19 @@ RANKING = (
             "textbook", ("pr_auc_step", "ap"), influence=average_precision_influence,
             scale="logit"),
     Measure("ks", "KS", ks, "scores", "max", 0, 1, ("single_class",), "drawn",
-            "greatest |tp rate - fp rate| over thresholds",
+            "largest |TPR - FPR| over thresholds",
             "Kolmogorov-Smirnov distance of two samples", invariant=True),
     Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
-            ("single_class",), "delong", "mean over classes of the area for this class",
+            ("single_class",), "delong", "mean over classes of the ROC AUC of the class",
             "Provost and Domingos 2000, NYU Stern IS-00-04", scale="logit"),
     Measure("partial_auc", "partial AUC", partial_auc, "scores", "max", 0, 1, ("single_class",),
-            "drawn", "the area over a range of false positive rates, standardised",
+            "drawn", "area over a range of false positive rates, standardised",
             "McClish 1989, Medical Decision Making 9:190", takes=("fpr",), invariant=True),
     Measure("pr_auc", "PR AUC", pr_auc, "scores", "max", 0, 1, ("no_positive_truth",), "influence",
-            "the area below precision over recall, by trapezoids", "textbook",
+            "area under the precision-recall curve, by trapezoids", "textbook",
             influence=pr_auc_influence, scale="logit",
-            caveat="it joins thresholds by lines on which none lies: average precision does not"),
+            caveat="linear interpolation is too optimistic; prefer average precision"),
     Measure("auprg", "AUPRG", auprg, "scores", "max", -inf, 1, ("single_class",), "drawn",
-            "the area below precision gain over recall gain, 0 at chance",
+            "area under the precision-recall gain curve, 0 at chance",
             "Flach and Kull 2015, NeurIPS 28:838", ("pr_gain_auc",)),
 )  # fmt: skip

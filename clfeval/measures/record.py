@@ -149,7 +149,7 @@ class Measure:
     def function(self) -> Callable[..., Floats]:
         """What computes it; KeyError where nothing does yet."""
         if self.of is None:
-            raise KeyError(f"nothing computes {self.id}")
+            raise KeyError(f"{self.id} has no function")
         return self.of
 
     @property

@@ -45,7 +45,7 @@ def sure_accuracy(
     Source: as `mean_risk`, one point of the curve.
     """
     if not 0 < coverage <= 1:
-        raise ValueError(f"the coverage {coverage:g} is no share of the rows")
+        raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")
     missed, rows = _from_the_surest(confidence, right, wrong)
     room = coverage * rows.sum(axis=-1)
     taken = np.clip(room[..., None] - (rows.cumsum(axis=-1) - rows), 0, rows)
@@ -122,16 +122,16 @@ _YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605
 
 SELECTIVE = (
     Measure("aurc", "AURC", aurc, "probabilities", "min", 0, 1, ("too_few_rows",), "drawn",
-            "mean over distinct coverages of the share of errors among the surest rows, by the"
-            " largest class probability", _YANIV, ("risk_coverage",)),
+            "mean error rate over all coverages, rows in order of their largest class probability",
+            _YANIV, ("risk_coverage",)),
     Measure("selective_accuracy", "selective accuracy", selective_accuracy, "probabilities", "max",
             0, 1, ("too_few_rows",), "drawn",
-            "share right of the surest rows, by the largest class probability", _YANIV,
+            "accuracy in the rows with the largest class probabilities", _YANIV,
             ("accuracy_at_coverage",), takes=("coverage",)),
     Measure("overconfidence", "overconfidence", overconfidence, "probabilities", "zero", -1, 1,
             ("too_few_rows",), "influence",
-            "mean of the largest class probability less the share of rows whose class it is",
+            "mean of the largest class probability - accuracy",
             "Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22",
             influence=overconfidence_influence,
-            caveat="too sure here and not sure enough there cancel out: look at ece too"),
+            caveat="over- and underconfidence in different rows cancel out; see also ece"),
 )  # fmt: skip

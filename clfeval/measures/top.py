@@ -60,7 +60,7 @@ def _top(
 ) -> tuple[Floats, Floats]:
     """Return how many positives are among the top k, in expectation, and how many rows that is."""
     if not k > 0:
-        raise ValueError(f"the top {k:g} are no rows")
+        raise ValueError(f"k {k:g} is not above 0")
     pos, neg, _ = at_scores(scores, positives, negatives)
     pos, n = pos[..., ::-1] * 1.0, (pos[..., ::-1] + neg[..., ::-1]) * 1.0
     rows = n.sum(axis=-1)
@@ -77,13 +77,13 @@ _TAKES, _FILLS = ("k",), ("row",)
 
 TOPS = (
     Measure("precision@k", "precision at k", precision_at, "scores", "max", 0, 1,
-            ("too_few_rows",), "drawn", "share of positives among the top k", _TIES,
+            ("too_few_rows",), "drawn", "share of positives in the top k", _TIES,
             ("precision_at_k",), takes=_TAKES, fills=_FILLS),
     Measure("recall@k", "recall at k", recall_at, "scores", "max", 0, 1,
-            ("no_positive_truth", "too_few_rows"), "drawn", "share of the positives in the top k",
+            ("no_positive_truth", "too_few_rows"), "drawn", "share of all positives in the top k",
             _TIES, ("recall_at_k",), takes=_TAKES, fills=_FILLS),
     Measure("gain@k", "gain at k", recall_at, "scores", "max", 0, 1,
-            ("no_positive_truth", "too_few_rows"), "drawn", "share of the positives in the top k",
+            ("no_positive_truth", "too_few_rows"), "drawn", "share of all positives in the top k",
             _TIES, ("gain_at_k", "cumulative_gain"), twin="recall@k", takes=_TAKES, fills=_FILLS),
     Measure("lift@k", "lift at k", lift_at, "scores", "max", 0, inf,
             ("no_positive_truth", "too_few_rows"), "drawn",

@@ -84,7 +84,7 @@ def test_odds_of_whole_numbers(positives: int, negatives: int) -> None:
 def test_no_prevalence(prevalence: float) -> None:
     with pytest.raises(UsageError, match="bad-prevalence") as caught:
         Population.of_prevalence(prevalence)
-    percent = 1 <= prevalence < 100 and f"{prevalence / 100:g} for {prevalence:g} %"
+    percent = 1 <= prevalence < 100 and f"{prevalence / 100:g} for {prevalence:g}%"
     assert (percent or "--prevalence 0.01") in str(caught.value.hint)
 
 
