@@ -97,7 +97,7 @@ def table_baseline(
             text = f"changes are paired on the {rows:,} shared rows: {left}"
             notes = (Warn("baseline-rows", text),) if here + there > 2 * rows else ()
             return Baseline.from_results(
-                result, Earlier(before, name, notes), but, how=f" on the same {rows:,} rows",
+                result, Earlier(before, name, notes), but, how=f" on {rows:,} shared rows",
                 shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
             )  # fmt: skip

@@ -44,9 +44,8 @@ def change_answers(
     every = dict.fromkeys(str(row["model"]) for row in tested)
     models = [*dict.fromkeys(str(row["model"]) for row in told)]
     if not models:
-        text = f"{start}, no measure of {named([*every])} changed significantly"
-        how = f"{many(len(tested), 'test')}, adjusted by Benjamini-Hochberg"
-        yield Answer(CODE, f"{text} ({how}).", (), lead)
+        text = f"no measure of {named([*every], most=2)} changed significantly"
+        yield Answer(CODE, f"{start}, {text} ({many(len(tested), 'adjusted test')}).", (), lead)
         return
     for place, model in enumerate(models[:MODELS]):
         mine = [row for row in tested if row["model"] == model]
@@ -91,11 +90,11 @@ def rows_answer(
     same: that the rows are known already. counts, classes: of then, of now. described: numbers of
     the rows, by what they are called.
     """
-    parts = []
+    facts = []
     sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]
     if len(sizes) == 2:
         was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
-        parts.append(f"The table has {sizes[1]} rows ({was})")
+        facts.append(f"{sizes[1]} rows ({was})")
     for title, change in described.items():
         d = change.difference
         if d.value is not None:
@@ -103,7 +102,8 @@ def rows_answer(
             ends = f", {100 * level:g}% CI {number(d.low)} to {number(d.high)}" if (
                 d.low is not None and d.high is not None) else ""  # fmt: skip
             was = f"was {old}, change {number(d.value)}{ends}" if d.value else "as before"
-            parts.append(f"{title} is {new} ({was})")
+            facts.append(f"{title} {new} ({was})")
+    parts = [f"The table has {listed(facts)}"] if facts else []
     then, now = classes
     for some, others, word in ((now, then, "new"), (then, now, "missing")):
         if then and now and (left := [one for one in some if one not in others]):

@@ -146,7 +146,7 @@ class Baseline:
             mean = independent(old.get("mean_score"), new.get("mean_score"), level=self.level)
         return {
             "prevalence": independent(then, now, level=self.level),
-            f"the mean score of {quoted(leader)}": mean,
+            f"mean score of {quoted(leader)}": mean,
         }  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
             total=len(comparisons(result, "label")),
         )  # fmt: skip
     lines, leading = _lines(result), result.parameters["leading"]
-    columns: dict[str, Source] = {"label": "label", "model": "model", "changed": "marks"}
+    columns: dict[str, Source] = {"label": "label", "model": "model", "event": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
         f"Lines with changes, and the last {LAST} labels"
