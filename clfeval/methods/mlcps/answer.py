@@ -1,4 +1,4 @@
-"""What mlcps answers: who is first, what bears that out, and what would put another first."""
+"""Sentences of mlcps: the first model, what supports its rank, and what would change it."""
 
 from __future__ import annotations
 
@@ -7,52 +7,49 @@ from collections.abc import Iterator, Sequence
 
 from clfeval.lazy import LazyRows
 from clfeval.result import Answer, Result, Row, estimate, value_of
-from clfeval.words import between, close, listed, many, named, number
+from clfeval.words import close, interval, listed, many, named, number, quoted, ties
 
 MOSTLY = 0.5
 FEW = 4  # models that are named where one of them is first
-_UNKNOWN = "without intervals"
-_METRICS = "from metrics alone: no sampling error is in what follows"
 AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
 
 
 def mlcps_answer(
     result: Result, places: Sequence[int], equal: Sequence[int] | None
 ) -> tuple[Answer, ...]:
-    """Say who is first and how firmly, and whether another table has the same first model.
+    """Return the first model, the stability of its rank, and the first model of another table.
 
-    places: of the first models, in the tables of one row for each model; equal: of those that
-    cannot be told from the first, None where nothing tells.
+    places: of the first models, in the tables of one row per model; equal: of those that are not
+    significantly different from the first, None without a test.
     """
     best = tuple(result.summary["best"])
     if not best:
-        return (Answer("no-score", "No model has a score, so none is first."),)
+        return (Answer("no-score", "MLcps is undefined for every model."),)
     score = result.parameters["ranked_by"]
     rows = [result.tables["models"][i] for i in places]
     value = estimate(rows[0].get(score))
     numbers = (score, value.value, value.low, value.high)
     if result.summary["models"] == 1:
-        text = f"One model: nothing to rank it against; {named(best)} has {_score(score, rows[0])}."
+        name = f"{quoted(best[0])} is the only model"
+        text = f"{name}, so there is no ranking; its {_score(result, rows[0])}."
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
-        return (Answer("none-desirable", "No model meets what is wanted: every D is 0."),)
+        return (Answer("none-desirable", "The desirability D is 0 for every model."),)
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
-    tie = ", a tie," if len(best) > 1 else ""
-    by = "desirability" if score == "desirability" else "MLcps"
-    who = f"First by {by}: {named(best)}{tie} with {_score(score, rows[0])}"
-    text = f"{who}{_margin(result, score, value.value)}, {_front(result, rows)}."
+    who = f"{named(best)} {'has' if len(best) == 1 else 'have'} the highest"
+    text = f"{who} {_score(result, rows[0])}{_margin(result, score, value.value)}{_front(rows)}."
     return (
         Answer("first", text, best, *numbers),
         *_against(result),
-        *(() if "comparisons" in result.tables else _told_apart(result, best, equal)),
-        *_borne_out(result, best, places, rows, equal or ()),
+        *(() if "comparisons" in result.tables else _tied(result, best, equal)),
+        *_stability(result, best, places, rows, equal or ()),
         *_compared(result, best),
     )
 
 
 def _against(result: Result) -> Iterator[Answer]:
-    """Say how the scores compare with that of the reference."""
+    """Yield how the scores compare with that of the reference."""
     score, reference = result.parameters["ranked_by"], result.parameters["reference"]
     if rows := result.tables.get("comparisons"):
         from clfeval.methods.comparison_answer import comparison_answer
@@ -61,19 +58,20 @@ def _against(result: Result) -> Iterator[Answer]:
         yield from comparison_answer(rows, score, reference, margin, result.parameters["level"])
 
 
-def _score(score: str, row: Row) -> str:
-    """Write the score that ranks, of MLcps also as a share of the largest area."""
+def _score(result: Result, row: Row) -> str:
+    """Write the score that ranks; MLcps without an interval also as a share of its maximum."""
+    score, level = result.parameters["ranked_by"], result.parameters["level"]
     value, share = estimate(row.get(score)), value_of(row.get("normalised"))
+    title = "desirability" if score == "desirability" else "MLcps"
     if value.value is None:
-        return "no score"
-    words = between(value.value, value.low, value.high)
-    if score == "desirability":
-        return f"D {words}"
-    return f"{words} ({number(share)} of the largest area)" if share is not None else words
+        return f"{title} is undefined"
+    words = f"{title}: {interval(value.value, value.low, value.high, level)}"
+    part = score == "mlcps" and share is not None and value.low is None
+    return f"{words} ({number(share or 0.0)} of the maximum)" if part else words
 
 
 def _margin(result: Result, score: str, value: float | None) -> str:
-    """Say how far below the second are."""
+    """Write the distance to the second models."""
     ranks = result.tables["ranks"]
     columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
     column = columns[score] if score in columns else [row[score] for row in ranks]
@@ -85,39 +83,36 @@ def _margin(result: Result, score: str, value: float | None) -> str:
     return f", {number(value - less)} above {named(names)}" if less is not None else ""
 
 
-def _told_apart(
-    result: Result, best: Sequence[str], equal: Sequence[int] | None
-) -> Iterator[Answer]:
-    """Say who may be as good as the first, as far as the rows tell."""
+def _tied(result: Result, best: Sequence[str], equal: Sequence[int] | None) -> Iterator[Answer]:
+    """Yield which models are not significantly different from the first."""
     models = result.tables["models"]
     if len(best) == len(models):
         return
     if equal is None:
-        lacking = _METRICS if result.parameters["from"] == "metrics" else _UNKNOWN
-        yield Answer("untested", f"Whether the lead is chance cannot be told {lacking}.")
+        alone = "from metrics alone" if result.parameters["from"] == "metrics" else "here"
+        yield Answer("untested", f"No significance test is possible {alone}.")
         return
     if not equal:
-        text = "Each other model has less, and chance does not explain it."
+        text = "Every other model is significantly worse."
         yield Answer("significantly-worse", text, tuple(best))
         return
-    rows = [models[i] for i in equal]
-    names = tuple(str(row["model"]) for row in rows)
-    they = "it" if len(best) == 1 else "they"
-    text = f"On these rows {they} cannot be told from {named(names, most=6, word='or')}."
-    yield Answer("not-significantly-different", text, names)
+    names = tuple(str(models[i]["model"]) for i in equal)
+    known = {*best, *names}
+    worse = [name for row in models if (name := str(row["model"])) not in known]
+    yield Answer("not-significantly-different", ties(names, worse), names)
 
 
-Said = tuple[bool, str]  # whether it bears out who is first, and the words
+Said = tuple[bool, str]  # whether it supports the first rank, and the words
 
 
-def _borne_out(
+def _stability(
     result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
     equal: Sequence[int],
 ) -> Iterator[Answer]:  # fmt: skip
-    """Say under which other conditions the same model is first, and under which another is.
+    """Yield under which other conditions the same model is first, and under which it is not.
 
-    equal: as for `mlcps_answer`. Of models that are as good, one is first in most resamples too:
-    their share bears out nothing where another cannot be told from it.
+    equal: as for `mlcps_answer`. Among equally good models one is first in most bootstrap samples
+    by chance, so a high share supports nothing where another model is tied.
     """
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
     who = "it" if one else "one of them"
@@ -128,19 +123,19 @@ def _borne_out(
         said += _splits(result, places, who)
     share = value_of(rows[0].get("first"))
     if one and share is not None:
-        sure = share >= result.parameters["level"]
-        where = f"in {close(100 * share, 1)} % of the resamples"
-        if sure and equal:
+        stable = share >= result.parameters["level"]
+        where = f"in {close(100 * share, 1)}% of bootstrap samples"
+        if stable and equal:
             alike = named(
                 [str(result.tables["models"][i]["model"]) for i in equal], most=3, word="or"
             )
-            said.append((False, f"that it is first {where} does not tell it from {alike}"))
+            said.append((False, f"{alike} is tied with it, although it is first {where}"))
         else:
-            said.append(_tries(who, sure, where))
-    firm, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
-    if firm:
-        text = f"{who[0].upper()}{who[1:]} is first {listed(firm)}."
-        yield Answer("firm", text, tuple(best))
+            said.append(_tries(who, stable, where))
+    stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
+    if stable_:
+        name = quoted(best[0]) if one else "One of them"
+        yield Answer("firm", f"{name} is first {listed(stable_)}.", tuple(best))
     if fragile:
         yield Answer("fragile", f"But {', and '.join(fragile)}.")
 
@@ -154,13 +149,13 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
-    """Say in how many orders of the metrics that is so, and who else is first in some."""
+    """Yield in how many orders of the metrics it is first, and which other model is first."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
-    if by:  # D knows no order: the area only stands beside it
-        decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
+    if by:  # D does not depend on the order, only the area does
+        decides = ", depending on the order of the metrics" if len(winners) > 1 else ""
         if others:
-            yield False, f"{_one_of(winners)} is first by MLcps{decides}"
+            yield False, f"by MLcps {_one_of(winners)} is first{decides}"
     elif others:
         orders = "another order" if len(others) == 1 else "other orders"
         yield False, f"{_one_of(others)} is first, alone or tied, in {orders} of the metrics"
@@ -168,35 +163,35 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
         if looked["all"]:
             yield True, "in every order of the metrics"
         else:
-            yield True, f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"
+            yield True, f"in all {many(looked['looked_at'], 'evaluated order')} of the metrics"
 
 
 def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
-    """Say what is known of the weights: from draws of all weights, else one metric at a time."""
+    """Yield the influence of weights: of random weights, else of one metric at a time."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        yield _tries("it", share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
+        yield _tries("it", share >= MOSTLY, f"with {close(100 * share, 1)}% of random weights")
         return
     if rank["weight_dependent"] is False:
-        yield True, "with any weights above 0 in this order"
+        yield True, "with any positive weights in this order"
         return
     changes = [
         (AND_MORE.sub("", str(winner)), str(row["metric"]))
         for row in metrics for winner in (row["winner_without"], row["winner_doubled"])
         if winner is not None and AND_MORE.sub("", str(winner)) != best
     ]  # fmt: skip
-    spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
+    omitted = "is left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
         winners, which = (list(dict.fromkeys(names)) for names in zip(*changes, strict=True))
         metric = named(which, word="or")
-        yield False, f"{_one_of(winners)} is first if one metric is {spared}doubled ({metric})"
+        yield False, f"{_one_of(winners)} is first if {metric} {omitted}has double weight"
     elif metrics:
-        yield True, f"whichever metric is {spared}doubled"
+        yield True, f"if any one metric {omitted}has double weight"
 
 
 def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
-    """Say in how many splits one of the first models is first."""
+    """Yield in how many splits one of the first models is first."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
     if splits:
@@ -204,20 +199,18 @@ def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
         yield _tries(who, 2 * wins > splits, f"in {wins} of {splits} splits")
 
 
-def _front(result: Result, rows: Sequence[Row]) -> str:
-    """Say whether any model is at least as good as the first in everything."""
-    if result.summary["pareto_front"] == result.summary["models"]:
-        return "on the Pareto front as every model is"
-    below = [row for row in rows if not row["pareto"]]
+def _front(rows: Sequence[Row]) -> str:
+    """Write which of the first models another one dominates; nothing on the Pareto front."""
+    below = [str(row["model"]) for row in rows if not row["pareto"]]
     if not below:
-        return "on the Pareto front"
+        return ""
     if len(rows) == 1:
-        return f"not on the Pareto front (under {named([str(rows[0]['dominated_by'])])})"
-    return f"not all on the Pareto front (off it: {named([str(row['model']) for row in below])})"
+        return f", but {quoted(str(rows[0]['dominated_by']))} dominates it in every metric"
+    return f", but {named(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
 
 
 def _compared(result: Result, best: Sequence[str]) -> Iterator[Answer]:
-    """Say whether another table of metrics has the same first model."""
+    """Yield whether another table of metrics has the same first model."""
     rows = result.tables.get("agreement", ())
     if not rows:
         return
@@ -228,20 +221,19 @@ def _compared(result: Result, best: Sequence[str]) -> Iterator[Answer]:
     places = result.tables["compared"]
     value = next((value_of(one["there"]) for one in places if one["model"] in there[:1]), None)
     if row["same_top"]:
-        first = "the same first"
+        first = "the same model is first" if len(here) == 1 else "the same models are first"
     elif decides == "desirability" and not value:
-        first, there = "no model meets there what is wanted", ()
+        first, there = "the desirability of every model is 0", ()
     else:
-        first = f"{'first there' if {*here} & {*there} else 'another first'}, {named(there)}"
+        first = f"{named(there)} {'is' if len(there) == 1 else 'are'} first"
+        first += "" if {*here} & {*there} else f" instead of {named(here)}"
     tau = value_of(row.get("kendall"))
-    words = ""
-    if tau is not None:
-        words = f"; Kendall's τ of the ranks {number(tau)} (1: the same order)"
-    lacking = ""
+    words = "" if tau is None else f"; Kendall's τ of the ranks is {number(tau)}"
+    where = f"In {other}"
     if row["models"] != result.summary["models"]:
         both = {one["model"] for one in places}
         gone = [name for name in best if name not in both]
-        lacking = f"{named(gone)} not in it; " if gone else ""
-        lacking += f"among the {row['models']} models of both, "
-    text = f"Compared with {other}: {lacking}{first}{words}."
+        where += f", which lacks {named(gone)}" if gone else ""
+        first += f" among the {row['models']} models of both tables"
+    text = f"{where}, {first}{words}."
     yield Answer("compared", text, there)

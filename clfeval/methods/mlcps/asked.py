@@ -83,8 +83,8 @@ def _of_set(name: str) -> list[str]:
         if known and not any(same_thing(other, one.name) for other in found):
             found.append(one.name)
     if not found:
-        what = f"{FLAG}: nothing of the set '{name}' is computed from predictions here"
-        raise UsageError.of(what, "unknown-measure", hint="name measures, or another set")
+        what = f"{FLAG}: set '{name}' has no measure that mlcps computes"
+        raise UsageError.of(what, "unknown-measure", hint="name measures or another set")
     return found
 
 
@@ -93,7 +93,7 @@ def _named(text: str) -> str:
     refuse(name, FLAG)
     measure = measure_called(name)
     if measure is None:
-        what = f"{FLAG}: no measure '{name}'"
+        what = f"{FLAG}: '{name}' is not a measure"
         raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN, FLAG))
     if measure.id == NET_BENEFIT and settings:
         measure = CATALOG[AT_RISK]
@@ -102,14 +102,14 @@ def _named(text: str) -> str:
     if known is not None:
         measure = CATALOG[known]
     elif not _computed(measure):
-        what = f"{FLAG}: {measure.id} is not computed from predictions here"
+        what = f"{FLAG}: {measure.id} is not available in mlcps"
         raise UsageError.of(what, "unknown-measure", hint=_why(measure))
     return called(measure, settings_of(text, settings, measure, flag=FLAG))
 
 
 def _why(measure: Measure) -> str | None:
     if measure.id == NET_BENEFIT:
-        return f"at which risk? {AT_RISK}:t=0.1"
+        return f"give a threshold probability, for example {AT_RISK}:t=0.1"
     if measure.needs in NEEDS["all"]:
-        return "neither more nor less of it is better"
-    return "what is: clfeval mlcps --explain measures"
+        return "neither higher nor lower values of it are better"
+    return "for the available measures: clfeval mlcps --explain measures"

@@ -32,14 +32,14 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     k, n = values.shape
     r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
     sign = np.array([-1 if metric in less else 1 for metric in metrics])
-    over = "models" if k >= SURE else "three models, maybe by chance"
+    over = "models" if k >= SURE else "only three models"
     rows: list[Row] = []
     for i, j in combinations(range(n), 2):
         same = bool((values[:, i] == values[:, j]).all())
         words = same_thing(metrics[i], metrics[j])
         number = None if np.isnan(r[i, j]) else float(r[i, j])
         if same:
-            why, note = "identical", words or "every model has the same value in both"
+            why, note = "identical", words or "equal values for every model"
         elif words:
             why, note = "same measure", words
         elif number is not None and abs(number) > CLOSE:
@@ -48,7 +48,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
             continue
         if sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE:
             why = "opposite"
-            note += ": as one gets better the other gets worse, and they pull against each other"
+            note += "; one gets better as the other gets worse"
         rows.append(
             {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
         )
@@ -56,10 +56,10 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
 
 
 def redundancy_note(rows: Sequence[Row]) -> Iterator[Warn]:
-    """Say which metrics count twice, and which against each other."""
+    """Return notes on metrics that count twice, and on opposite ones."""
     for opposite, words in (
-        (False, "say the same: together they weigh double"),
-        (True, "say the opposite: they pull against each other"),
+        (False, "are redundant and count double"),
+        (True, "are opposite and cancel each other"),
     ):
         found = [row for row in rows if (row["why"] == "opposite") == opposite]
         if found:
@@ -141,5 +141,5 @@ def _absent(here: Ranking, there: Ranking, names: Collection[str]) -> list[Warn]
     parts = []
     for where, ranking in (("here", here), ("there", there)):
         if alone := [name for name in ranking.given.models if name not in names]:
-            parts.append(f"only {where}: {listing(alone, 5)}")
-    return [Warn("different-models", f"compared without {'; '.join(parts)}")] if parts else []
+            parts.append(f"models only {where}: {listing(alone, 5)}")
+    return [Warn("different-models", f"not compared: {'; '.join(parts)}")] if parts else []

@@ -39,7 +39,7 @@ def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
         high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
         apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
         if apart.any() and not said:
-            said.append(f"classes apart by the scores of {_named(joint, apart)}")
+            said.append(f"perfectly separated classes for {_named(joint, apart)}")
     return said
 
 

@@ -109,8 +109,8 @@ ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # of counts however s
 RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
 ROOM = (
-    "resamples have room for errors that no row happens to show (in each class half a row more "
-    "that a model gets right, and half a row that it gets wrong)"
+    "the bootstrap adds half a correct and half a wrong row to each class, for errors that no row "
+    "shows"
 )
 INFINITE = ("infinite", "minus_infinite")
 
@@ -181,7 +181,7 @@ def measured(
         if resamples:
             raise fractional_weights(drawn=True)
         drawn = 0
-        text = "weights are no numbers of rows: none can be drawn again, so there are no intervals"
+        text = "no intervals: weights that are not whole numbers cannot be bootstrapped"
         notes += [Warn("resamples", text)] if resamples is None else []
     values = evaluator(joint, names, counted.row)(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
@@ -198,10 +198,10 @@ def measured(
         if why:
             notes.append(Warn("unseen-errors", f"{', '.join(why)}: {ROOM}"))
     if len(others := counted.negative) > 1:
-        text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
-        notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
+        text = f"measures compare '{counted.positive}' with the other {len(others)} classes"
+        notes.append(Warn("merged-classes", f"{text} together: {listing(others)}"))
     if resamples is None and drawn < RESAMPLES and not joint.fractional:
-        text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
+        text = f"only {drawn} bootstrap samples for speed; --resamples N sets the number"
         notes.append(Warn("resamples", text))
     columns = _columns(joint) if "log_loss" in names else []
     lost = {model: clipped(p, joint.truth, joint.n).item()
@@ -227,10 +227,7 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
     labels = [model.name for model in counted.models if model.kind == "label"]
     if labels:
         hold = f"{listing(labels)} hold{'s' * (len(labels) == 1)} labels"
-        hint = (
-            "name measures of labels with --metric, leave these models out with --model, or give a "
-            "table of scores"
-        )
+        hint = "choose measures of labels with --metric, or models with scores with --model"
         what = f"{_need(wanted)} scores, but {hold}"
         raise UsageError.of(what, "needs-scores", counted.name, hint=hint)
     joint = counted.joint(scores=True)
@@ -243,7 +240,7 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
             if p.min() < 0 or p.max() > 1
         ]  # fmt: skip
         if problems:
-            hint = "name other measures with --metric, or give scores between 0 and 1"
+            hint = "choose other measures with --metric, or give scores from 0 to 1"
             raise DataError(problems, hint=hint)
     return joint
 
@@ -287,6 +284,6 @@ def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptio
         problems.append(Problem(what, "undefined-metric", given.name))
     if problems:
         lost = listing(dict.fromkeys(names[j] for _, j in undefined))
-        hint = f"name other measures than {lost} with --metric, or the models to rank with --model"
+        hint = f"choose measures other than {lost} with --metric, or models with --model"
         raise DataError(problems, hint=hint)
     return given

@@ -21,7 +21,7 @@ from clfeval.methods.options import (
 )
 from clfeval.options import READING, Command, Opt, mapping, number, pair
 
-PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
+PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "Stability"  # panels
 Direction = Literal["max", "min"]
 Path = str | os.PathLike[str]
 
@@ -38,7 +38,7 @@ def _weights(flag: str, given: Any) -> dict[str, float]:
 
         weights = read_weights(given)
     else:
-        named = mapping(flag, given, "metrics to weights, and no file")
+        named = mapping(flag, given, "metrics to weights, not a file")
         weights = {name: number(f"{flag} {name}=", one) for name, one in named.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
@@ -53,7 +53,7 @@ def _directions(flag: str, given: Any) -> dict[str, Direction]:
     directions = mapping(flag, given, "metrics to directions")
     for name, direction in directions.items():
         if direction not in ("max", "min"):
-            raise bad_option(f"{flag} {name}= is one of max, min, not '{direction}'")
+            raise bad_option(f"{flag} {name}= is '{direction}', not max or min")
     return directions
 
 
@@ -62,10 +62,9 @@ def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
     ranges = {name: pair(f"{flag} {name}", ends) for name, ends in named if ends is not None}
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
-            hint = " (--direction says which end is better)" if low > high else ""
+            hint = "; set the direction with --direction" if low > high else ""
             raise bad_option(
-                f"{flag} {name}={low:g}:{high:g} does not go from lower to higher within "
-                f"-{MOST:g} to {MOST:g}{hint}"
+                f"{flag} {name}={low:g}:{high:g} is not LOW:HIGH within -{MOST:g} to {MOST:g}{hint}"
             )
     return ranges
 
@@ -77,7 +76,7 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
 
     if isinstance(given, (str, os.PathLike)) and given != "":
         return read_wishes(given)
-    return wishes_of(mapping(flag, given, "metrics to wishes, and no file"))
+    return wishes_of(mapping(flag, given, "metrics to goals, not a file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -126,7 +125,7 @@ class MlcpsOptions:
     rescale: Annotated[
         Mapping[str, tuple[float, float]],
         Opt(
-            "Rescale a metric from A..B to 0..1; repeat.",
+            "Rescale a metric from range A:B to 0 to 1; repeat.",
             SCORE, metavar="METRIC=A:B", parse=notation.ranges, accept=_ranges,
             write=notation.range_text, takes=Mapping[str, Sequence[float]] | None,
         ),
@@ -147,7 +146,7 @@ class MlcpsOptions:
         Opt(
             "Number of random weights; default 10,000.",
             FIRM, least=100, most=1_000_000, shell=False,
-            needs=("weight_sensitivity", "says how many weights to draw"),
+            needs=("weight_sensitivity", "sets the number of random weights"),
         ),
     ] = None  # fmt: skip
     compare: Annotated[

@@ -27,15 +27,14 @@ _COUNTED = re.compile(
 )
 
 _HINTS = {
-    "negative-metric": "--rescale {metric}={ends} maps its range to 0..1",
-    "above-one": "{percent}--rescale {metric}=0:X, with X as much as it can be, maps it to 0..1",
-    "outside-scale": "--rescale takes the range a metric can have, not the one it happens to have",
-    "unknown-direction": "--direction {metric}=min where less is better, --direction {metric}=max "
-    "where more is",
-    "no-direction": "name the other metrics with --metric, or say what is wanted of it with "
+    "negative-metric": "--rescale {metric}={ends} rescales it to 0 to 1",
+    "above-one": "{percent}--rescale {metric}=0:X, with X its largest possible value",
+    "outside-scale": "give --rescale the possible range of the metric, not the observed one",
+    "unknown-direction": "add --direction {metric}=min if lower is better, else {metric}=max",
+    "no-direction": "choose the other metrics with --metric, or set a goal for it with "
     "--desirability FILE.yaml",
-    "unbounded-metric": "--rescale {metric}=0:X, with X what a useless model gets",
-    "not-a-metric": "--ignore {metric}; if it is a metric, say --direction {metric}=max or "
+    "unbounded-metric": "add --rescale {metric}=0:X; X is the value of a useless model",
+    "not-a-metric": "add --ignore {metric}; if it is a metric, --direction {metric}=max or "
     "{metric}=min",
 }
 
@@ -70,26 +69,26 @@ def around(values: Floats) -> tuple[float, float]:
 
 
 def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> str:
-    """Say what to type about a metric; its range is the one it can have, not what it happens to.
+    """Return what to type about a metric; a range is the possible one, not the observed one.
 
-    fixes: what is guessed, which is said too.
+    fixes: what is guessed.
     """
     measure, values = measure_of(metric), _values(metric, given)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     ends, hint, name = range_text((low, 1.0)), _HINTS[code], word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
         what = "a share" if measure.high == 1 else "this measure"
-        hint = f"{what} cannot be negative: mend the value"
+        hint = f"{what} cannot be negative; correct the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
-        hint = "--rescale {metric}=LOW:HIGH, with the least and the most it can be"
+        hint = "add --rescale {metric}=LOW:HIGH with its possible range"
     elif code == "negative-metric" and (span := _span(code, metric, given)):
         ends = range_text(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
-        hint = "--rescale {metric}=0:100 maps percentages to 0..1"
+        hint = "--rescale {metric}=0:100 reads percentages"
         if values.max() <= NEARLY:
-            hint = "a share cannot pass 1: mend the value"
+            hint = "a share cannot exceed 1; correct the value"
         elif (span := _span(code, metric, given)) and span[0]:
-            hint = f"--rescale {{metric}}={range_text(span)} maps percentages to 0..1"
+            hint = f"--rescale {{metric}}={range_text(span)} reads percentages"
     percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
     guess = range_text(fixes["rescale"][metric]) if "rescale" in fixes else ""
@@ -156,7 +155,7 @@ def asking(
     """
     hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
     if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
-        hint = "--rescale '*=0:100' maps percentages to 0..1"
+        hint = "--rescale '*=0:100' reads percentages"
         fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
         return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)

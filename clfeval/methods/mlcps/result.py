@@ -98,46 +98,45 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[Warn]:
-    """Say whether order or rounding decides who is first."""
+    """Yield notes on ranks that depend on the order of the metrics, on ties and on wishes."""
     names, orders, best = ranking.given.models, ranking.orders, ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
             winners = listing([names[i] for i in orders.winners], 5)
-            text = f"who is first depends on the order of the metrics: {winners}"
+            text = f"the first rank depends on the order of the metrics: {winners}"
             yield Warn("order", f"{text}; order-free scores do not")
         if not orders.everything:
-            text = f"{orders.looked_at:,} of all orders looked at: more ranks than these may depend"
-            yield Warn("some-orders", f"{text} on the order")
+            text = f"only {orders.looked_at:,} orders of the metrics were evaluated"
+            yield Warn("some-orders", f"{text}; further ranks may depend on the order")
     if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
-        yield Warn("no-area", "no two neighbours have a weight above 0: every area is 0")
+        yield Warn("no-area", "no neighbouring metrics have weights above 0, so MLcps is 0")
     if len(best) > 1:
-        yield Warn("tie", f"first together: {listing([names[i] for i in best], 5)}")
+        yield Warn("tie", f"tied for the first rank: {listing([names[i] for i in best], 5)}")
     for wish in ranking.options.desirability:
         yield from _wish_notes(wish, ranking.given)
     if ranking.failed:
         yield Warn(
             "resamples-lost",
-            f"up to {ranking.failed} of {ranking.given.resamples} resamples of a model have no "
-            "score (a metric undefined, or outside its scale): its interval leaves them out, and "
-            "it is first in none of them",
+            f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap "
+            "samples of a model; its interval leaves them out",
         )
 
 
 def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
-    """Say whether values leave the range a wish took from the catalogue, and what goes against."""
+    """Yield notes on values outside the assumed range of a wish, and on a wrong direction."""
     measure, values = measure_of(wish.metric), given.values[:, given.metrics.index(wish.metric)]
     if wish.assumed and wish.low is not None and wish.high is not None:
         outside = int(((values < wish.low) | (values > wish.high)).sum())
         if outside:
             yield Warn(
                 "wish-range",
-                f"'{wish.metric}': {outside} of {len(values)} values lie outside {wish.low:g} to "
-                f"{wish.high:g}, the range of the measure; give low and high in its own unit",
+                f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the "
+                f"measure, {wish.low:g} to {wish.high:g}; give low and high",
             )
     against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
     if measure is not None and measure.best == against:
-        less = "less" if against == "min" else "more"
-        text = f"'{wish.metric}' is to be {wish.goal}d, and {less} of it is better"
+        less = "lower" if against == "min" else "higher"
+        text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
         yield Warn("wish-direction", text)
 
 
@@ -155,11 +154,11 @@ def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given
         if options.reference not in given.models:
             raise unknown_model("--reference", options.reference, given.models)
         if given.replicates is None:
-            what = "--reference compares scores over resampled rows, and here are none"
-            raise bad_option(what, "give predictions: --from predictions")
+            what = "--reference needs predictions, and this is a table of metrics"
+            raise bad_option(what, "give a table of predictions with --from predictions")
     ranking = ranking_of(given, scales, options)
     if options.drawn is not None and len(scales) < RAYS:
-        raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
+        raise bad_option(f"--weight-sensitivity needs {RAYS} metrics or more")
     tables = tables_of(ranking)
     notes += redundancy_note(tables["redundant"])
     of_other = []

@@ -23,15 +23,15 @@ SCALELESS = ("above-one", "not-a-metric")
 
 
 def unfit(metric: str) -> str:
-    """Say why a measure is no ray of a polygon, whatever its values; empty where it may be one."""
+    """Return why a measure cannot be a ray of the polygon; empty if it can."""
     measure = measure_of(metric)
     if measure is None:
         return ""
     if measure.aim is not None or measure.best == "none":
-        return "neither more nor less is better; --desirability FILE.yaml says what is"
+        return "neither higher nor lower is better; set a goal with --desirability FILE.yaml"
     if isfinite(measure.low) and isfinite(measure.high):
         return ""
-    return "no range holds all they can be; --rescale NAME=LOW:HIGH says from where to where"
+    return "it has no finite range; give one with --rescale NAME=LOW:HIGH"
 
 
 def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
@@ -60,13 +60,13 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     if unfit:
         raise asking(unfit, given, len(scales))
     if not any(scale.weight for scale in scales) and not wished:
-        hint = "give some a weight above 0"
+        hint = "give at least one metric a weight above 0"
         raise UsageError.of("every metric has weight 0", "zero-weight", hint=hint)
     if len(scales) < RAYS and not wished:
         names = [scale.metric for scale in scales]
         there = f"{len(names)} metric{'s' * (len(names) != 1)} ({listing(names)})"
-        what = f"{there if names else 'no metric'}: a polygon has at least {RAYS} corners"
-        hint = "take in more metrics; --desirability FILE.yaml ranks by any number of them"
+        what = f"{there if names else 'no metric'}, but a polygon needs {RAYS}"
+        hint = "add metrics, or rank by any number of them with --desirability FILE.yaml"
         raise DataError.of(what, "too-few-metrics", given.name, hint=hint)
     return tuple(scales), list(_notes(given, options, scales))
 
@@ -103,7 +103,7 @@ def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
         for name in names:
             if name not in metrics:
                 hint = suggestion(name, metrics) or f"metrics: {listing(metrics)}"
-                what = f"{option} names no metric: '{name}'"
+                what = f"{option}: '{name}' is not a metric"
                 raise UsageError.of(what, "unknown-metric", hint=hint)
 
 
@@ -116,14 +116,14 @@ def _scale(
     best: Direction = said or "max"
     if said is None and measure is not None:
         if measure.aim is not None:
-            what = f"is best at {measure.aim}: neither more nor less of it is better"
+            what = f"is best at {measure.aim}; neither higher nor lower is better"
             code = "no-direction"
         elif measure.best == "none":
-            what, code = "is of the rows: neither more nor less of it is better", "no-direction"
+            what, code = "does not rate a model; neither higher nor lower is better", "no-direction"
         elif measure.best == "min":
             best = "min"
             if span is None and not (isfinite(measure.low) and isfinite(measure.high)):
-                what = "less is better and it has no upper end: nothing to take it from"
+                what = "lower is better, and it has no upper bound for rescaling"
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
@@ -132,9 +132,9 @@ def _scale(
         ):
             span = measure.low, measure.high
     elif said is None and span is None and _counted(given, place, options):
-        what, code = "looks like a count, a row's number or a setting: is it no metric?", _NO_METRIC
+        what, code = "looks like a count, a row number or a setting, not a metric", _NO_METRIC
     elif said is None and sounds_like_less(metric) and not negated(metric):
-        what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
+        what, code = "is not a known measure; is higher or lower better?", "unknown-direction"
     low, high = span or (None, None)
     scale = Scale(metric, place, best, low, high, weight)
     if what is not None and code is not None:
@@ -158,31 +158,31 @@ def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iter
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
     for code, names, text in (
-        ("zero-weight", removed, "weight 0 leaves out {}"),
+        ("zero-weight", removed, "left out (weight 0): {}"),
         ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
-         "{}: no ray of the polygon, for want of a scale (--rescale)"),
+         "not in MLcps, as a range (--rescale) is missing: {}"),
         ("flipped", [scale.metric for scale in scales if scale.best == "min"],
-         "less is better, so 1 minus it is scored: {}"),
+         "lower is better, so 1 - value is used: {}"),
         ("assumed-direction", [m for m in assumed if not (measure_of(m) or negated(m))],
-         "no measures known here, taken as better the higher: {}"),
+         "not a known measure, higher is assumed to be better: {}"),
     ):  # fmt: skip
         if names:
             yield Warn(code, text.format(listing(names)))
     if options.weight and options.desirability:
-        yield Warn("weights", "weights given change MLcps; those of D stand with the wishes")
+        yield Warn("weights", "--metric-weight affects MLcps only; --desirability has weights of D")
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
-                text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
-                yield Warn("narrow", f"{text}: it hardly tells models apart")
+                text = f"'{scale.metric}': all values are close to one bound of {ends}"
+                yield Warn("narrow", f"{text}, so it hardly affects the ranking")
         measure = measure_of(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
-            text = f"'{scale.metric}' goes down to {low} and is scored as it is"
+            text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
             if low == "-1":
-                text += f"; --rescale {scale.metric}=-1:1 puts chance at 0.5"
+                text += f"; --rescale {scale.metric}=-1:1 maps chance to 0.5"
             yield Warn("other-scale", text)
 
 
@@ -231,16 +231,16 @@ def outside(given: Given, scale: Scale) -> Problem | None:
     if scale.low is not None and scale.high is not None:
         room = ROUNDING * (scale.high - scale.low)
         wrong = (values < scale.low - room) | (values > scale.high + room)
-        what, code = f"is outside its scale {scale.low:g}:{scale.high:g}", "outside-scale"
+        what, code = f"is outside its range {scale.low:g}:{scale.high:g}", "outside-scale"
     elif (values < -ROUNDING).any():
         wrong = values < -ROUNDING
-        what = "is negative: two negative neighbours would span a positive area"
+        what = "is negative, so it cannot be the length of a ray"
         code = "negative-metric"
     else:
         wrong = values > 1 + ROUNDING
-        what, code = "is above 1, and the other metrics are on 0..1", "above-one"
+        what, code = "is above 1, but the other metrics are 0 to 1", "above-one"
         if all((column > 1).any() for column in given.values.T):
-            what = "is above 1: a percentage?"
+            what = "is above 1; is it a percentage?"
     found = np.flatnonzero(wrong)
     if not len(found):
         return None

@@ -178,7 +178,7 @@ def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]
 
 
 def _named(names: Sequence[str], ranks: Ints, before: Ints) -> str:
-    """Name who is first; of several that tie, the one that was before others, and how many more."""
+    """Return the first model; of ties the earlier leader, and how many more."""
     first, *others = sorted(firsts(ranks), key=before.__getitem__)
     return names[first] + (f" (and {len(others)} more)" if others else "")
 

@@ -23,8 +23,8 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     """Read a mapping of metrics to weights; UsageError with line and column for anything else."""
     file = read_yaml(name)
     if not isinstance(file.value, dict) or not file.value:
-        hint = "one metric a line with its weight, for example f1: 2"
-        raise file.wrong((), "weights are a mapping of metrics to numbers", hint)
+        hint = "write one metric per line with its weight, for example f1: 2"
+        raise file.wrong((), "weights must be a mapping of metrics to numbers", hint)
     entries = Entries(file.place)
     weights = {
         metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
@@ -144,8 +144,8 @@ class Entries:
                 name = str(key)
                 hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
                 if ":" in name and value is None:
-                    hint = "a space goes after the ':'"
-                self.wrong((*path, key), f"{who} takes no {quoted(name)}", hint)
+                    hint = "write a space after the ':'"
+                self.wrong((*path, key), f"{who} has no key {quoted(name)}", hint)
 
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
@@ -227,12 +227,12 @@ TAKES: dict[str, tuple[str, ...]] = {
     "box": ("low", "high", "above", "below"), "custom": ("points",),
 }  # fmt: skip
 EXAMPLES = {
-    "maximize": "for example {goal: maximize, low: 0.8, high: 1}: low is worth 0, high 1",
-    "minimize": "for example {goal: minimize, low: 0, high: 0.1}: low is worth 1, high 0",
+    "maximize": "for example {goal: maximize, low: 0.8, high: 1}: low gives d = 0, high d = 1",
+    "minimize": "for example {goal: minimize, low: 0, high: 0.1}: low gives d = 1, high d = 0",
     "target": "for example {goal: target, low: 0.1, target: 0.3, high: 0.6}",
     "box": "for example {goal: box, low: 0.8}, {goal: box, above: 0, below: 20}",
-    "custom": "for example {goal: custom, points: [[0, 1], [50, 0.8], [200, 0]]}: [raw value, "
-    "0..1]",
+    "custom": "for example {goal: custom, points: [[0, 1], [50, 0.8], [200, 0]]}: [value, "
+    "desirability]",
 }
 
 
@@ -251,8 +251,8 @@ def wishes_of(wishes: object, *, place: Callable[..., str] | None = None) -> tup
     found: list[Wish | None] = []
     if not isinstance(wishes, Mapping) or not wishes:
         what = shown(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
-        hint = "a line for each metric, for example brier: {goal: minimize, low: 0, high: 0.1}"
-        entries.wrong((), f"wishes are a mapping from metrics, this is {what}", hint)
+        hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
+        entries.wrong((), f"the goals must be a mapping of metrics, this is {what}", hint)
     else:
         found = [_wish(metric, entry, entries) for metric, entry in wishes.items()]
     entries.done()
@@ -272,15 +272,15 @@ def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
     before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
     entry = {"goal": given} if isinstance(given, str) else given
     if not isinstance(metric, str):
-        entries.wrong((metric,), f"the name of a metric is text, not {shown(metric)}")
+        entries.wrong((metric,), f"the name of a metric must be text, not {shown(metric)}")
     elif not isinstance(entry, Mapping):
-        what = f"{quoted(metric)} is {shown(given)}, neither a goal nor a mapping with one"
-        hint = "a space goes after the ':'" if ":" in metric else EXAMPLES["maximize"]
+        what = f"{quoted(metric)} is {shown(given)}, not a goal or a mapping with a goal"
+        hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
         entries.wrong((metric,), what, hint)
     elif "goal" not in entry:
         known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
-        entries.keys((metric,), entry, ("goal", *known, "weight"), "a wish")
-        entries.wrong((metric,), "no goal", hint)
+        entries.keys((metric,), entry, ("goal", *known, "weight"), "a goal")
+        entries.wrong((metric,), "goal is missing", hint)
     else:
         goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
         if isinstance(goal, str) and goal in TAKES:
@@ -306,7 +306,7 @@ def _checked(
     if missing:
         what = f"{goal} needs {' and '.join(missing)}"
         if directed:
-            ends_of = {"low": "lower end", "high": "upper end"}
+            ends_of = {"low": "lower bound", "high": "upper bound"}
             lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
             what += f": no {lacks} is known for {quoted(metric)}"
         entries.wrong((metric,), what, EXAMPLES[goal])
@@ -340,11 +340,11 @@ def _gamma(
         both = [entries.number(path, "gamma", given, "> 0")]
     elif any(side in entry for side in sides):
         if "gamma" in entry:
-            hint = "for example gamma: [1, 2], below the target and above it"
-            entries.wrong(path, "gamma beside gamma_low or gamma_high", hint)
+            hint = "for example gamma: [1, 2], for values below and above the target"
+            entries.wrong(path, "gamma is given together with gamma_low or gamma_high", hint)
         both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
     elif items_of(given) is not None:
-        both = entries.pair(path, "gamma", given, ("below the target", "above it"), "> 0") or ()
+        both = entries.pair(path, "gamma", given, ("below target", "above target"), "> 0") or ()
     else:
         both = [entries.number(path, "gamma", given, "> 0")] * 2
     return tuple(one for one in both if one is not None)
@@ -354,10 +354,10 @@ def _points(metric: str, given: object, entries: Entries) -> tuple[tuple[float, 
     """Return the points of a custom goal; fewer with at least one problem kept."""
     items = items_of(given)
     if items is None:
-        what = f"points is {shown(given)}, not a list of [raw value, 0..1]"
+        what = f"points is {shown(given)}, not a list of [value, desirability]"
         entries.wrong((metric, "points"), what, EXAMPLES["custom"])
     points = [
-        entries.pair((metric, "points", i), f"point {i + 1}", item, ("raw value", "0..1"))
+        entries.pair((metric, "points", i), f"point {i + 1}", item, ("value", "desirability"))
         for i, item in enumerate(items or ())
     ]
     return tuple(point for point in points if point is not None)

@@ -1,4 +1,4 @@
-"""How a ranking by MLcps reads: who is first, what that depends on, which tables and charts."""
+"""The screen of mlcps: its tables, its charts and what stands above them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = (
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
-            "description": "share of the resamples in which it is first, no probability",
+            "description": "share of bootstrap samples in which it is first",
             "properties": {"value": {"$ref": "#/$defs/part"}},
         }),
         Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
@@ -91,7 +91,7 @@ DOTS = 5000  # models without a letter that are drawn
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """Yield what the ranking rests on; every model has a letter."""
+    """Yield the metrics, radars and spread of the best models; every model has a letter."""
     best, metrics = Best.of(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics:
         yield _profile(best, metrics)
@@ -112,12 +112,12 @@ def _values(best: Best) -> Iterator[tuple[float, ...]]:
 
 
 def _profile(best: Best, metrics: list[str]) -> Chart:
-    """Every metric of the best models; one that was flipped stands here as 1 - value."""
+    """Plot every metric of the best models; where less is better, 1 - value."""
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
     flipped = f" {ARROWS['min']} flipped"
     names = tuple(name + flipped * (ways[name] == "min") for name in metrics)
     return Chart(
-        "profile", "Metrics as they enter the score: 0 to 1, higher is better", names=names,
+        "profile", "Metrics on their scales from 0 to 1, higher is better", names=names,
         series=tuple(
             Series(name, values=values[:METRICS])
             for name, values in zip(best.names, _values(best), strict=True)
@@ -128,11 +128,11 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
 
 
 def _radars(best: Best, metrics: list[str]) -> Chart:
-    """The polygon whose area is the score, of the best models."""
+    """Plot the polygons of the best models, whose area is the score."""
     weights = best.result.parameters["weights"].values()
     longest = max(weights) or 1.0
     return Chart(
-        "radar", "Radars of the best: the area is MLcps, the dotted rim a perfect model",
+        "radar", "Radar charts of the best models: area MLcps, dotted line perfect model",
         names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
         series=tuple(
             Series(str(row["model"]), values=values, letter=letter, words=show(row["mlcps"]))
@@ -143,15 +143,15 @@ def _radars(best: Best, metrics: list[str]) -> Chart:
 
 
 def _spread(best: Best, series: list[Series]) -> Chart:
-    """Every model where its MLcps and the SD of its metrics put it; dots beyond the letters."""
+    """Plot the SD of the metrics of every model over MLcps; dots beyond the letters."""
     table = best.result.tables["models"]
     more = len(table) - len(best.rows)
     step = -(-more // DOTS) or 1
     dots = (_point(table[i]) for i in (range(0, len(table), step) if more else ()))
-    sample = f", one of {step} drawn" if step > 1 else ""
+    sample = f", 1 in {step} shown" if step > 1 else ""
     series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
     return Chart(
-        "points", "SD of the metrics over MLcps: good and even models are at the lower right",
+        "points", "SD of the metrics over MLcps (best models at the lower right)",
         Axis("MLcps"), Axis("SD"), tuple(series),
         key=(Note(f"{DOT} {many(more, 'more model')}{sample}"),) if more else (), name="scatter",
     )  # fmt: skip
@@ -167,7 +167,7 @@ NAMED = 130  # characters of names of metrics on top, about
 
 
 def headline(result: Result) -> list[str]:
-    """Say what was read, and how it became a polygon."""
+    """Return what was read, and the order and scales of the metrics."""
     return [_read(result), *_scored(result)]
 
 
@@ -186,7 +186,7 @@ def _read(result: Result) -> str:
 
 
 def _scored(result: Result) -> Iterator[str]:
-    """Name the metrics in the order of the rays, those that were rescaled, and the limits."""
+    """Yield the metrics in the order of the rays with their scales, and the accuracy of chance."""
     parameters = result.parameters
     weights = parameters["weights"].items()
     if weights:
@@ -195,17 +195,14 @@ def _scored(result: Result) -> Iterator[str]:
         scales = [(metric, scale) for metric, scale in parameters["scales"].items()
                   if scale is not None and list(scale) != [0, 1]]  # fmt: skip
         rescaled = _some([f"{quoted(metric)} from {ends(scale)}" for metric, scale in scales])
-        said = f"; rescaled to 0..1: {rescaled}" if scales else ""
-        yield f"metrics in this order: {_some(weighted)}{said}"
+        said = f"; rescaled: {rescaled}" if scales else ""
+        yield f"Metrics in order: {_some(weighted)}{said}"
         if OF_ACCURACY & {*parameters["metrics"]} and "prevalence" in result.summary:
             yield without_model([result.summary["prevalence"]])
-    if parameters["resamples"]:
-        level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
-        yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
 
 
 def _some(names: Sequence[str]) -> str:
-    """List as many as a line or two hold, at least the first two."""
+    """List the names that fit in a line or two, at least the first two."""
     ends_at = accumulate(len(name) + 2 for name in names)
     most = max(sum(end <= NAMED for end in ends_at), 2)
     left = len(names) - most

@@ -1,4 +1,4 @@
-"""Tables of a ranking that an option asks for: other weights, wishes, another table."""
+"""Tables of a ranking that options request: random weights, desirability, another table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _weights(best: Best) -> Shown:
         "order-free\nshare": "share_order_free",
     }  # fmt: skip
     draws = best.result.parameters["draws"]
-    title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
+    title = f"Share of first ranks under random weights ({draws:,} weightings)"
     rows = [row for (row,) in best.of_table("weights")]
     return best.table(
         "weights", title, columns, rows, right=["bar"], rank="asked", lead="share",
@@ -47,12 +47,12 @@ def _goals(best: Best) -> Shown:
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
     }  # fmt: skip
-    title, right = "What is wanted", ["weight"]
+    title, right = "Desirability goals", ["weight"]
     return best.table("desirability", title, columns, wanted, right=right, total=None, name="goals")
 
 
 def _desirability(best: Best, digits: int) -> Shown:
-    """Lay the desirabilities out as models by metrics; those that break a deal are marked."""
+    """Show desirabilities as models by metrics, with dealbreakers marked."""
     blocks = best.of_table("desirability")
     metrics = [str(row["metric"]) for row in blocks[0]]
     rows = [
@@ -71,7 +71,7 @@ def _desirability(best: Best, digits: int) -> Shown:
         left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "
         notes.insert(0, f"{left}--format csv --show desirability")
         more = {"total": 0}
-    title, note = "How desirable each value is, 0 to 1", "; ".join(notes)
+    title, note = "Desirability of each value, 0 to 1", "; ".join(notes)
     return best.table(
         "desirability", title, columns, rows, note=note, right=right, rank="asked", **more
     )
@@ -80,10 +80,10 @@ def _desirability(best: Best, digits: int) -> Shown:
 def _compared(best: Best) -> Shown:
     columns: dict[str, Source] = {
         "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
-        "rank there": "rank_there", "there it stands": _move,
+        "rank there": "rank_there", "rank change": _move,
     }  # fmt: skip
     rows = best.found_in(best.result.tables["compared"])
-    title = f"The models in {best.result.parameters['compare']}, by {best.score}"
+    title = f"Models in {best.result.parameters['compare']} by {best.score}"
     return best.table("compared", title, columns, rows, rank="asked")
 
 

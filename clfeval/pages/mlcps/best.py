@@ -1,4 +1,4 @@
-"""The best models of a ranking: all that people are shown of them."""
+"""The best models of a ranking, which the screens show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clfeval.result import Cell, Result, Row, Rows
 from clfeval.schema import Shown, Source
 from clfeval.words import named
 
-BEST = 20  # models shown to a person; files get them all
+BEST = 20  # models on a screen; files have all
 PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
 LISTED = 60  # rows of tables of metrics
 SCORES = {
@@ -33,7 +33,7 @@ class Best:
 
     @classmethod
     def of(cls, result: Result, most: int = BEST) -> Best:
-        """Find them: by rank, then as in the table; a model without rank is last."""
+        """Return them by rank, then in the order of the table; models without rank are last."""
         ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
         column = columns[by] if by in columns else (row[by] for row in ranks)
@@ -57,11 +57,11 @@ class Best:
 
     @property
     def score(self) -> str:
-        """How the score that ranks them is called."""
+        """The name of the score that ranks them."""
         return SCORES[str(self.result.parameters["ranked_by"])]
 
     def of_table(self, name: str) -> list[list[Row]]:
-        """Return the rows of each in a table of as many rows for every model, in their order."""
+        """Return the rows of each model in a table with equally many rows for every model."""
         table = self.result.tables[name]
         size = len(table) // len(self.result.tables["models"])
         return [list(table[i * size : (i + 1) * size]) for i in self.places]

@@ -1,4 +1,4 @@
-"""A ranking as tables: scores, how firm they are, the metrics and what each of them decides."""
+"""Tables of a ranking: scores, their stability, the metrics and the influence of each."""
 
 from __future__ import annotations
 
@@ -15,23 +15,20 @@ from clfeval.words import close, many
 SPREAD = ("order_free", "lowest", "highest")
 UNKNOWN = "?"
 DECIDES = (
-    ("order\ndecides", "order_dependent", "the order of the metrics decides"),
-    ("weights\ndecide", "weight_dependent", "weights decide"),
+    ("depends\non order", "order_dependent", "the order of the metrics"),
+    ("depends on\nweights", "weight_dependent", "the weights"),
 )
-EXPLAINED = (
-    "mlcps", "normalised", "desirability", "first", "split_wins", "mean", "pareto", "deals broken",
-)  # fmt: skip
-FIRM = ("order_free", "lowest", "highest", "mean", "sd", "ranks")
-WISHED = "no other model is as good by every wish and metric and better by one"
+EXPLAINED = ("mlcps", "desirability", "first", "deals broken")
+STABILITY = ("order_free", "ranks")
 
 
 def ends(limits: Sequence[object]) -> str:
-    """Write a range as `-1..1`."""
-    return "..".join(f"{end:g}" for end in limits)
+    """Return a range as `-1 to 1`."""
+    return " to ".join(f"{end:g}" for end in limits)
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
-    """Yield the tables in reading order: what was asked for, then what every ranking has."""
+    """Yield the tables in reading order: those of options, then those of every ranking."""
     best, tables = Best.of(result), result.tables
     yield from asked(best, digits)
     yield from shown_differences(result)
@@ -42,23 +39,23 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     if len(tables["metrics"]):
         yield _metrics(best)
     if tables.get("redundant"):
-        title = "Metrics that say the same, and so weigh double"
+        title = "Redundant metrics"
         columns: dict[str, Source] = {"first": "first", "second": "second", "why": "why",
-                                      "in words": "note"}  # fmt: skip
+                                      "reason": "note"}  # fmt: skip
         yield best.table("redundant", title, columns, tables["redundant"])
     yield from _changes(best)
     if tables.get("dominance"):
         yield _dominance(best)
     if "split_mean" in best.rows[0] and len(tables.get("splits", ())):
         columns = {"model": "model", "mean MLcps ↑": "split_mean", "SD": "split_sd",
-                   "first in": "split_wins"}  # fmt: skip
-        title = f"Over the {len(tables['splits']) // len(tables['models'])} splits"
+                   "splits won": "split_wins"}  # fmt: skip
+        title = f"MLcps over {len(tables['splits']) // len(tables['models'])} splits"
         note = "each split: --format csv --show splits"
         yield best.table("models", title, columns, note=note, name="splits")
 
 
 def _ranking(best: Best) -> Shown:
-    """Show one line a model, best first; the bar is of the score that ranks."""
+    """Show one line per model, best first, with a bar of the score that ranks."""
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {"model": "model", "rank": lambda row: show(row["rank"])}
@@ -68,18 +65,18 @@ def _ranking(best: Best) -> Shown:
         columns["deals\nbroken"] = _broken
     columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
     if "first" in first:
-        columns["first in\nresamples"] = "first"
+        columns["first in\nbootstrap"] = "first"
     if "split_wins" in first:
         columns["splits\nwon"] = "split_wins"
     columns |= {
         "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: bar(value_of(row.get(score))),
     }  # fmt: skip
-    title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
+    title, resamples = f"Models by {best.score}", best.result.parameters["resamples"]
+    note = f"paired bootstrap of the rows, {resamples:,} replicates" if resamples else ""
     return best.table(
-        "models", title, columns, right=["rank", "bar"], rank="main",
+        "models", title, columns, right=["rank", "bar"], rank="main", note=note,
         lead="desirability" if by else "mlcps", legend=EXPLAINED,
-        words={"pareto": WISHED} if by else {},
     )  # fmt: skip
 
 
@@ -89,7 +86,7 @@ def _broken(row: Row) -> int:
 
 
 def _firm(best: Best) -> Shown:
-    """Show what else may be said of each model: other orders, the plain mean, the Pareto front."""
+    """Show each model in other orders of the metrics, its mean, and the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
     ranks: dict[str, str] = {}
     for (row,) in best.of_table("ranks"):
@@ -102,21 +99,20 @@ def _firm(best: Best) -> Shown:
     if polygon:
         columns["ranks"] = lambda row: ranks[str(row["model"])]
     columns["Pareto\nfront"] = lambda row: (
-        "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
+        "yes" if row["pareto"] else f"no: {row['dominated_by']} dominates"
     )
     if any(row.get("dealbreakers") for row in best.rows):
         columns["dealbreakers"] = lambda row: names_in(row["dealbreakers"])
-    title = "How firm the scores are"
-    title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
+    title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
     given = best.result.parameters["from"] == "metrics"
-    note = "sampling error is not in it: a table of metrics does not tell" if given else ""
+    note = "without sampling error, which a table of metrics does not have" if given else ""
     return best.table(
-        "models", title, columns, right=["ranks"], name="firm", legend=FIRM, note=note
+        "models", title, columns, right=["ranks"], name="firm", legend=STABILITY, note=note
     )
 
 
 def _ranks(best: Best) -> Shown:
-    """Show the ranks by every score, and whether they hold."""
+    """Show the ranks by every score, and what they depend on."""
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
     columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
@@ -126,7 +122,7 @@ def _ranks(best: Best) -> Shown:
         if known:
             columns[head] = _depends(name)
         if len(known) < len(rows):
-            notes.append(f"{f'{UNKNOWN}: ' if known else ''}whether {words} is not known")
+            notes.append(f"{f'{UNKNOWN}: ' if known else ''}unknown if ranks depend on {words}")
     return best.table(
         "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
     )
@@ -137,16 +133,16 @@ def _depends(name: str) -> Source:
 
 
 def _metrics(best: Best) -> Shown:
-    """Show what each metric is and how its values lie, numbered as its ray is in the radar."""
+    """Show scale, weight and range of each metric, numbered as its ray in the radar."""
     rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
     columns: dict[str, Source] = {
         "ray": lambda row: str(rays.index(row["metric"]) + 1),
         "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
-        "scale": lambda row: "as is" if row["low"] is None else ends([row["low"], row["high"]]),
+        "scale": lambda row: "unchanged" if row["low"] is None else ends([row["low"], row["high"]]),
         "weight": lambda row: f"{row['weight']:g}",
-        "least": "least", "average": "average", "most": "most",
+        "minimum": "least", "average": "average", "maximum": "most",
     }  # fmt: skip
-    title, right = "Metrics, in the order of their rays", ["ray", "scale", "weight"]
+    title, right = "Metrics in the order of their rays", ["ray", "scale", "weight"]
     return best.table("metrics", title, columns, rows, right=right, write=close)
 
 
@@ -164,7 +160,7 @@ def _changes(best: Best) -> Iterator[Shown]:
         if row["moved_without"] or row["moved_doubled"]
         or any(row[f"winner_{word}"] not in (None, now) for word in ("without", "doubled"))
     ]  # fmt: skip
-    title = "MLcps if one metric is left out or has double weight"
+    title = "Influence of single metrics on MLcps"
     if not rows:
         none = {"what": "no model changes its rank"}
         yield best.table("metrics", title, {"result": "what"}, [none], name="changes")
@@ -173,28 +169,26 @@ def _changes(best: Best) -> Iterator[Shown]:
     def first(word: str) -> Source:
         def write(row: Row) -> str:
             name = row[f"winner_{word}"]
-            return f"{name}, as now" if name == now else show(name)
+            return f"{name}, unchanged" if name == now else show(name)
 
         return write
 
     columns: dict[str, Source] = {
         "metric": "metric", "first without it": first("without"),
-        "models\nmoved": "moved_without", "first at double weight": first("doubled"),
-        "models\nmoved ": "moved_doubled",
+        "ranks\nchanged": "moved_without", "first at double weight": first("doubled"),
+        "ranks\nchanged ": "moved_doubled",
     }  # fmt: skip
     same = len(known) - len(rows)
-    notes = [f"{many(same, 'more metric')}: no rank moves"] if same else []
+    notes = [f"{many(same, 'more metric')}: no rank changes"] if same else []
     if any(row["winner_without"] is None for row in rows[:LISTED]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
     yield best.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")
 
 
 def _dominance(best: Best) -> Shown:
-    table, wished = best.result.tables["dominance"], "desirability" in best.result.tables
-    measured = "by every wish and metric" if wished else "in every metric"
+    table = best.result.tables["dominance"]
     columns: dict[str, Source] = {
-        "model": "model",
-        f"as good or better {measured}, better in one": lambda row: names_in(row["dominated_by"]),
-    }
-    title = "Dominated models, off the Pareto front"
+        "model": "model", "dominated by": lambda row: names_in(row["dominated_by"]),
+    }  # fmt: skip
+    title = "Dominated models (not on the Pareto front)"
     return best.table("dominance", title, columns, best.found_in(table), total=len(table))
