@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, Self
 
 SHOWN = 5  # problems printed without --verbose
-HEADER_ONLY = "the table has a header and no rows"
+HEADER_ONLY = "the table has a header but no rows"
 _SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
 KEPT = 1000  # problems carried along; beyond that only totals
 
@@ -86,7 +86,7 @@ class ClfevalError(Exception):
         self.settled = False
         self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
-        self.listed = "list all: --verbose"
+        self.listed = "add --verbose to list all"
         super().__init__("\n".join(self.lines()))
 
     @classmethod
@@ -231,8 +231,8 @@ def bad_option(what: str, hint: str | None = None) -> UsageError:
 
 def no_table(given: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is not a table; `flag` where an option should name one."""
-    hint = "a path, a list of paths, or a polars, pandas or Arrow frame"
-    hint += "" if flag else "; or arrays: (y_true, y_prob)"
+    hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
+    hint += "" if flag else "; or two arrays: (y_true, y_prob)"
     what = f"{flag} {given!r:.60}" if flag else type(given).__name__
     return UsageError.of(f"{what} is not a table", "no-input", hint=hint)
 
@@ -240,8 +240,8 @@ def no_table(given: object, flag: str | None = None) -> UsageError:
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names a model which is not there."""
     models = list(models)
-    hint = suggestion(name, models) or f"models: {listing(models)}"
-    return UsageError.of(f"{option} names no model: {quoted(name)}", "unknown-model", hint=hint)
+    hint = suggestion(name, models) or f"choose one of {listing(models)}"
+    return UsageError.of(f"{option}: unknown model {quoted(name)}", "unknown-model", hint=hint)
 
 
 def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataError:

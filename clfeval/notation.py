@@ -19,7 +19,7 @@ def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
         return "all"
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    raise bad_option(f"{flag} '{text}' is neither a whole number from 1 up nor all")
+    raise bad_option(f"{flag} '{text}' is neither a positive whole number nor all")
 
 
 def number_or_word(_: str, texts: Sequence[str]) -> float | str:
@@ -34,7 +34,7 @@ def one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:
         what = f"{flag} is given {len(texts)} times, but takes one column"
-        raise bad_option(what, "join the columns into one first, such as repeat 1 fold 2")
+        raise bad_option(what, "combine the columns into one, such as 'repeat 1 fold 2'")
     return texts[0] if texts else None
 
 
@@ -65,13 +65,13 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
         if value != value:
             hint = None
             if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
-                hint = f"{number[:-1]} % is {flag} {model}{equals}{float(number[:-1]) / 100:g}"
+                hint = f"write {text} as {flag} {model}{equals}{float(number[:-1]) / 100:g}"
             raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
         key = model if equals else None
         if found.setdefault(key, value) != value:
             which = f"model '{model}'" if equals else "all models"
-            hint = f"give one value; for one model write {flag} MODEL=NUMBER"
-            raise bad_option(f"{flag} names two thresholds of {which}", hint)
+            hint = f"give one threshold; for a single model write {flag} MODEL=NUMBER"
+            raise bad_option(f"{flag} gives two thresholds for {which}", hint)
     return found
 
 
@@ -84,7 +84,7 @@ def groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
         name, equals, members = text.partition("=")
         names = next(csv.reader([members]), [])
         if not equals or not name or not names or not all(names) or name in found:
-            what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a new name"
+            what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a unique name"
             raise UsageError.of(what, "bad-group", hint=f"for example {flag} trees=forest,boosting")
         found[name] = names
     return found
@@ -123,7 +123,7 @@ def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
     """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
         return texts[0]
-    example = f"for example {flag} recall=2, or one file of all: {flag} weights.yaml"
+    example = f"for example {flag} recall=2, or {flag} weights.yaml with all weights"
     return dict(_of_metrics(flag, texts, float, "METRIC=NUMBER", example)) or None
 
 

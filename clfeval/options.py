@@ -223,12 +223,12 @@ def value_of(option: Option, given: Any) -> Any:
         return given
     kind = next((one for one in option.kinds if get_origin(one) is not Literal), None)
     if kind is None:
-        raise bad_option(f"{option.flag} is one of {', '.join(option.choices)}, not '{given}'")
+        raise bad_option(f"{option.flag} must be one of {', '.join(option.choices)}, not '{given}'")
     if kind is bool:
         if given is None:
             return option.default  # as where it is not given
         if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
-            raise bad_option(f"{option.flag} is True or False, not {given!r:.60}")
+            raise bad_option(f"{option.flag} must be True or False, not {given!r:.60}")
         return bool(given)
     if kind is int:
         return _whole(option, given)
@@ -249,7 +249,7 @@ def value_of(option: Option, given: Any) -> Any:
     words = get_args(item) if get_origin(item) is Literal else ()
     for value in values:
         if words and value not in words:
-            raise bad_option(f"{option.flag} is one of {', '.join(words)}, not '{value}'")
+            raise bad_option(f"{option.flag} must be one of {', '.join(words)}, not '{value}'")
         if not isinstance(value, str):
             raise bad_option(f"{option.flag} {given!r:.60} is not text")
     return tuple(values)
@@ -266,7 +266,7 @@ def _whole(option: Option, given: Any) -> int:
     if opt.outside:
         raise bad_option(f"{option.flag} '{given}' {opt.outside}")
     if opt.most is None and opt.least is not None:
-        raise bad_option(f"{option.flag} '{given}' is not a whole number from {opt.least} up")
+        raise bad_option(f"{option.flag} '{given}' is not a whole number of at least {opt.least}")
     if value is None:
         raise bad_option(f"{option.flag} {given!r} is not a whole number")
     what = f"{option.flag} {value} is not a whole number from {opt.least} to {opt.most:,}"

@@ -156,5 +156,5 @@ def ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
 def reference_of(model: str, given: str) -> str:
     """Say what models are compared with; model: with which, given: how that was asked for."""
     if given.endswith(NAMESAKES):
-        return f"the models of these names in {quoted(given.removesuffix(NAMESAKES))}"
+        return f"the models with these names in {quoted(given.removesuffix(NAMESAKES))}"
     return quoted(model)

@@ -79,7 +79,7 @@ class Composer:
         """Return the value of the only document; problems of its keys are kept."""
         next(self.events)  # the start of the stream
         if kind(next(self.events)) == "StreamEnd":
-            raise UsageError.of("the file has comments only", CODE, self.name)
+            raise UsageError.of("the file contains only comments", CODE, self.name)
         value, spot = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
         after = next(self.events)
@@ -90,14 +90,14 @@ class Composer:
     def compose(self, event: Any, depth: int) -> tuple[Value, Spot]:
         """Return the value that starts with this event, taking all of its events."""
         if depth > DEEPEST:
-            self.stop(event, f"nested more than {DEEPEST} deep")
+            self.stop(event, f"nested more than {DEEPEST} levels deep")
         before = self.values
         self.count(event, 1)
         if kind(event) == "Alias":
             return self._repeated(event)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.complain(event, f"tags are not supported: {quoted(tag)}", "for text use 'quotes'")
+            self.complain(event, f"tags are not supported: {quoted(tag)}", "quote the text")
         if event.anchor is not None:
             self.anchors[event.anchor] = None  # begun, not whole
         spot = spot_of(event)
@@ -127,15 +127,15 @@ class Composer:
             self.compose(event, depth + 1)
             value, inner = self.compose(next(self.events), depth + 1)
             if kind(event) != "Scalar":
-                self.complain(event, "a key must be one text, written out")
+                self.complain(event, "a key must be a single text")
             elif event.value in pairs:
                 first = f"{self.name}:{spot.inside[event.value].line}"
                 first += f":{spot.inside[event.value].column}"
                 what = f"key {quoted(event.value)} is given twice, first at {first}"
                 self.complain(event, what, "keep one of the two")
             elif event.value == "<<" and not event.style:
-                hint = "write the keys out; a whole value is repeated by &name and *name"
-                self.complain(event, "'<<' merges nothing in YAML 1.2", hint)
+                hint = "write the keys out, or repeat a whole value with &name and *name"
+                self.complain(event, "merge keys ('<<') are not supported", hint)
             else:
                 pairs[event.value] = value
                 here = spot_of(event)
@@ -147,7 +147,7 @@ class Composer:
         found = self.anchors.get(event.anchor)
         if found is None:
             why = "contains itself" if event.anchor in self.anchors else "is not defined above"
-            self.complain(event, f"*{event.anchor} {why}", "a text that starts with * needs quotes")
+            self.complain(event, f"*{event.anchor} {why}", "quote a text that starts with *")
             return None, here
         value, spot, values = found
         self.count(event, values)
@@ -157,7 +157,7 @@ class Composer:
         """Count values, aliases written out; UsageError beyond what a configuration can hold."""
         self.values += values
         if self.values > MOST_VALUES:
-            self.stop(event, f"more than {MOST_VALUES:,} values, aliases written out")
+            self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
     def complain(self, event: Any, what: str, hint: str | None = None) -> None:
         """Keep a problem at an event; the first hint is the one given."""
@@ -185,25 +185,25 @@ MOST_BYTES = 2**20
 
 # how a complaint of PyYAML begins, what that means, what to do
 _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
-    (r"mapping values are", "a ':' where a key is not allowed",
-     "check the indent, or quote the text"),
-    (r"found character '\\t'", "a tab where a key or value starts", "indent with spaces"),
-    (r"found character", "a text cannot start with this character", "put the text in 'quotes'"),
-    (r"expected alphabetic or numeric", "an alias without a name",
-     "a text that starts with * or & needs quotes"),
-    (r"sequence entries are", "a '-' where an item is not allowed",
+    (r"mapping values are", "':' is not allowed here",
+     "check the indentation, or quote the text"),
+    (r"found character '\\t'", "a key or value starts with a tab", "indent with spaces"),
+    (r"found character", "a text cannot start with this character", "quote the text"),
+    (r"expected alphabetic or numeric", "an alias has no name",
+     "quote a text that starts with * or &"),
+    (r"sequence entries are", "'-' is not allowed here",
      "start the list on a new line"),
-    (r"expected the node content", "a value cannot start like this", "put the text in 'quotes'"),
-    (r"found unknown escape", "an unknown escape in double quotes", "use single quotes"),
-    (r"found undefined tag", "tags are not supported", "for text use 'quotes'"),
-    (r"could not find expected ':'", "a key without ':'", "write key: value, a space after ':'"),
-    (r"expected <block end>", "this does not fit the lines above",
-     "keys of one mapping start in one column, and so do items of one list"),
-    (r"found unexpected end of", "a quote is opened here and not closed", None),
-    (r"expected ',' or", "a bracket is opened here; a ',' or the closing one is missing",
+    (r"expected the node content", "a value cannot start like this", "quote the text"),
+    (r"found unknown escape", "unknown escape sequence in double quotes", "use single quotes"),
+    (r"found undefined tag", "tags are not supported", "quote the text"),
+    (r"could not find expected ':'", "a key has no ':'", "write key: value with a space after ':'"),
+    (r"expected <block end>", "this line does not fit the lines above",
+     "align the keys of a mapping, and the items of a list, in one column"),
+    (r"found unexpected end of", "this quote is not closed", None),
+    (r"expected ',' or", "this bracket is not closed, or a ',' is missing",
      "quote texts that contain a bracket or a comma"),
-    (r"expected '<document start>'", "something follows the end of the value", None),
-    (r"special characters", "a control character", "inside double quotes write it as \\x07"),
+    (r"expected '<document start>'", "there is text after the end of the value", None),
+    (r"special characters", "control characters are not allowed", "write \\x07 in double quotes"),
 )  # fmt: skip
 # where these began says more than where the file could not go on
 _BEGUN_EARLIER = "could not find expected ':'|found unexpected end of|expected ',' or"
@@ -284,7 +284,7 @@ def read_yaml(
         if re.match(start, complaint):
             what, hint = words, remedy
             break
-    raise UsageError.of(f"not YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
+    raise UsageError.of(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 
 def _count_soon(name: str, text: str) -> None:
@@ -312,8 +312,8 @@ def _text(name: str) -> str:
     except OSError as error:
         raise UsageError.of(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
-        what = "more than 1 MiB, too long for a configuration"
-        raise UsageError.of(what, CODE, name, hint="is this the table?")
+        what = "larger than 1 MiB, the limit of a configuration"
+        raise UsageError.of(what, CODE, name, hint="is this a table, not a configuration?")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -51,19 +51,19 @@ def threshold_beside(
                 most = max(most, row["most"])
     if labels and not labels & {*known}:
         what = (
-            f"no value is one of truth's labels {listing(sorted(known), 3)}: "
-            f"{listing(sorted(map(str, labels)), 3)}"
+            f"its values ({listing(sorted(map(str, labels)), 3)}) are not labels of truth "
+            f"({listing(sorted(known), 3)})"
         )
         raise _differ(what, model, files[0].name, code="unknown-label")
     if most >= least:
         cuts = write(least, most)
         what = (
-            f"its labels are not '{score}' cut at one threshold: '{positive}' from {cuts[0]} on, "
-            f"others up to {cuts[1]}"
+            f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
+            f"{cuts[0]}, other labels have scores up to {cuts[1]}"
         )
         sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
         if lowest >= DEFAULT_THRESHOLD:
-            what += "; none is below 0.5, as if each were of the class that is said"
+            what += "; none is below 0.5: are they probabilities of the predicted class?"
         raise _differ(what, model, files[0].name, sure=sure)
     return _between(most, least), most, least
 
@@ -89,7 +89,7 @@ def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColu
             return
         other, rows = other + (found[0] or 0), rows + found[1]
     if other:
-        what = f"its labels are not the most probable class in {other:,} of {rows:,} rows"
+        what = f"its labels differ from the most probable class in {other:,} of {rows:,} rows"
         raise _differ(what, model, files[0].name)
 
 
@@ -102,8 +102,9 @@ def _differ(
     """
     label, many = str(model.beside), len(model.columns) > 1
     others = " ".join(given("--ignore", name) for name in model.columns[:2])
-    hint = f"{given('--ignore', label)} takes the {'probabilities' if many else 'scores'}, "
-    hint += f"{others}{' and so on' * (len(model.columns) > 2)} takes the labels"
+    hint = f"add {given('--ignore', label)} to evaluate the "
+    hint += f"{'probabilities' if many else 'scores'}, or "
+    hint += f"{others}{' and so on' * (len(model.columns) > 2)} to evaluate the labels"
     fixes = {"ignore": model.columns if sure else (label,)}
     return DataError.of(what, code, file, None, label, hint=hint, fixes=fixes)
 

@@ -48,7 +48,7 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
     Raises DataError with every problem of the table, found in one second look.
     """
     if top is not None and opened.roles.threshold:
-        raise bad_option("--top and --threshold both say what is positive: give one")
+        raise bad_option("--top and --threshold cannot be combined")
     try:
         counted = _count(settle(opened), any_range=any_range or top is not None)
         if top is None:
@@ -133,7 +133,7 @@ class Sample:
         counts = self.slices[None]
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
-            found["rows left out"] = dropped
+            found["rows dropped"] = dropped
         sides = {
             "positive": ((self.positive,), counts.shown("positives")),
             "negative": (self.negative, counts.shown("negatives")),
@@ -210,11 +210,11 @@ def _counts_table(opened: Predictions) -> Sample:
     }  # fmt: skip
     for option, given in unfit.items():
         if given:
-            what = f"{option} has nothing to act on: the table holds counts"
+            what = f"{option} needs predictions, but the table holds counts"
             raise UsageError.of(what, "needs-predictions", hint="leave it out")
     keys, facets = opened.columns.by, opened.columns.facets
     if {naming, *(find(opened.peeks, (name,)) for name in Names.COUNT)} & set(keys):
-        what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
+        what = f"{listing(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(what)
     rows: list[CountsRow] = []
     files: list[InputFile] = []
@@ -226,8 +226,8 @@ def _counts_table(opened: Predictions) -> Sample:
             found = [row for name in chosen for row in found if row.model == name]
         before = {(row.model, *row.keys) for row in rows}
         for again in (row for row in found if (row.model, *row.keys) in before):
-            what = f"'{', '.join((again.model, *again.keys))}' stands in an earlier file already"
-            hint = "files of several runs: --run-files"
+            what = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
+            hint = "if each file is a run, add --run-files"
             raise DataError.of(what, "duplicate-row", file.name, hint=hint)
         rows += found
         # the most observations any model was counted on, run by run

@@ -17,7 +17,7 @@ from clfeval.late import pl
 from clfeval.shell import given
 from clfeval.tables.cells import as_text, means_missing
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
-from clfeval.tables.input import Kind, Names, find
+from clfeval.tables.input import IF_MODEL, Kind, Names, find
 from clfeval.tables.peek import is_score
 from clfeval.tables.positive import NO_REASON, guess_positive
 from clfeval.tables.prediction import ModelColumns
@@ -58,11 +58,11 @@ def refuse_stray(
         if bits[model.name] and (scored or (others and model.kind == "score"))
     ]
     if strays:
-        beside = "scores" if scored else "labels"
-        what = f"only 0 and 1, beside {beside} of other models: is it a model?"
+        others_have = "scores" if scored else "labels"
+        what = f"has only 0 and 1, while other models have {others_have}: is it a model?"
         raise DataError(
             [Problem(what, "stray-labels", settled.name, None, name) for name in strays],
-            hint="--ignore leaves it out; --model, once for each model, says that it is one",
+            hint=f"add {given('--ignore', strays[0])} to leave it out; {IF_MODEL}",
             fixes={"ignore": tuple(strays)},
             instead={"model": tuple(model.name for model in columns.models)},
         )
@@ -81,9 +81,9 @@ def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
     ]
     if not bits or not roles.ranks or roles.kind or roles.threshold:
         return
-    what = f"only 0 and 1, and truth has {listing(sorted(classes), 3)}: labels or scores?"
+    what = f"has only 0 and 1, but truth has {listing(sorted(classes), 3)}: labels or scores?"
     alone = all(model.kind == "score" for model in columns.models)
-    hint = "labels are written in the file as truth writes them; --kind score takes them as scores"
+    hint = "write labels as truth writes them, or add --kind score if they are scores"
     raise DataError(
         [Problem(what, "stray-labels", settled.name, None, name) for name in dict.fromkeys(bits)],
         hint=hint,
@@ -108,9 +108,8 @@ def refuse_complements(settled: Settled) -> None:
             first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
             guess, why = guess_positive({first: 1, second: 1})
             spare = two if why != NO_REASON and guess == first != second else one
-            what = f"1 less '{two if spare == one else one}' in every row: the other class of it?"
-            hint = f"{given('--ignore', spare)} leaves it out; --model, once for each model, says "
-            hint += "that it is one"
+            what = f"always 1 - '{two if spare == one else one}': is it the other class of it?"
+            hint = f"add {given('--ignore', spare)} to leave it out; {IF_MODEL}"
             raise DataError.of(what, "complements", settled.name, None, spare, hint=hint,
                                fixes={"ignore": (spare,)})  # fmt: skip
 
@@ -148,16 +147,17 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
     shared = [name for name in rest if shares(settled, name)]
     if shared and columns.cluster is None:
         fixes["cluster"] = shared[0]
-    hint = f"is it no model? {ways_of(settled, names[0])}, or {given('--ignore', names[0])}"
+    hint = f"if it is not a model, add {ways_of(settled, names[0])} or "
+    hint += given("--ignore", names[0])
     if naming := find(names, Names.MODEL):
-        hint = f"does '{naming}' name models? Then call the column of their answers 'score' or " \
-               f"'prediction'; {hint}"  # fmt: skip
+        hint = f"if '{naming}' holds model names, rename the column of their predictions to " \
+               f"'score' or 'prediction'; {hint}"  # fmt: skip
         fixes = {}
     raise DataError(
         [
-            Problem(f"no value is one of truth's labels {listing(known)}: "
-                    f"{listing(sorted(settled.texts(model)), 3)}", "unknown-label", settled.name,
-                    None, model.columns[0])
+            Problem(f"its values ({listing(sorted(settled.texts(model)), 3)}) are not labels of "
+                    f"truth ({listing(known)})", "unknown-label", settled.name, None,
+                    model.columns[0])
             for model in foreign
         ],
         hint=hint,
@@ -176,15 +176,15 @@ def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[
     if any(map(means_missing, said)):
         return
     names = list(dict.fromkeys(columns.source(model) for model in models))
-    what = f"answers {listing(sorted(said))}, and truth '{columns.truth}' has {listing(known)}"
-    hint = "no label in common: write the classes alike in the file, one for the other"
+    what = f"predicts {listing(sorted(said))}, but truth '{columns.truth}' has {listing(known)}"
+    hint = "write the same labels in both columns"
     if len(said) == len(known) == 2:
         (ours, why), (theirs, because) = (
             guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
         )
         if NO_REASON not in (why, because):
-            hint += f", such as '{theirs}' for '{ours}' if that is meant"
-    hint += "; a column that is no model is left out with --ignore"
+            hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
+    hint += "; if a column is not a model, add --ignore COLUMN"
     raise DataError(
         [Problem(what, "unknown-label", settled.name, None, name) for name in names], hint=hint
     )
@@ -210,13 +210,13 @@ def refuse_mixed(settled: Settled, known: Sequence[str]) -> None:
     scores = found.filter(pl.col("numbers") & ~pl.col("labels"))["m"].to_list()
     if not (labels and scores):
         return
-    what = f"labels of {listing(labels, 3)} and scores of {listing(scores, 3)} in one column"
+    what = f"has labels of {listing(labels, 3)} and scores of {listing(scores, 3)}"
     ways: dict[Kind, list[str]] = {"score": scores, "label": labels}
     flags = [
         " ".join([*(given("--model", name) for name in names), f"--kind {kind}"])
         for kind, names in ways.items()
     ]
-    hint = f"{flags[0]} takes the scores, {flags[1]} the labels; or give each a column of its own"
+    hint = f"add {flags[0]} to evaluate the scores, or {flags[1]} to evaluate the labels"
     kept: Kind = "score" if len(scores) >= len(labels) else "label"
     raise DataError.of(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
                        fixes={"model": tuple(ways[kept]), "kind": kept})  # fmt: skip
@@ -232,7 +232,7 @@ def refuse_unbounded(
     found: the ends of what each model says, beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
-    what = "class probabilities from {} to {}"
+    what = "class probabilities range from {} to {}"
     problems = [
         _beyond(settled, models[name], what.format(*settled.ends(models[name], *ends)))
         for name, ends in found.items()
@@ -240,8 +240,8 @@ def refuse_unbounded(
     ]
     if problems:
         fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
-        hint = "probabilities lie between 0 and 1"
-        hint += "; --renormalize divides them by their sum" if fixes else ""
+        hint = "probabilities must lie between 0 and 1"
+        hint += "; add --renormalize to divide them by their sum" if fixes else ""
         raise DataError(problems, hint=hint, fixes=fixes)
     if not found or any_range:
         return
@@ -250,7 +250,7 @@ def refuse_unbounded(
     alone = settled.roles.ranks and len(found) == len(models)
     percent = any(half_way(*ends) == PERCENT for ends in found.values())
     if percent or not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
-        what = "scores from {} to {} are no probabilities, so no threshold is understood"
+        what = "scores from {} to {} are not probabilities, and need a threshold"
         _raise_scales(settled, scaled, what)
 
 
@@ -277,7 +277,7 @@ def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, flo
     odd = {model: ends for model, ends in found.items() if half_way(*ends) not in scales}
     if not 0 < len(odd) < len(found):
         return
-    what = f"scores from {{}} to {{}}, of another scale than others: is --threshold {cut:g} theirs?"
+    what = f"scores from {{}} to {{}} have a different scale: does --threshold {cut:g} apply?"
     _raise_scales(settled, odd, what)
 
 
@@ -323,10 +323,10 @@ def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, fl
         if {*classes} <= {*model.classes} and off.get(model.name, 0.0) > allowed:
             file, row, total = _worst(settled, model)
             said = settled.ends(model, float(f"{total:.4g}"))[0]
-            what = f"the class probabilities of '{model.name}' sum to {said}, at worst"
+            what = f"the class probabilities of '{model.name}' sum to {said}, not 1 (worst row)"
             problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
     if problems:
-        hint = "--renormalize divides them by their sum in each row"
+        hint = "add --renormalize to divide them by their sum in each row"
         raise DataError(problems, hint=hint, fixes={"renormalize": True})
 
 

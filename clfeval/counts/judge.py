@@ -63,23 +63,23 @@ from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is what it quotes, the others are options with it
 HINTS = {
-    "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-    "bad-sum": "--missing drop leaves such rows out",
+    "missing-value": "fill in the cells, or add --missing drop to drop these rows",
+    "bad-sum": "add --missing drop to drop these rows",
     "bad-number": "if '{value}' means missing, add {null_value}",
-    "bad-weight": "a weight says how many rows one row stands for",
-    "duplicate-id": "an id names one row, and stands once",
+    "bad-weight": "a weight must be a finite number of at least 0",
+    "duplicate-id": "each id must occur once",
 }
 _HINTS = HINTS | {
-    "duplicate-id": "an id names one row, and stands once; where rows share a patient or a "
-    "document: {cluster} instead (mars, phidelta, tune-jpt, report); of several runs, seeds or "
-    "folds, --run COLUMN tells which (phidelta, report)",
-    "decimal-comma": "a decimal comma? write '{value}' as {point}",
-    "unknown-label": "a class truth happens to lack is declared with {classes}; "
-    "a column that is no model is left out by naming the others with --model",
-    "duplicate-row": "each id needs one line per model",
-    "unequal-ids": "each id needs one line per model",
-    "conflicting-value": "slices and weights belong to the row that the id names, not to the model",
-    "conflicting-truth": "all lines of one id need the same truth",
+    "duplicate-id": "each id must occur once; if rows share a patient or document, use "
+    "{cluster} instead (mars, phidelta, tune-jpt, report); for several runs, seeds or folds, add "
+    "--run COLUMN (phidelta, report)",
+    "decimal-comma": "if this is a decimal comma, write '{value}' as {point}",
+    "unknown-label": "if it is a class without rows in truth, add {classes}; "
+    "if the column is not a model, name the models with --model",
+    "duplicate-row": "each id needs one row per model",
+    "unequal-ids": "each id needs one row per model",
+    "conflicting-value": "all rows of an id must have the same slices and weights",
+    "conflicting-truth": "all rows of an id must have the same truth",
 }
 
 
@@ -129,7 +129,7 @@ def raise_culprits(
         settled.columns.written, settled.columns.fold, settled.columns.bits,
     )  # fmt: skip
     parts = [numbered(file, settled.columns.null_values) for file in settled.files]
-    hints = _HINTS | ({"missing-value": "every row belongs to a cluster"} if lost else {})
+    hints = _HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)
     raise_found(settled.files, looks, hints, declared=declarable(settled, unknown))
 
@@ -150,7 +150,7 @@ def _fixes(problems: Sequence[Problem]) -> dict[str, Any]:
 
 def _value(problem: Problem) -> str:
     """Return what a problem quotes."""
-    found = re.match(r"'(.*?)' (?:is|stands|answered|where) ", problem.what, re.DOTALL)
+    found = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
     return found[1] if found else ""
 
 
@@ -170,7 +170,7 @@ def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
 
 def raise_nameless_runs(settled: Settled) -> None:
     """Raise for the rows that do not say which run they belong to."""
-    hints = {"missing-value": "every row belongs to a run"}
+    hints = {"missing-value": "every row needs a run"}
     for file in settled.files:
         frame = numbered(file, settled.columns.null_values)
         raise_found([file], [(frame, [missing_of(str(settled.columns.run), frame)])], hints)
@@ -197,9 +197,9 @@ def _refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFra
         (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")
     ).collect().row(0)  # fmt: skip
     if once and share >= MOST_SHARED:
-        what = f"{100 * share:.3g} % of the ids stand in more than one file"
-        hint = f"predictions of the same rows? {given('--join', column)} puts them side by side; "
-        hint += "files of several runs of a model: --run (phidelta, report)"
+        what = f"{100 * share:.3g}% of the ids occur in more than one file"
+        hint = f"if the files have predictions for the same rows, add {given('--join', column)}; "
+        hint += "if they are runs of one model, add --run COLUMN (phidelta, report)"
         raise DataError.of(what, "duplicate-id", files[1].name, None, column, hint=hint,
                            fixes={"join": column})  # fmt: skip
 
@@ -317,7 +317,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
             settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
         )
         if surely:
-            raise DataError.of("values that fit no role, not found again", "bad-values", name)
+            raise DataError.of("invalid values in unknown rows", "bad-values", name)
     refuse_unbounded(settled, judged.unbounded, any_range=any_range)
     if not any_range:
         refuse_one_threshold(settled, grouped.ranges)
@@ -325,7 +325,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     if not grouped.n[~judged.missing].sum() > 0:
         hint = HEADER_ONLY
         if grouped.rows.sum() > judged.blank or settled.columns.weight:
-            hint = "every row lacks a value or has weight 0"
+            hint = "every row has a missing value or weight 0"
         raise DataError.of("no rows to evaluate", "empty-table", name, hint=hint)
     row_id = settled.columns.id
     if not settled.layout.gathers and row_id is not None:
@@ -371,8 +371,8 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
     found = slices_by(settled.columns.facets, by)
     if len(found) > MOST_SLICES:
         option = "--by" if settled.columns.run is None else "--run"
-        what = f"{option} {listing(by)} makes {len(found):,} parts"
-        hint = f"at most {MOST_SLICES}: name a column with few values"
+        what = f"{option} {listing(by)} gives {len(found):,} groups"
+        hint = f"use a column with at most {MOST_SLICES} values"
         raise UsageError.of(what, "too-many-slices", hint=hint)
     return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
 
@@ -392,8 +392,8 @@ def check_thresholds(settled: Settled) -> None:
         if name not in models:
             raise unknown_model("--threshold", name, models)
         if models[name].kind == "label":
-            raise UsageError.of(f"--threshold for '{name}', which holds labels", "needs-scores")
+            raise UsageError.of(f"--threshold names '{name}', which has labels", "needs-scores")
     if given and all(model.kind == "label" for model in models.values()):
-        what = "--threshold has nothing to act on: all models hold labels"
-        hint = "leave it out, or give a table of scores"
+        what = "--threshold has no effect: all models have labels"
+        hint = "leave it out, or use a table of scores"
         raise UsageError.of(what, "needs-scores", hint=hint)

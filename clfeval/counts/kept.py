@@ -114,9 +114,9 @@ class Kept:
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
             columns = self.settled.columns
-            what = f"'{truths['key'].min()}' has another truth in another run"
-            what += f", as {len(truths):,} ids have" if len(truths) > 1 else ""
-            hint = "all lines of one id need the same truth"
+            what = f"'{truths['key'].min()}' has a different truth in another run"
+            what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
+            hint = "all rows of an id must have the same truth"
             raise DataError.of(
                 what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
             )

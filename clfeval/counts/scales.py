@@ -54,13 +54,12 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         whole = []
     if wide and len(labels) >= len(found):
         whole = names
-    cut = f"{given('--threshold', f'{first.name}=T')} says from which score on it is positive"
+    cut = given("--threshold", f"{first.name}=T")
     fixes: dict[str, Any] = {}
     if whole:
-        hint = f"{given('--ignore', whole[0])} leaves it out; if it is a model, {cut}"
         shared = [name for name in whole if shares(settled, name)]
-        if shared:
-            hint = f"{ways_of(settled, shared[0])}, {hint}"
+        ways = f"{ways_of(settled, shared[0])} or " if shared else ""
+        hint = f"add {ways}{given('--ignore', whole[0])} if it is not a model, or {cut} if it is"
         fixes["ignore"] = tuple(whole)
         if shared and settled.columns.cluster is None:
             fixes["cluster"] = shared[0]
@@ -73,17 +72,17 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         said = f"--threshold {middle:g}" if alone else given("--threshold", one)
         over = any(found[model][1] > 1 for model in scores)
         kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(
-            middle, "slips beyond 1" if over else "probabilities"
+            middle, "probabilities with rounding errors" if over else "probabilities"
         )
-        hint = f"{kind}? {said} cuts half-way; else {cut}"
+        hint = f"if they are {kind}, add {said}; otherwise add {cut} with the threshold T"
         if percent and alone:
-            hint += "; divided by 100 they are scores 0..1"
+            hint += "; or divide them by 100"
     elif not whole:
-        hint = f"ratings, or another scale? {cut}; --classes declares them as classes"
+        hint = f"add {cut} with the threshold T, or --classes CLASS for each value if it is a class"
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     apart = max(highs) > SPREAD * min(highs) or (len(found) >= MANY and not percent)
     if wide and len(found) > 2 and apart:
-        hint = f"measurements? phidelta with --features takes columns as features; {hint}"
+        hint = f"if the columns are features, run phidelta with --features; {hint}"
         fixes["features"] = True
         fixes.pop("threshold", None)
     return hint, fixes

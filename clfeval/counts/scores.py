@@ -71,7 +71,7 @@ def top_count(text: str, rows: int | float) -> float:
         fraction = Fraction(0)
     share = fraction.denominator != 1 or "." in text or "%" in text
     if not 0 < fraction <= (1 if share else sys.float_info.max):
-        hint = "a count like 200, or a fraction like 0.05 or 5%"
+        hint = "give a count such as 200, or a fraction such as 0.05 or 5%"
         what = f"--top '{text:.60}' is neither a count nor a fraction"
         raise UsageError.of(what, "bad-top", hint=hint)
     # a sum of decimal weights is the decimal number it is written as
@@ -133,8 +133,9 @@ def grouped_scores(
 def _need_scores(kept: Kept) -> None:
     labels = [m.name for m in kept.settled.columns.models if m.kind == "label"]
     if labels:
-        what = f"scores are needed, but {listing(labels)} hold{'s' * (len(labels) == 1)} labels"
-        hint = "leave them out with --model, or give a table of scores"
+        have = "has" if len(labels) == 1 else "have"
+        what = f"scores are needed, but {listing(labels)} {have} labels"
+        hint = "select models with scores by --model, or use a table of scores"
         raise UsageError.of(what, "needs-scores", kept.settled.name, hint=hint)
 
 

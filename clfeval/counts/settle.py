@@ -51,7 +51,7 @@ def resolve_positive(
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
             declared = given("--classes", roles.positive, bare=True)
             hint = suggestion(roles.positive, classes)
-            hint = hint or f"a class truth happens to lack is declared with {declared}"
+            hint = hint or f"if it is a class without rows in truth, add {declared}"
             raise DataError.of(what, "unknown-positive", file, hint=hint)
         return roles.positive
     if are_several(classes, roles, models):
@@ -64,7 +64,7 @@ def resolve_positive(
         rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
         guess, why = guess_positive(classes)
         what = f"which class is positive? truth has {joined(list(rows))}"
-        hint = f"{given('--positive', guess, bare=True)}: {why}; all others are negative"
+        hint = f"add {given('--positive', guess, bare=True)}: {why}; other classes are negative"
         raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
 
@@ -74,8 +74,8 @@ def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) 
     numbers = [float(name) for name in classes if is_score(name)]
     fractions = sum(number % 1 != 0 for number in numbers)
     if roles.positive is None and len(numbers) == len(classes) > MANY and fractions * 2 > MANY:
-        what = f"truth holds {len(classes):,} different numbers, and clfeval evaluates classifiers"
-        hint = "write a class in each row, such as 1 where the number is at or above a threshold"
+        what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
+        hint = "replace the numbers by classes, such as 1 at or above a threshold and 0 below"
         raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
 
 
@@ -84,11 +84,11 @@ def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> 
     if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
     if len(rows) > MANY and max(rows.values()) == 1:
-        what = f"each of its {len(rows):,} values is in one row: is it an id?"
-        raise DataError.of(what, "truth-of-ids", file, None, truth, hint="--truth names the class")
+        what = f"each of its {len(rows):,} values occurs once: is it an id?"
+        raise DataError.of(what, "truth-of-ids", file, None, truth, hint="add --truth COLUMN")
     if len(rows) > MOST_CLASSES:
         what = f"truth has {len(rows):,} classes"
-        hint = f"at most {MOST_CLASSES:,}: name a column with fewer, or join rare ones"
+        hint = f"use a column with at most {MOST_CLASSES:,} classes, or merge rare classes"
         raise DataError.of(what, "too-many-classes", file, None, truth, hint=hint)
 
 
@@ -117,11 +117,11 @@ def refuse_other_classes(
         if strange and lacking and model.kind == "classes":
             columns = (model.columns[model.classes.index(name)] for name in strange)
             have = "has" if len(lacking) == 1 else "have"
-            what = f"no row of truth has this class, and {listing(lacking, 3)} {have} no column"
+            what = f"truth has no such class, and {listing(lacking, 3)} {have} no column"
             problems += [Problem(what, "class-column", file, 1, name) for name in columns]
     if problems:
-        hint = "name the columns as the classes are written in truth, or declare with --classes " \
-               "what truth happens to lack"  # fmt: skip
+        hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
+               "without rows in truth"  # fmt: skip
         raise DataError(problems, hint=hint)
 
 

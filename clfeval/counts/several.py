@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SEPARATORS, COMMAS = re.compile(r"\s*[;|,]\s*"), re.compile(",")
 RECIPE = (
-    "make it long, one label a line: columns row, label, truth and prediction (1 where the row has "
-    "it), then --by label --cluster row --positive 1"
+    "write one row per label, with columns row, label, truth and prediction (1 where the label "
+    "applies), then add --by label --cluster row --positive 1"
 )
 
 
@@ -50,9 +50,7 @@ def refuse_joined(
     if joined:
         names = [columns.truth, *(columns.source(model) for model in models)]
         file, row, column = _first(settled, joined, list(dict.fromkeys(names)))
-        what = (
-            f"{listing(joined, 3)}: several of the classes {listing(_parts(joined[0]), 3)} in one"
-        )
+        what = f"{listing(joined, 3)}: a cell has several classes ({listing(_parts(joined[0]), 3)})"
         raise DataError.of(what, "multi-label", file, row, column, hint=RECIPE)
 
 

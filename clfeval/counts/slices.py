@@ -81,8 +81,8 @@ def _parted(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
         parts = [order[start:end] for start, end in pairwise(ends)]
         if twice := [label for label in ordered if label in found]:
             raise DataError.of(
-                f"slices of different columns are called '{twice[0]}'", "same-slice",
-                hint="give --by one column at a time",
+                f"slices of different columns have the name '{twice[0]}'", "same-slice",
+                hint="run once for each --by column",
             )  # fmt: skip
         found |= dict(zip(ordered, parts, strict=True))
     return found

@@ -43,16 +43,14 @@ def refuse_slips(settled: Settled, models: Iterable[ModelColumns]) -> None:
             continue
         file, row, value, _ = beyond.row(0)
         text = str(as_text(value))
-        more = f", and so do {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
-        what = (
-            f"{text} lies outside 0..1{more}; {many(len(rows) - len(beyond), 'score')} lie within"
-        )
+        more = f" and {len(beyond) - 1:,} more lie" if len(beyond) > 1 else " lies"
+        what = f"{text}{more} outside 0 to 1; {many(len(rows) - len(beyond), 'score')} lie inside"
         problems.append(Problem(what, "needs-threshold", file, row, column))
         cuts[model.name] = DEFAULT_THRESHOLD
         cut = given("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
         hint = hint or (
-            f"by rounding or by mistake? Mend what lies outside{_left_out(beyond[VALUE])}; {cut} "
-            f"takes the column as scores that are no probabilities"
+            f"correct the values outside{_left_out(beyond[VALUE])}; if these scores are not "
+            f"probabilities, add {cut}"
         )
     if problems:
         raise DataError(problems, hint=hint, fixes={"threshold": cuts})
@@ -62,4 +60,4 @@ def _left_out(values: pl.Series) -> str:
     """Say how rows of a few different values are left out; nothing of more of them."""
     texts = [str(as_text(value)) for value in values.unique(maintain_order=True)[: NAMED + 1]]
     flags = " ".join(given("--null-value", text) for text in texts)
-    return f", or leave it out with {flags} --missing drop" if len(texts) <= NAMED else ""
+    return f", or drop their rows with {flags} --missing drop" if len(texts) <= NAMED else ""

@@ -34,10 +34,10 @@ def refuse_gaps(
     words = [name for name in classes if means_missing(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
-        what = f"a class, or missing: {rows}?"
+        what = f"is this a class or a missing value: {rows}?"
         flags = " ".join(given("--classes", word) for word in words)
         gap = given("--null-value", words[0])
-        hint = f"{gap} says that it is missing; {flags} that it is a class"
+        hint = f"add {gap} if it is missing, or {flags} if it is a class"
         fixes = {"null_value": tuple(words)}
         raise DataError.of(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
 
@@ -47,9 +47,9 @@ def refuse_joined(classes: Collection[str], roles: Input) -> None:
     for label in roles.classes:
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
-            hint = "one at a time: " + " ".join(given("--classes", part) for part in parts)
+            hint = "repeat the option: " + " ".join(given("--classes", part) for part in parts)
             raise bad_option(
-                f"--classes {word(label)} is one class, and truth has none so called", hint
+                f"--classes {word(label)} names one class, which truth does not have", hint
             )
 
 
@@ -86,9 +86,9 @@ def refuse_twins(
         ]
     if not found:
         return
-    what = "labels that differ only by capitals or outer spaces: "
+    what = "labels differ only in case or outer spaces: "
     problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
     every = list(dict.fromkeys(label for _, _, same in found for label in same))
     keep = " ".join(given("--classes", label) for label in every[:NAMED])
-    hint = f"--fold-labels takes them for one; {keep} keeps them apart"
+    hint = f"add --fold-labels to merge them, or {keep} to keep them separate"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # up to it whole numbers in a column of floats are what they seem
-MISSING = "fill the cells, or add --missing drop to leave such rows out"
+MISSING = "fill in the cells, or add --missing drop to drop these rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _check_repeated(sides: Sequence[Side], frames: Sequence[pl.DataFrame]) -> No
     for side, frame in zip(sides, frames, strict=True):
 
         def make(row: int, key: object, first: int, *, side: Side = side) -> Problem:
-            what = f"'{key}' stands in {side.file.name}:{first} already"
+            what = f"'{key}' is already in {side.file.name}:{first}"
             return Problem(what, "duplicate-id", side.file.name, row, side.id)
 
         again = frame[ID] == frame[ID].shift()
@@ -198,7 +198,7 @@ def _check_repeated(sides: Sequence[Side], frames: Sequence[pl.DataFrame]) -> No
             twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
             rows = twice.select(row=ROW, key=ID, first=pl.col(ROW).min().over(ID)).sort("row")
             found.add("duplicate-id", rows.filter(pl.col("row") != pl.col("first")), make)
-    found.check({"duplicate-id": "an id names one row of each file"})
+    found.check({"duplicate-id": "each id must occur once in each file"})
 
 
 def _common(frames: Sequence[pl.DataFrame]) -> pl.Series:
@@ -220,19 +220,19 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
                 continue
             row, key = lacking.select(ROW, ID).row(0)
             more = lacking.height - 1
-            those = f"'{key}' and {more:,} more of" if more else f"'{key}', one of"
+            those = f"'{key}' and {more:,} more" if more else f"'{key}'"
             what = (
-                f"{those} {frame.height:,} ids, {'are' if more else 'is'} not among the "
-                f"{against.height:,} of {other.file.name}"
+                f"{those} of {frame.height:,} ids {'are' if more else 'is'} not among the "
+                f"{against.height:,} ids of {other.file.name}"
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
             alike = alike or _alike(lacking[ID], against, other.file.name)
     if alike:
         return DataError(found, hint=alike)
     if not some:
-        hint = f"no id is in all files: is '{sides[0].id}' the column of ids in each?"
+        hint = f"no id is in all files: is '{sides[0].id}' the id column of each?"
         return DataError(found, hint=hint)
-    hint = "--missing drop leaves out the ids that some file lacks, and says how many"
+    hint = "add --missing drop to drop ids that are not in all files"
     return DataError(found, hint=hint)
 
 
@@ -249,8 +249,8 @@ def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
         if both.height:
             here, there, row = both.select(ID, "there", ROW).row(0)
             return (
-                f"ids are compared as they are written, and '{here}' is not the '{there}' of "
-                f"{file}:{row}: write them alike in all files"
+                f"ids are compared as text: write '{here}' and '{there}' ({file}:{row}) the same "
+                "way in all files"
             )
     return None
 
@@ -278,11 +278,11 @@ def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool
     n, others = frames[0].height, 0 if found.apart is None else int(found.apart.sum())
     hints = {
         "missing-value": MISSING,
-        "conflicting-truth": f"{others:,} of {n:,} ids have another truth: mend the file that is "
-        "wrong"
+        "conflicting-truth": f"{others:,} of {n:,} ids have a different truth: correct the "
+        "wrong file"
         if others < n
-        else "no id has the same truth: is it written alike in all files?",
-        "conflicting-value": "slices, weights and clusters belong to the id: they are the same in "
+        else "no id has the same truth in all files: are the labels written the same way?",
+        "conflicting-value": "slices, weights and clusters of an id must be the same in "
         "all files that have them",
     }
     found.check(hints)
@@ -333,7 +333,7 @@ def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: b
             key: object, first: int, row: int, a: str | None, b: str | None, *, code: str = code
         ) -> Problem:
             mine, theirs = ("missing" if cell is None else f"'{cell}'" for cell in (b, a))
-            what = f"{mine} for id '{key}', and {theirs} in {one.file.name}:{first}"
+            what = f"{mine} for id '{key}', but {theirs} in {one.file.name}:{first}"
             return Problem(what, code, two.file.name, row, two.column)
 
         found.add(code, those, make)

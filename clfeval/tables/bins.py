@@ -22,9 +22,9 @@ _SPEC = re.compile(r"[-+0-9.eE,\s]+")
 def refuse_score_slices(name: str, column: Peek | None) -> None:
     """Raise for slices by fractions of which nearly each row has another."""
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
-        hint = f"{given('--by', f'{name}:4')} makes four groups of them"
+        hint = f"use {given('--by', f'{name}:4')} to make four groups"
         what = (
-            f"--by '{name}' would slice by numbers, {len(column.texts)} of them in the first rows"
+            f"--by '{name}' has too many numbers for slices: {len(column.texts)} in the first rows"
         )
         raise bad_option(what, hint)
 
@@ -57,8 +57,8 @@ def edges_of(
             numbers = []
         count = "," not in spec and spec.strip().isdecimal()
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
-            hint = f"--by '{name}:4' for quarters, --by '{name}:40,65' for numbers at which to cut"
-            raise bad_option(f"--by '{entry}': 2 to {MOST} bins, or ascending numbers", hint)
+            hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
+            raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
         values = _numbers(files[0].name, name, distinct_of(files, name, null_values))
         found[name] = tuple(numbers)
         if count:
@@ -77,11 +77,11 @@ def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]
         try:
             found[float(text)] += times
         except ValueError:
-            hint = f"--by '{column}' takes its values as they are"
-            what = f"'{text}' is not a number, and --by cuts numbers into bins"
+            hint = f"use --by '{column}' for one slice per value"
+            what = f"'{text}' is not a number, and --by makes bins of numbers only"
             raise DataError.of(what, "bad-number", file, None, column, hint=hint) from None
     if not found:
-        raise DataError.of("it holds no number", "bad-number", file, None, column)
+        raise DataError.of("it has no numbers", "bad-number", file, None, column)
     return found
 
 

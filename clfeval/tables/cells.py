@@ -13,7 +13,7 @@ from clfeval.tables.input import Input
 from clfeval.tables.positive import partners
 
 FRAME = "<frame>"  # the name of a table that is no file
-COMMA = "has a comma that may be a decimal sign or part thousands"
+COMMA = "has a comma that may be a decimal sign or a thousands separator"
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 
@@ -63,7 +63,7 @@ def comma_hint(texts: Sequence[str]) -> str | None:
         return None
     first = texts[0].strip()
     decimal, whole = first.replace(",", "."), first.replace(",", "")
-    return f"--decimal ',' reads '{first}' as {decimal}; if it is {whole}, leave out its comma"
+    return f"add --decimal ',' to read '{first}' as {decimal}; if it is {whole}, remove the comma"
 
 
 def null_hint(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.source import SourceFile
+from clfeval.words import many
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -118,13 +119,13 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
         first = seen.setdefault(name, position)
         if first < position:
             shown = f"'{name}'" if name else "(no name)"
-            what = f"column {position} has the name {shown} of column {first}"
+            what = f"column {position} has the same name as column {first}: {shown}"
             problems.append(Problem(what, "duplicate-column", source.name, 1))
         elif "\ufffd" in name:
             what = f"the name of column {position} is not UTF-8"
             problems.append(Problem(what, "not-utf8", source.name, 1))
         elif "\0" in name:
-            what = f"the name of column {position} holds a NUL byte"
+            what = f"the name of column {position} contains a NUL byte"
             problems.append(Problem(what, "nul-byte", source.name, 1))
     if problems:
         codes = {problem.code for problem in problems}
@@ -134,8 +135,8 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
         raise DataError(problems, hint=hint)
 
 
-ENCODING_HINT = "often it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE > NEW"
-NAMES_HINT = "give every column a plain name of its own"
+ENCODING_HINT = "if it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+NAMES_HINT = "give every column a plain, unique name"
 NUL_HINT = r"remove them: tr -d '\0' < FILE > NEW"
 
 
@@ -168,14 +169,14 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
     return best if found[best] > max(had, 1) else None
 
 
-_FIELDS_HINT = "every row needs as many fields as the header; quote fields that hold a delimiter"
+_FIELDS_HINT = "each row needs as many fields as the header; quote fields that contain a delimiter"
 _HINTS = {
     "not-utf8": ENCODING_HINT,
     "nul-byte": NUL_HINT,
     "short-row": _FIELDS_HINT,
     "long-row": _FIELDS_HINT,
     "cr-only": r"convert line ends: tr -s '\r' '\n' < FILE > NEW",
-    "bad-csv": "a quoted field ends with a single quote mark; one inside it is doubled",
+    "bad-csv": "close every quoted field, and double a quote mark inside it",
 }
 
 
@@ -204,7 +205,7 @@ def _bare_returns(source: SourceFile) -> list[Problem]:
             if b'"' in line:
                 return []
             if b"\r" in line.rstrip(b"\r\n") and len(found) < KEPT:
-                what = "a bare carriage return (CR) amid the line, a line end to some programs"
+                what = "a bare carriage return (CR) in the line, a line end to some programs"
                 found.append(Problem(what, "cr-only", source.name, row))
     return found
 
@@ -241,12 +242,12 @@ def _record_problems(
     file: str, row: int, record: list[str], columns: tuple[str, ...]
 ) -> Iterator[Problem]:
     if len(record) != len(columns):
-        what = f"{len(record)} fields where the header has {len(columns)}"
+        what = f"{many(len(record), 'field')}, but the header has {len(columns)}"
         code = "short-row" if len(record) < len(columns) else "long-row"
         yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
-            yield Problem("holds a NUL byte", "nul-byte", file, row, column)
+            yield Problem("contains a NUL byte", "nul-byte", file, row, column)
         if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
             shown = cell.encode(errors="surrogateescape").decode("latin-1")
             what = f"not UTF-8 (as Latin-1 it reads '{shown}')"

@@ -11,8 +11,8 @@ from clfeval.tables.csv import inspect_structure, read_csv_head
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import SourceFile
 
-WHOLE = "write or copy the file anew"
-FEWER = "allow more of them (ulimit -u), or ask for fewer: POLARS_MAX_THREADS=1 clfeval ..."
+WHOLE = "write or copy the file again"
+FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
 # what Python says, and the engine, where a thread cannot be started
 _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
 _OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -30,7 +30,7 @@ def blaming(sources: Sequence[SourceFile]) -> Iterator[None]:
         raise
     except BaseException as error:
         if any(sign in str(error) for sign in _NO_THREAD):
-            what = "the system starts no more threads"
+            what = "the system cannot start more threads"
             raise UsageError.of(what, "no-threads", hint=FEWER) from error
         if isinstance(error, (*engine_errors(), _panic(), RecursionError)):
             for source in sources:
@@ -50,7 +50,7 @@ def _blame(source: SourceFile, error: BaseException) -> DataError | None:
     if isinstance(error, RecursionError):
         if source.format not in ("json", "ndjson"):
             return None
-        return unreadable(source.name, source.format, "nested too deep")
+        return unreadable(source.name, source.format, "nested too deeply")
     try:
         if source.text:
             inspect_structure(source, read_csv_head(source).columns)
@@ -63,7 +63,7 @@ def _blame(source: SourceFile, error: BaseException) -> DataError | None:
             return unreadable(source.name, source.format, found)
         if not isinstance(found, _panic()):
             raise
-        what = f"the {source.format} data is damaged: its reader breaks off"
+        what = f"the {source.format} data is damaged and cannot be read to the end"
         return DataError.of(what, "damaged-file", source.name, hint=WHOLE)
     return None
 

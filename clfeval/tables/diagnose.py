@@ -64,7 +64,7 @@ def missing_value(column: str, *, number: bool = False, written: Container[str] 
     absent = pl.col(column).is_null()
     if number:
         absent |= number_of(column, written).is_nan().fill_null(value=False)
-    return Check(column, "missing-value", "missing", absent)
+    return Check(column, "missing-value", "missing value", absent)
 
 
 def missing_of(column: str, frame: pl.LazyFrame) -> Check:
@@ -107,7 +107,7 @@ def bad_weight(column: str, written: Container[str] = ()) -> Check:
     """Look for weights that are absent, negative, infinite or no number."""
     number = number_of(column, written)
     good = (number >= 0) & number.is_finite()
-    what = "'{value}' is not a weight (a finite number, not negative)"
+    what = "'{value}' is not a valid weight"
     return Check(column, "bad-weight", what, ~good.fill_null(value=False))
 
 
@@ -127,7 +127,7 @@ def repeated(*row: str) -> Check:
     """
     first = pl.col(PLACE).first().over(row)
     again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
-    return Check(row[0], "duplicate-id", "'{value}' stands in {extra} already", again, first)
+    return Check(row[0], "duplicate-id", "'{value}' is already in {extra}", again, first)
 
 
 def plain_text(text: str) -> str:

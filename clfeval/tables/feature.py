@@ -91,7 +91,7 @@ class FeatureTable:
         return [
             Taken(name, f"{kinds[name]} feature", WHY[kinds[name]])
             if name in kinds
-            else Taken(name, *known.get(name, ("not used", "nothing asks for it")))
+            else Taken(name, *known.get(name, ("not used", "no option names it")))
             for name in self.files[0].columns
         ]
 
@@ -145,23 +145,23 @@ def _recognised(
     # a column called word may well be a feature; one called feature is hardly one
     named = find(rest, Names.FEATURE[:3]) if classes is None else feature
     if row and named and spare and roles.layout is None:
-        what = f"columns '{row}' and '{feature}' look like a sparse table, but what is "
+        what = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
         hint = (
-            "--layout long takes it as sparse and leaves them out (name a column of values "
-            "'value'); --layout wide takes every column as a feature"
+            "add --layout long to leave them out, or --layout wide to read every column as a "
+            "feature; a column of values is called 'value'"
         )
         raise DataError.of(f"{what}{listing(spare)}?", "which-layout", first.name, hint=hint)
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
-        what = f"no sparse table: columns {listing(columns)}"
-        hint = "it has one line per row and feature: columns like row, feature, value"
+        what = f"not a sparse table; columns: {listing(columns)}"
+        hint = "a sparse table has one line per row and feature: columns row, feature, value"
         raise DataError.of(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
         what = f"no class column; columns: {listing(columns)}"
         hint = "name it with --truth COLUMN"
         hint += ", or its file with --truth-table FILE (Python, batches)" if feature else ""
         guess = None if feature else likely_truth(peek(first, roles.null_value))
-        hint = f"{given('--truth', guess[0])}: {guess[1]}" if guess else hint
+        hint = f"add {given('--truth', guess[0])}: {guess[1]}" if guess else hint
         fixes = {"truth": guess[0]} if guess else {}
         error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)
@@ -178,7 +178,7 @@ def _recognised(
         names = match_names(first.name, names, wanted, what="feature")
     if not names:
         what = f"no feature columns; columns: {listing(columns)}"
-        hint = "every column beside class, id and weight is a feature"
+        hint = "every column except class, id and weight is a feature"
         raise DataError.of(what, "no-features", first.name, hint=hint)
     kinds = _kinds(first, names, roles.null_value)
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)

@@ -15,7 +15,7 @@ _SAVE = "save the sheet as CSV"
 _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
     (b"%PDF", "a PDF", "copy its table into a CSV file"),
-    (b"\x93NUMPY", "a numpy array", "give it names: pandas.DataFrame(array, columns=...).to_csv()"),
+    (b"\x93NUMPY", "a numpy array", "name columns: pandas.DataFrame(array, columns=...).to_csv()"),
     (b"\x89HDF", "an HDF5 file", "write the table with pandas.read_hdf(...).to_parquet()"),
     (b"SQLite f", "an SQLite database", "export the table: sqlite3 -csv -header FILE 'select ...'"),
     (b"ORC", "an ORC file", "write it as Parquet: polars.from_arrow(...).write_parquet()"),
@@ -25,7 +25,7 @@ _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"\xfd7zXZ", "packed with xz", "unpack it: unxz -k FILE"),
     (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it: 7z x FILE"),
     (b"Rar!", "a RAR archive", "unpack it: unrar x FILE"),
-    (b"\x89PNG", "a picture", "it holds no table"),
+    (b"\x89PNG", "a picture", "it contains no table"),
     (b"{\\rtf", "a text document (RTF)", "copy its table into a CSV file"),
     (b"<!DOCTYP", "a web page", "save its table as CSV"),
     (b"<!doctyp", "a web page", "save its table as CSV"),
@@ -40,7 +40,7 @@ _ZIPPED = (
     ("Index/", "a Numbers or Pages document", "export it as CSV"),
     (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
 )
-_DAMAGED = "a damaged zip archive", "pack or save it anew"
+_DAMAGED = "a damaged zip archive", "pack or save it again"
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
 _HEAD = 1 << 20  # bytes in which a line of a history is found
 _RESULT = re.compile(r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
@@ -98,7 +98,7 @@ def _known(path: Path, magic: bytes) -> tuple[str, str] | None:
     if magic.startswith(b"PK\x03\x04"):
         return _zip(path)
     if magic.startswith(_PICKLES):
-        return "a Python pickle", "write what it holds with .to_csv() or .to_parquet()"
+        return "a Python pickle", "write its content with .to_csv() or .to_parquet()"
     return next(((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark)), None)
 
 
@@ -121,5 +121,5 @@ def _zip(path: Path) -> tuple[str, str]:
     held = f" of '{names[0]}'" if len(names) == 1 else f" of {len(names)} files"
     packed = names[0].endswith((".gz", ".zst")) if len(names) == 1 else False
     return f"a zip archive{held}", (
-        "unpack it: unzip FILE" + ("; what is in it can be read as it is" if packed else "")
+        "unpack it: unzip FILE" + ("; the file in it can be read directly" if packed else "")
     )

@@ -37,7 +37,7 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     chosen = {model: number(flag, value) for model, value in chosen.items()}
     for value in chosen.values():
         if not math.isfinite(value):
-            raise bad_option(f"{flag} {value} is no finite number")
+            raise bad_option(f"{flag} {value} is not a finite number")
     return chosen
 
 
@@ -191,7 +191,7 @@ class Input:
         from clfeval.tables.scan import FILE_NAME
 
         if self.by:
-            raise bad_option(f"{'--run-files' if files else '--run'} and --by: one at a time")
+            raise bad_option(f"{'--run-files' if files else '--run'} and --by cannot be combined")
         run = FILE_NAME if files else str(column)
         return replace(self, by=(run,), run=run)
 
@@ -207,6 +207,9 @@ class Input:
 def with_input(command: Command) -> Command:
     """Return a command with the options of its table, which are those of every command."""
     return replace(command, input=Input)
+
+
+IF_MODEL = "if it is a model, add --model NAME for each model"
 
 
 class Names:
@@ -281,7 +284,7 @@ def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str |
     for flag, names in named.items():
         for name in names:
             if name in ignored:
-                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
+                raise bad_option(f"--ignore leaves out '{name}', but {flag} names it")
 
 
 def match_names(
@@ -298,7 +301,7 @@ def match_names(
             hint = suggestion(pattern, names)
             if len(parts) > 1 and known.issuperset(parts):
                 flag = {"column": "--ignore"}.get(what, f"--{what}")
-                hint = f"one each time: {' '.join(given(flag, part) for part in parts)}"
+                hint = f"repeat the option: {' '.join(given(flag, part) for part in parts)}"
             raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)

@@ -69,8 +69,8 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     called = [name or stem(file.shown) for name, file in files]
     if twice := [name for name, times in Counter(called).items() if times > 1]:
         first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
-        hint = f"name each of them: {twice[0]}=FILE other=FILE"
-        raise bad_option(f"two files are called {listing(twice)}, as {first.name} is", hint)
+        hint = f"name each file: {twice[0]}=FILE other=FILE"
+        raise bad_option(f"two files have the name {listing(twice)}, such as {first.name}", hint)
     known = [name for of, each in zip(called, peeks, strict=True)
              for one in each for name in (one, OF.format(of, one))]  # fmt: skip
     known = list(dict.fromkeys(known))
@@ -135,8 +135,8 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
         place=found.place,
     )  # fmt: skip
     how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
-    how += f", {found.lost:,} left out that some file lacks" if found.lost else ""
-    how += f", rows without an id left out: {found.nameless:,}" if found.nameless else ""
+    how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
+    how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
     # labels of one file are no flags beside the scores of another
@@ -158,16 +158,16 @@ def stem(name: str) -> str:
 def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
     """Raise for what cannot be joined, before anything is read."""
     if len(files) < 2:
-        what = "--join joins several files, and there is one"
-        raise bad_option(what, "name all of them: new=FILE old=FILE")
+        what = "--join needs several files, but only one is given"
+        raise bad_option(what, "name all files: new=FILE old=FILE")
     if roles.id not in (None, roles.join):
         raise bad_option(f"--join '{roles.join}' and --id '{roles.id}' both name the rows",
                          "leave --id out")  # fmt: skip
     if roles.run is not None:
         option = "--run-files" if roles.run == FILE_NAME else "--run"
-        raise bad_option(f"{option} and --join: one at a time")
+        raise bad_option(f"{option} and --join cannot be combined")
     if roles.layout in ("long", "counts"):
-        raise bad_option(f"--join is for files of a row for each id, not --layout {roles.layout}")
+        raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
     for _, file in files:
         if roles.join not in file.columns:
             raise unknown_column(file.name, str(roles.join), file.columns)
@@ -184,8 +184,8 @@ def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
     columns.update(shared)
     for what, found in (("models", Counter(models)), ("columns", columns)):
         if alike := [name for name, count in found.items() if count > 1]:
-            hint = "give the files other names: new=FILE old=FILE"
-            raise bad_option(f"two {what} would be called {listing(alike)}", hint)
+            hint = "give the files different names: new=FILE old=FILE"
+            raise bad_option(f"two {what} would have the name {listing(alike)}", hint)
 
 
 def _part(
@@ -202,7 +202,7 @@ def _part(
     own = {name: name if name in peeks else of.get(name) for name in others}
     mine = {name: column for name, column in own.items() if column is not None}
     if len({*mine.values()}) < len(mine):
-        raise bad_option(f"of {listing(mine)} two are one column of {file.name}", "name it once")
+        raise bad_option(f"two of {listing(mine)} are one column of {file.name}", "name it once")
     left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
     local = replace(
         roles, id=roles.join, model=(), ignore=left_out,
@@ -224,10 +224,10 @@ def _part(
     except DataError as error:
         raise with_delimiter_hint(file, error) from error
     if layout.gathers or layout.expand is not None:
-        what = f"a {layout.name} table, and --join takes a row for each id and model columns"
+        what = f"a {layout.name} table; --join needs one row per id and one column per model"
         hint = None
         if layout.gathers:
-            hint = "several long tables are read as one without --join, if their columns are alike"
+            hint = "leave out --join to read long tables with the same columns as one"
         raise DataError.of(what, "wrong-layout", file.name, hint=hint)
     names = {full: name for name, full in mine.items()}
     for model in columns.models:
@@ -279,7 +279,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
                 continue
             sources = stack.enter_context(open_sources(paths, roles))
             if name is not None and len(sources) > 1:
-                raise bad_option(f"'{name}' names one file, and here are {len(sources)}")
+                raise bad_option(f"'{name}' must name one file, not {len(sources)}")
             stack.enter_context(blaming(sources))
             files += [(name, opened(source)) for source in sources]
         filtered_files = [(name, _filtered(file, roles)) for name, file in files]

@@ -43,13 +43,13 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
             return frame
     if not _LIST.match(data):
         raise DataError(
-            Problem("is no list of records", "wrong-format", source.name),
-            hint="one object per row is needed, as pandas writes with orient='records', or "
-            "'split'; or one object a line in a file named .ndjson",
+            Problem("is not a list of records", "wrong-format", source.name),
+            hint="write one object per row, as pandas does with orient='records' or 'split', "
+            "or one object per line in a file named .ndjson",
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
-        hint = "the list holds no record"
+        hint = "the list is empty"
         raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))

@@ -18,8 +18,8 @@ LOOKED_AT = 50  # lines
 def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
     """Return an error with the delimiter that the text seems to have."""
     shown = r"\t" if other == "\t" else other
-    found = "only one column was found; " if len(columns) == 1 else ""
-    hint = f"{found}is the delimiter another? {given('--delimiter', shown)}"
+    found = "there is only one column; " if len(columns) == 1 else ""
+    hint = f"{found}if the delimiter is different, add {given('--delimiter', shown)}"
     return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
 
 
@@ -34,9 +34,9 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
         extra = [name for name in other.columns if name not in ours]
         if missing or extra:
             parts = [f"has no column {listing(missing)}"] if missing else []
-            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            hint = "files read together need one set of columns; predictions of one model a file "
-            hint += "are joined on their ids: --join COLUMN"
+            parts += [f"has columns that {first.name} lacks: {listing(extra)}"] if extra else []
+            hint = "files read as one table need the same columns; to join files of one model each "
+            hint += "by row id, add --join COLUMN"
             common = [name for name in first.columns if name in theirs]
             key = find(common, Names.ID) or next((n for n in common if n.endswith("_id")), None)
             raise DataError.of(
@@ -57,8 +57,8 @@ def _apart(first: TableFile, other: TableFile) -> DataError | None:
     if found[0] == found[1]:
         return None
     ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
-    what = f"its delimiter is {_sign(theirs)}, and that of {first.name} {_sign(ours)}"
-    hint = "files read together need one delimiter; one whose name ends with .tsv has tabs"
+    what = f"its delimiter is {_sign(theirs)}, but that of {first.name} is {_sign(ours)}"
+    hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
     return DataError.of(what, "different-columns", other.name, hint=hint)
 
 
@@ -73,12 +73,12 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
     other = other_delimiter(file.source, file.columns)
     if other is not None:
         shown = r"\t" if other == "\t" else other
-        hint = f"is the delimiter another? {given('--delimiter', shown)}"
+        hint = f"if the delimiter is different, add {given('--delimiter', shown)}"
         return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
     if title := titled(file.source):
         return title
     if len(file.columns) == 1:
-        hint = f"only one column was found: {listing(file.columns)}"
+        hint = f"there is only one column: {listing(file.columns)}"
         return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
     return error
 
@@ -101,8 +101,8 @@ def titled(source: SourceFile) -> DataError | None:
         row, _ = records[heads[0]]
         if _even(records[heads[0] :]):
             first = records[0]
-            what = f"{listing([next(filter(None, first[1]))])} is a title or a comment, no header"
-            hint = f"the names stand in row {row}: tail -n +{row} FILE > NEW"
+            what = f"{listing([next(filter(None, first[1]))])} is a title or comment, not a header"
+            hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
             return DataError.of(what, "no-header", source.name, first[0], hint=hint)
     return None
 

@@ -9,7 +9,7 @@ from itertools import product
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
 from clfeval.tables.cells import COMMA, comma_hint, known_labels
-from clfeval.tables.input import Input, Names, find, is_index
+from clfeval.tables.input import IF_MODEL, Input, Names, find, is_index
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
@@ -90,10 +90,11 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
     others = [name for name in free if name.strip().casefold() in Names.TRUTH]
     if others and roles.truth is None and not roles.model:
         left = [name for name in free if name not in others]
-        what = f"called like truth, as '{truth}' is: which of them is it?"
+        what = f"its name suggests truth, as does '{truth}': which one is it?"
         raise DataError(
             [Problem(what, "two-truths", file, None, name) for name in others],
-            hint=f"{given('--truth', truth)} makes models of the others; --ignore leaves them out",
+            hint=f"add {given('--truth', truth)} to evaluate the others as models, or --ignore "
+            "COLUMN to leave one out",
             fixes={"truth": truth} | ({"ignore": tuple(others)} if left else {}),
         )
 
@@ -119,11 +120,11 @@ def refuse_weights(
         return
     weight = str(find(found, Names.WEIGHT))
     rest = tuple(name for name in found if name != weight)
-    what = "called like the weights of rows: is it one of them, or a model?"
+    what = "is it a model or a column of row weights?"
     raise DataError(
         [Problem(what, "stray-weight", file, None, name) for name in found],
-        hint=f"{given('--weight', weight)} weighs the rows by it; {given('--ignore', weight)} "
-        "leaves it out; --model, once for each model, says that it is one",
+        hint=f"add {given('--weight', weight)} to weight the rows, or {given('--ignore', weight)} "
+        f"to leave it out; {IF_MODEL}",
         fixes={"weight": weight} | ({"ignore": rest} if rest else {}),
     )
 
@@ -134,12 +135,11 @@ def refuse_runs(file: str, free: Sequence[str], roles: Input) -> None:
     if not found or len(found) == len(free) or roles.model:
         return
     run, rest = found[0], tuple(found[1:])
-    what = "called like the runs of models (folds, seeds): is it one of them, or a model?"
+    what = "is it a model or a column of runs (folds, seeds)?"
     raise DataError(
         [Problem(what, "stray-run", file, None, name) for name in found],
-        hint=f"{given('--run', run)} of report and phidelta tells them apart; "
-        f"{given('--ignore', run)} takes all rows together; --model, once for each model, says "
-        "that it is one",
+        hint=f"add {given('--run', run)} to evaluate each run (report, phidelta), or "
+        f"{given('--ignore', run)} to pool all rows; {IF_MODEL}",
         fixes={"ignore": (run, *rest)},
         instead={"run": run} | ({"ignore": rest} if rest else {}),
     )
@@ -156,11 +156,11 @@ def refuse_covariates(
     ]
     if not found or len(found) == len(free) or roles.model:
         return
-    what = "called like a property of the rows, not like a model: is it one?"
+    what = "is it a model or a property of the rows?"
     raise DataError(
         [Problem(what, "stray-covariate", file, None, name) for name in found],
-        hint=f"{given('--ignore', found[0])} leaves it out; {given('--by', f'{found[0]}:4')} "
-        "compares four groups by it; --model, once for each model, says that it is one",
+        hint=f"add {given('--ignore', found[0])} to leave it out, or "
+        f"{given('--by', f'{found[0]}:4')} to compare four groups; {IF_MODEL}",
         fixes={"ignore": tuple(found)},
     )
 
@@ -170,25 +170,25 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     what = f"no truth column; columns: {listing(peeks)}"
     if all(find(peeks, (name,)) for name in RATES):
         hint = (
-            "rates of models? clfeval tune-jpt takes their counts (columns model, tp, fp, fn, tn), "
-            "or the rates of one: --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks by rates"
+            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn) "
+            "or for one model --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks by rates"
         )
         return DataError.of(what, "no-truth", file, hint=hint)
     if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
-        hint = "a table of metrics? clfeval mlcps ranks its models; else --truth COLUMN"
+        hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
         return DataError.of(what, "no-truth", file, hint=hint)
     several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
     if len(several) > 1:
         hint = (
-            f"{listing(several, 3)}: a label each? Make it long, one label a line: columns row, "
-            "label, truth and prediction, then --by label --cluster row --positive 1; "
-            "else --truth COLUMN"
+            f"if {listing(several, 3)} are labels, write one row per label, with columns row, "
+            "label, truth and prediction, then add --by label --cluster row --positive 1; "
+            "otherwise add --truth COLUMN"
         )
         return DataError.of(what, "multi-label", file, 1, several[1], hint=hint)
     guess = likely_truth(peeks)
     if guess is None:
-        return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    hint = f"{given('--truth', guess[0])}: {guess[1]}"
+        return DataError.of(what, "no-truth", file, hint="add --truth COLUMN to name it")
+    hint = f"add {given('--truth', guess[0])}: {guess[1]}"
     return DataError.of(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
 
 
@@ -208,11 +208,11 @@ def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
     few = {n: p for n, p in peeks.items() if n and 1 < len(p.texts) <= MOST_CLASSES and p.classes}
     named = find(few, LIKELY)
     if named is not None:
-        return named, "its name"
+        return named, "its name suggests truth"
     parts = {name: {*re.split(r"[\W_]+", name.casefold())} for name in few}
     called = [name for name, words in parts.items() if words & TRUE and not words & PREDICTED]
     if len(called) == 1:
-        return called[0], "its name"
+        return called[0], "its name suggests truth"
     # its classes are what other columns say
     said = {
         name: sum(other.texts == column.texts for key, other in few.items() if key != name)
@@ -221,11 +221,11 @@ def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
     most = max(said.values(), default=0)
     best = [name for name, count in said.items() if count == most]
     if most and len(best) == 1:
-        return best[0], "others answer with its classes"
+        return best[0], "other columns predict its classes"
     texts = [name for name in few if not few[name].mostly_numeric]
     if len(texts) == 1:
-        return texts[0], "the only column of few different texts"
-    return (best[0], "the only column of few different values") if len(few) == 1 else None
+        return texts[0], "the only text column with few different values"
+    return (best[0], "the only column with few different values") if len(few) == 1 else None
 
 
 def refuse_commas(
@@ -252,6 +252,6 @@ def refuse_commas(
                         None, name)
                 for name, text in texts.items()
             ],
-            hint="--decimal ',' reads them so",
+            hint="add --decimal ',' to read them",
             fixes={"decimal": ","},
         )  # fmt: skip

@@ -28,7 +28,7 @@ _REST = {
     "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
     "unmatched", "rest", "background", "nonevent", "censored",
 }  # fmt: skip
-NO_REASON = "no class is rarer"
+NO_REASON = "no class is rarer, so this is a guess"
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
@@ -73,12 +73,12 @@ def guess_positive(classes: Mapping[str, int]) -> tuple[str, str]:
     known = _SOUGHT if "2" in classes else _SOUGHT | {"1"}
     sought = [name for name, word in plain.items() if word in known]
     if len(sought) == 1:
-        return sought[0], "its name says so"
+        return sought[0], "its name suggests it"
     if len(classes) == 2:
         rest = [name for name, word in plain.items() if word in _REST]
         others = [name for name in classes if name not in rest]
         if len(rest) == 1:
-            return others[0], f"'{rest[0]}' is called like the rest"
+            return others[0], f"'{rest[0]}' suggests the negative class"
         one, two = sorted(classes, key=len)
         if fullmatch(_NOT + sub(r"\W", ".", plain[one]), plain[two]):
             return one, f"'{two}' is its opposite"

@@ -263,8 +263,8 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 ),
             )
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    what = f"{layout.lacking}: columns {listing(columns)}"
-    hint = f"that layout needs columns like {layout.needs}"
+    what = f"{layout.lacking}; columns: {listing(columns)}"
+    hint = f"that layout needs columns such as {layout.needs}"
     raise DataError.of(what, "wrong-layout", file, hint=hint)
 
 
@@ -307,7 +307,7 @@ class Predictions:
         named = {"clusters": columns.cluster, "weights": columns.weight}
         parts += [f"{what} in '{name}'" for what, name in named.items() if name is not None]
         if columns.naming:
-            answers = f", answers in '{columns.answer}'" if columns.answer else ""
+            answers = f", predictions in '{columns.answer}'" if columns.answer else ""
             parts.append(f"models in '{columns.naming}'{answers}")
         for kind, what in KINDS.items():
             names = [model.name for model in columns.models if model.kind == kind]
@@ -317,7 +317,7 @@ class Predictions:
             alike = listing(name for name, one in columns.bits.items() if one == pair)
             no, yes = pair.split("/")
             given = "false and true" if yes in ("1", "1.0") else "0 and 1"
-            parts.append(f"{given} of {alike} taken as '{no}' and '{yes}'")
+            parts.append(f"{given} of {alike} read as '{no}' and '{yes}'")
         if columns.ignored:
             parts.append(f"ignored {listing(columns.ignored)}")
         return "; ".join(parts)
@@ -328,8 +328,8 @@ class Predictions:
         known: dict[str | None, tuple[str, str]] = {
             columns.truth: ("truth", "--truth" if roles.truth else "its name"),
             columns.id: ("id", "--join" if self.joined else "--id" if roles.id else "its name"),
-            columns.naming: ("models' names", "its name"),
-            columns.answer: ("answers", "its name"),
+            columns.naming: ("model names", "its name"),
+            columns.answer: ("predictions", "its name"),
             columns.weight: ("weight", "--weight"),
             columns.cluster: ("cluster", "--cluster"),
             **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
@@ -344,7 +344,7 @@ class Predictions:
                 known.setdefault(name, (what, _kind_of(model, roles)))
         said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
         return [
-            Taken(name, *known.get(name) or said.get(name) or ("not used", "nothing asks for it"))
+            Taken(name, *known.get(name) or said.get(name) or ("not used", "no option names it"))
             for name in self.files[0].columns
         ]
 
@@ -352,7 +352,7 @@ class Predictions:
 def _kind_of(model: ModelColumns, roles: Input) -> str:
     """Say why a column is taken for answers of a model."""
     if model.kind == "classes":
-        return "its name holds a class"
+        return "its name contains a class"
     if roles.kind:
         return "--kind"
     return "its values are truth's labels" if model.kind == "label" else "its values are numbers"
@@ -381,7 +381,7 @@ def open_predictions(
         expand = found.layout.expand
         if expand is not None and not keep_counts:
             if len(files) > 1:
-                raise DataError.of("one counts table at a time", "several-counts", files[1].name)
+                raise DataError.of("more than one counts table", "several-counts", files[1].name)
             file, roles = expand(files[0], found.columns.naming, roles)
             found = _recognised((file,), roles)
         yield found

@@ -61,16 +61,16 @@ class RowFilter:
         while place < len(text):
             found = _TOKEN.match(text, place)
             if found is None:
-                raise self._refused(f"cannot be read from {text[place:].strip()!r} on")
+                raise self._refused(f"syntax error at {text[place:].strip()!r}")
             self._left.append((str(found.lastgroup), found[str(found.lastgroup)]))
             place = found.end()
         condition = self._any()
         if self._left:
-            raise self._refused(f"'and' or 'or' is needed before {self._left[0][1]}")
+            raise self._refused(f"'and' or 'or' is missing before {self._left[0][1]}")
         return condition
 
     def _refused(self, what: str) -> UsageError:
-        return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; texts have quotes")
+        return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; quote texts")
 
     def _take(self, *wanted: str) -> str | None:
         """Take the next word or sign if it is one of those."""
@@ -100,14 +100,14 @@ class RowFilter:
             return condition
         kind, name = self._left.pop(0) if self._left else ("", "")
         if kind not in ("word", "quoted"):
-            raise self._refused(f"a column is needed in place of {name or 'the end'}")
+            raise self._refused(f"a column name is missing before {name or 'the end'}")
         name = name.strip('"') if kind == "quoted" else name
         self.columns[name] = None
         if sign := self._take(*_SIGNS):
             return self._compared(name, sign)
         other = self._take("not")
         if not (self._take("in") and self._take("(")):
-            raise self._refused(f"'=', '<', 'in' or the like is needed after '{name}'")
+            raise self._refused(f"an operator such as '=', '<' or 'in' is missing after '{name}'")
         condition = self._compared(name, "=")
         while self._take(","):
             condition |= self._compared(name, "=")
@@ -120,7 +120,7 @@ class RowFilter:
         if kind == "number":
             return _SIGNS[sign](number_of(name), float(value))
         if kind != "text":
-            raise self._refused(f"a number or a text in single quotes is needed after '{name}'")
+            raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
         return _SIGNS[sign](text_of(name), value[1:-1])
 
 
@@ -145,10 +145,10 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():
         held = [
-            f"'{name}' holds {listed_values(distinct_of([file], name, ()))}"
+            f"'{name}' has the values {listed_values(distinct_of([file], name, ()))}"
             for name in asked.columns
         ]
-        what = f"no row meets {given('--where', where)}"
+        what = f"no row matches {given('--where', where)}"
         raise DataError.of(what, "empty-table", file.name, hint="; ".join(held))
     return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
 
@@ -211,10 +211,10 @@ def refuse_train_and_test(
         tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
-        what = f"tells rows for training or tuning from others: {listed_values(counts)}"
+        what = f"marks training and test rows: which to evaluate? {listed_values(counts)}"
         hint = (
-            f"{given('--where', where)} takes the rows of one part; {given('--by', name)} "
-            f"compares the parts; {given('--ignore', name)} takes all rows together"
+            f"add {given('--where', where)} to evaluate one part, {given('--by', name)} to "
+            f"compare the parts, or {given('--ignore', name)} to pool all rows"
         )
         raise DataError.of(
             what, "train-and-test", files[0].name, None, name, hint=hint, fixes={"where": where}

@@ -13,8 +13,8 @@ from clfeval.tables.scan import TableFile
 def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
     """Return files with their names as runs, numbered where they are alike; UsageError for one."""
     if len(files) < 2:
-        what = "--run-files takes every file as a run, and there is one"
-        raise bad_option(what, "name several files, or --run COLUMN")
+        what = "--run-files needs several files, but only one is given"
+        raise bad_option(what, "name several files, or add --run COLUMN")
     often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
     for file in files:
         numbers[file.shown] += 1

@@ -277,7 +277,7 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
     problems = []
     for position, name in enumerate(columns, start=1):
         if name == "*" or (name.startswith("^") and name.endswith("$")):
-            what = f"the name '{name}' of column {position} means several columns to the engine"
+            what = f"the name '{name}' of column {position} is reserved for patterns"
             problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
         raise DataError(problems, hint=NAMES_HINT)
@@ -317,7 +317,7 @@ def with_texts(frame: Any, name: str) -> Any:
         kinds = {*map(type, known)}
         if odd := [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]:
             value = next(one for one in known if type(one) is odd[0])
-            what = f"holds values such as {value!r:.40}, which are no cells of a table"
+            what = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
             raise DataError.of(what, "bad-type", name, None, text)
         if len(kinds) > 1 or not kinds <= {str, bool}:  # as a file would have them
             written[i] = known.map(str).reindex(frame.index)
@@ -328,7 +328,7 @@ def with_texts(frame: Any, name: str) -> Any:
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
-    hint = "rename the file if its suffix misleads"
+    hint = "if the suffix is wrong, rename the file"
     return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 

@@ -139,8 +139,8 @@ def refuse_names(table: Any) -> None:
             if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
         ]
     if names := [str(name) for name in given if name is not None]:
-        what = f"{listing(names, 3)}: files with a name are joined by the ids of their rows"
-        raise UsageError.of(what, "bad-option", hint="name the column of ids: --join COLUMN")
+        what = f"{listing(names, 3)}: named files are joined by row id"
+        raise UsageError.of(what, "bad-option", hint="add --join COLUMN to name the id column")
 
 
 _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(
@@ -197,8 +197,8 @@ def _expanded(names: Sequence[str]) -> list[str]:
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
-                what = "would search the whole file system"
-                hint = "name a folder to begin in"
+                what = "the pattern searches the whole file system"
+                hint = "begin the pattern with a folder"
                 raise UsageError.of(what, "whole-disk", name, hint=hint)
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
@@ -210,7 +210,7 @@ def _expanded(names: Sequence[str]) -> list[str]:
     for name in found:
         real = name if name == "-" else os.path.realpath(name)
         if real in seen:
-            what = "named twice: every row would count twice"
+            what = "the file is named twice, so every row would count twice"
             raise UsageError.of(what, "repeated-file", name)
         seen.add(real)
     return found
@@ -232,8 +232,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
             mode = os.fstat(stream.fileno()).st_mode
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
-                what = "is a device, which may never end"
-                raise DataError.of(what, "not-readable", name, hint="pipe from it what is a table")
+                what = "is a device, not a file"
+                raise DataError.of(what, "not-readable", name, hint="pipe the table from it")
             # polars opens files by UTF-8 names only
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
@@ -260,7 +260,7 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.of("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
-        what = "standard input is a terminal, no table is coming"
+        what = "standard input is a terminal, not a table"
         hint = "pipe a table in, or name a file: clfeval mars preds.csv"
         raise UsageError.of(what, "no-input", STDIN, hint=hint)
     try:
@@ -320,7 +320,7 @@ def _copied(
     with path.open("rb") as plain:
         magic = plain.read(FIRST)
     if not magic:
-        raise DataError.of("the packed file is empty", "empty-table", name)
+        raise DataError.of("the compressed file is empty", "empty-table", name)
     refuse_foreign_file(name, path, magic)
     source = SourceFile(name, path, known or _by_magic(magic), sha256=given.digest.hexdigest())
     if streams is not None:
@@ -334,8 +334,8 @@ def _room_for(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"no room for a copy in '{tempfile.gettempdir()}': {error.strerror}"
-        hint = "name a folder that has room: TMPDIR=FOLDER clfeval ..."
+        what = f"no space for a temporary copy in '{tempfile.gettempdir()}': {error.strerror}"
+        hint = "use a folder with free space: TMPDIR=FOLDER clfeval ..."
         raise UsageError.of(what, "output", name, hint=hint) from error
 
 

@@ -57,17 +57,17 @@ def read_confusions(
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
             if count is None:
-                what = "missing" if cell is None else f"'{cell}' is not a count"
+                what = "missing value" if cell is None else f"'{cell}' is not a count"
                 code = "missing-value" if cell is None else "bad-count"
                 problems.append(Problem(what, code, file.name, number, column))
         problems += [
-            Problem("missing", "missing-value", file.name, number, column)
+            Problem("missing value", "missing-value", file.name, number, column)
             for column, name in zip(named, names, strict=True)
             if name is None
         ]
         place = tuple(map(str, names))
         if None not in names and place in rows:
-            what = f"'{', '.join(place)}' stands in an earlier row already"
+            what = f"'{', '.join(place)}' is already in an earlier row"
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
         tp, fp, fn, tn = (count or 0 for count in counts)
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
@@ -75,9 +75,9 @@ def read_confusions(
         raise DataError.of("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
         bad = any(problem.column in columns for problem in problems)
-        hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
+        hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
         if not bad and not keys:
-            hint += "; slices are told apart with --by COLUMN, runs with --run COLUMN (phidelta)"
+            hint += "; for slices add --by COLUMN, for runs --run COLUMN (phidelta)"
         raise DataError(problems, hint=hint)
     if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
         raise DataError.of("no rows to evaluate: all counts are 0", "empty-table", file.name)
@@ -91,7 +91,7 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     MARS is about.
     """
     if roles.cluster is not None:
-        what = "--cluster has nothing to act on: the table holds counts"
+        what = "--cluster needs predictions, but the table holds counts"
         raise UsageError.of(what, "needs-predictions", hint="leave it out")
     confusions = read_confusions(file, model_column)
     if roles.model:
@@ -99,8 +99,8 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     if len(confusions) != 1:
         names = listing(item.model for item in confusions)
         what = f"counts per model ({names}) do not say which rows the models share"
-        hint = "give the predictions themselves, one column per model, or one --model; clfeval "
-        hint += "phidelta and clfeval tune-jpt take counts of several"
+        hint = "use predictions with one column per model, or select one --model; clfeval "
+        hint += "phidelta and clfeval tune-jpt read counts of several models"
         raise DataError.of(what, "needs-predictions", file.name, hint=hint)
     one = confusions[0]
     yes = roles.positive or "1"
@@ -129,7 +129,7 @@ LAYOUT = replace(
     wide.LAYOUT,  # of the predictions that they count
     name="counts",
     needs="model, tp, fp, fn, tn",
-    lacking="no counts table",
+    lacking="not a counts table",
     recognise=recognise,
     expand=expand_counts,
 )

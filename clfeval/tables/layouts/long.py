@@ -50,9 +50,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
         return None
     row_id = roles.id or find(columns, Names.ID)
     if row_id in (model, answer):
-        part = "the models' names" if row_id == model else "their answers"
+        part = "model names" if row_id == model else "predictions"
         other = find([name for name in columns if name != row_id], Names.ID)
-        hint = given("--id", other) if other else "an id says which row each line is about"
+        hint = given("--id", other) if other else "name a column that identifies the rows"
         raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
     if row_id is None:
         raise _no_id(file, model, peeks)
@@ -70,9 +70,9 @@ def _one_answer(
     other = next((name for name in alike if answer and kinds[name] != kinds[answer]), None)
     if answer and other and roles.kind is None:
         by_kind = {kinds[name]: name for name in (answer, other)}
-        what = f"'{by_kind['label']}' has labels and '{by_kind['score']}' scores"
-        hint = f"which are the answers? {given('--ignore', by_kind['label'])} takes the scores, "
-        hint += f"{given('--ignore', by_kind['score'])} the labels"
+        what = f"'{by_kind['label']}' has labels, '{by_kind['score']}' scores: which to evaluate?"
+        hint = f"add {given('--ignore', by_kind['label'])} to evaluate the scores, or "
+        hint += f"{given('--ignore', by_kind['score'])} to evaluate the labels"
         raise DataError.of(what, "which-layout", file, hint=hint,
                            fixes={"ignore": (by_kind["label"],)})  # fmt: skip
     return answer
@@ -80,11 +80,11 @@ def _one_answer(
 
 def _no_id(file: str, model: str, peeks: Mapping[str, Peek]) -> DataError:
     """Build the error for a long table without a column that is called like one of rows."""
-    what = "a long table needs a column that names the row each line is about"
-    hint, fixes = "name it with --id COLUMN, or number the rows of each model alike", {}
+    what = "a long table needs a column of row ids"
+    hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
     row = find([name for name in peeks if name != model], Names.ROW)
     if row is not None:
-        hint, fixes = f"{given('--id', row)}: its name", {"id": row}
+        hint, fixes = f"add {given('--id', row)}: its name suggests ids", {"id": row}
     return DataError.of(what, "no-id", file, hint=hint, fixes=fixes)
 
 
@@ -192,7 +192,7 @@ def _twice(columns: Columns) -> Check:
     """Look for rows given twice."""
     first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
     again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
-    what = "'{value}' answered this id in {extra} already"
+    what = "'{value}' already has a prediction for this id in {extra}"
     return Check(columns.naming, "duplicate-row", what, again, first)
 
 
@@ -203,7 +203,7 @@ def _conflicting(columns: Columns, name: str) -> Check:
     first = (text.drop_nulls() if truth else value).first().over(columns.row)
     code = "conflicting-truth" if truth else "conflicting-value"
     bad = (value != first) & pl.col(columns.row[0]).is_not_null()
-    what = "'{value}' where an earlier row of this id has '{extra}'"
+    what = "'{value}' differs from '{extra}' in an earlier row of this id"
     return Check(name, code, what, bad, first)
 
 
@@ -212,14 +212,14 @@ def _lacking(columns: Columns, model: str) -> Check:
     row_id, row = columns.row[0], columns.row
     first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
     bad = first & ~(pl.col(columns.naming) == model).any().over(row)
-    what = f"id '{{extra}}' has no row of model '{plain_text(model)}'"
+    what = f"id '{{extra}}' has no row for model '{plain_text(model)}'"
     return Check(columns.naming, "unequal-ids", what, bad, text_of(row_id))
 
 
 LAYOUT = Layout(
     name="long",
     needs="id, model, prediction, truth",
-    lacking="no long table",
+    lacking="not a long table",
     recognise=recognise,
     rows=rows,
     checks=checks,

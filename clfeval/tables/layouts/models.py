@@ -92,13 +92,13 @@ def refuse_confidence(
     if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
         return
     what = (
-        f"one number a row, and truth has {len(classes)} classes: is it the probability of "
+        f"one score per row, but truth has {len(classes)} classes: is it the probability of "
         "the predicted class?"
     )
     raise DataError(
         [Problem(what, "stray-confidence", file, None, name) for name in scores],
-        hint=f"{given('--ignore', scores[0])} evaluates the predicted classes; probabilities are "
-        "evaluated with one column for each class, such as p_cat and p_dog",
+        hint=f"add {given('--ignore', scores[0])} to evaluate the predicted classes; to evaluate "
+        "probabilities, give one column per class, such as p_cat and p_dog",
         fixes={"ignore": tuple(scores)},
     )
 

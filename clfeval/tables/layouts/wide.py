@@ -72,7 +72,7 @@ def _selected(
         return tuple(known[name] for name in match_names(file, list(known), roles.model))
     if not models:
         what = f"no model columns; columns: {listing(columns)}"
-        hint = "a wide table has one column per model beside the truth"
+        hint = "a wide table has a truth column and one column per model"
         raise DataError.of(what, "no-models", file, hint=hint)
     return tuple(models)
 
@@ -131,7 +131,7 @@ def checks(
 LAYOUT = Layout(
     name="wide",
     needs="truth and one for each model",
-    lacking="no wide table",
+    lacking="not a wide table",
     recognise=recognise,
     rows=rows,
     checks=checks,
