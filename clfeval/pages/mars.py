@@ -160,7 +160,7 @@ def _slices(result: Result) -> Shown:
     ]  # fmt: skip
     columns: dict[str, Source] = {
         "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
-        "best model": lambda row: row["first"] or ABSENT, "detected": "hits",
+        "best\nmodel": lambda row: row["first"] or ABSENT, "detected": "hits",
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
     }  # fmt: skip

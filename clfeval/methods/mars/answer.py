@@ -204,7 +204,7 @@ def _pair(
     text = (
         f"The best pair on these rows, {' + '.join(map(quoted, names))}, detects {found:,.10g} "
         f"({_written(gained - lost, counts)} more than {alone}{chance}) and "
-        f"{_flagging(f'{flagged:,.10g} rows', options.target, one=True)}"
+        f"{_flagging(f'{flagged:,.10g}', options.target, one=True)}"
     )
     same = [one for one in judged if one["models"] == row["models"]]
     text += f" ({TITLE[options.target]} {_corrected(same[0], counts)})." if same else "."
