@@ -75,7 +75,8 @@ def comparison_answer(
         yield point.pop()  # what is found comes first
     if reference == ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
-        text = f"{told:,} of {many(len(mine), 'pair')} of models differ significantly in {title} "
+        differ = "differs" if told == 1 else "differ"
+        text = f"{told:,} of {many(len(mine), 'pair')} of models {differ} significantly in {title} "
         yield Answer("compared", f"{text}(adjusted for all pairs).", (), lead, float(told))
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)

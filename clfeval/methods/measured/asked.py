@@ -269,9 +269,9 @@ def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g}..{parameter.high:g}"
             what = f"{flag} '{text}': {key} is not a range within {within}"
-            raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
+            raise UsageError.of(what, "bad-option", hint=f"{key}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
         what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
-        raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
+        raise UsageError.of(what, "bad-option", hint=f"{key}: {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]

@@ -54,7 +54,7 @@ class Runs:
                 unknown="counts do not show which rows runs share: means have no intervals",
             )
         if counted.kept.settled.columns.id is None:
-            text = "add --id COLUMN for confidence intervals of means over runs"
+            text = "means over runs have no confidence interval; add --id COLUMN"
             return cls(names, unknown=text)
         distinct, sizes = counted.kept.runs_of_rows()
         size = float(np.mean(sizes))
@@ -237,8 +237,8 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
     told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests}, adjusted together)"
     if len({row["reference"] for row in rows}) > 1:
         pairs = [_best_first(row) for row in told]
-        text = f"{len(told):,} of {many(len(rows), 'pair')} of models differ significantly in mean "
-        text += f"{title} over runs {rule}"
+        text = f"{len(told):,} of {many(len(rows), 'pair')} of models "
+        text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs {rule}"
         shown = [f"{quoted(one)} above {quoted(other)}" for one, other in pairs[:LISTED]]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)

@@ -43,7 +43,10 @@ def report_answer(
     said += calibration_answer(ranked, tested, tests, level)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level, its=said[-1].code == "probabilities")
-    said += _detectable(tested, lead, level) if len(said) <= FEW else []
+    if len(said) <= FEW:
+        said += _detectable(tested, lead, level)
+    elif len(said) > FEW + 1:  # what matters least is left out
+        said = [one for one in said if one.code != "same-predictions"]
     return at_most(said)
 
 

@@ -56,7 +56,7 @@ def test_mean_limit_and_p_are_those_of_outcomes_drawn_by_hand() -> None:
     assert z["p"] == pytest.approx(2 * stats.norm.sf(abs(z["value"].value)), abs=0.02)
     for one in asked(frame).values():
         assert (one["value"].low, one["value"].high) == (None, None)
-        assert one["method"] == "calibrated draws"
+        assert one["method"] == "simulation"
 
 
 @pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.slow)])
@@ -96,7 +96,7 @@ def test_what_is_drawn_is_said() -> None:
     assert asked(plain) == asked(plain)
     assert "p" not in asked(plain, interval="none")["ece"]
     owned = asked(frame.drop("w"), cluster="who")["ece"]
-    assert owned["method"] == "calibrated draws, independent rows"
+    assert owned["method"] == "simulation, independent rows"
     assert owned["p"] == pytest.approx(asked(plain)["ece"]["p"], abs=0.05)
     doubled = asked(rows.with_columns(w=pl.lit(0.5)), weight="w", measure=["ece"])["ece"]
     assert doubled["calibrated_mean"] == pytest.approx(
