@@ -9,7 +9,7 @@ from clfeval.pages.columns import MODEL
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.best import Best
 from clfeval.pages.mlcps.sections import ends, shown
-from clfeval.pages.write import ARROWS, joined, show, without_model
+from clfeval.pages.write import joined, show, without_model
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many, quoted
@@ -114,8 +114,7 @@ def _values(best: Best) -> Iterator[tuple[float, ...]]:
 def _profile(best: Best, metrics: list[str]) -> Chart:
     """Plot every metric of the best models; where less is better, 1 - value."""
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
-    flipped = f" {ARROWS['min']} flipped"
-    names = tuple(name + flipped * (ways[name] == "min") for name in metrics)
+    names = tuple("1 - " * (ways[name] == "min") + name for name in metrics)
     return Chart(
         "profile", "Metrics on their scales from 0 to 1, higher is better", names=names,
         series=tuple(
@@ -177,12 +176,12 @@ def _read(result: Result) -> str:
     if other is not None and len(files) > 1 and files[-1].name == other:
         files.pop()
     names = joined([item.name for item in files]) or "given values"
-    read = f"{many(summary['models'], 'model')}, {many(summary['metrics'], 'metric')}"
+    read, counted = many(summary["metrics"], "metric"), ""
     if result.parameters["from"] == "predictions" and files:
-        read += f" of {many(files[0].rows, 'row')}"
         positive = result.parameters.get("positive")
-        read += f" (positive: '{positive}')" if positive is not None else ""
-    return f"MLcps of {names}: {read}"
+        counted = f" (positive: '{positive}')" if positive is not None else ""
+        read = many(files[0].rows, "row")
+    return f"MLcps of {names}: {many(summary['models'], 'model')}, {read}{counted}"
 
 
 def _scored(result: Result) -> Iterator[str]:

@@ -18,7 +18,7 @@ DECIDES = (
     ("depends\non order", "order_dependent", "the order of the metrics"),
     ("depends on\nweights", "weight_dependent", "the weights"),
 )
-EXPLAINED = ("mlcps", "desirability", "first", "deals broken")
+EXPLAINED = ("mlcps", "desirability", "deals broken")
 STABILITY = ("order_free", "ranks")
 
 
@@ -72,8 +72,9 @@ def _ranking(best: Best) -> Shown:
         "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: bar(value_of(row.get(score))),
     }  # fmt: skip
-    title, resamples = f"Models by {best.score}", best.result.parameters["resamples"]
-    note = f"paired bootstrap of the rows, {resamples:,} replicates" if resamples else ""
+    by_score = "desirability (D)" if by else "MLcps"
+    title, resamples = f"Models by {by_score}", best.result.parameters["resamples"]
+    note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
     return best.table(
         "models", title, columns, right=["rank", "bar"], rank="main", note=note,
         lead="desirability" if by else "mlcps", legend=EXPLAINED,

@@ -37,10 +37,10 @@ SMALL = 1_000_000  # cells that are never too many
 def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
     """Sort the cells into models x metrics; raises DataError for a table that has no such shape."""
     if not grid.rows or not grid.columns:
-        raise no_rows(grid, HEADER_ONLY if grid.delimiter else "the table holds no record")
+        raise no_rows(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
     if transpose:
         if any(name.startswith(_MEAN) for name in grid.columns) or _long_columns(grid, said):
-            what = "its columns are those of a long table, or of a search: models are in its rows"
+            what = "its models are in rows, not in columns"
             raise not_turned(grid.name, what)
         return _transposed(grid, said, wanted)
     if said.layout == "wide":
@@ -51,8 +51,8 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
     if long is not None:
         return _long(grid, said, wanted, long)
     if said.layout == "long":
-        what = f"no long table: columns {listing(grid.titles)}"
-        hint = "that layout needs columns like model, metric, value"
+        what = f"not a long table; columns: {listing(grid.titles)}"
+        hint = "a long table needs columns like model, metric, value"
         raise DataError.of(what, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
     measured = _measured(grid)
     return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
@@ -79,7 +79,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if truth is None and grid.columns[named].strip().casefold() in Names.ID:  # labels, and ids
         truth = find(rest, Names.TRUTH)
     if truth and not wanted and said.layout is None:
-        what = f"column '{truth}' makes it a table of predictions"
+        what = f"column '{truth}' suggests a table of predictions"
         hint = "add --from predictions; if the column is a metric, add --layout wide"
         raise DataError.of(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
     ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
@@ -90,7 +90,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per metric, one column per model."""
     named = naming_column(grid, said, Names.METRIC)
     if named is None:
-        what = f"no column names the metrics; columns: {listing(grid.titles)}"
+        what = f"no column with names of metrics; columns: {listing(grid.titles)}"
         raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
     rest = _columns(grid, named)
     parsed = {name: grid.numbers(i) for name, i in rest.items()}
@@ -100,7 +100,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     names = grid.texts(named)
     problems = name_problems(grid, grid.rows, names, named, "duplicate-column")
     if problems:
-        raise DataError(problems, hint="give every metric a name of its own")
+        raise DataError(problems, hint="give every metric a unique name")
     some = np.any(numeric(np.array([parsed[name].status for name in models])), axis=0)
     every = {str(name): row for row, name in enumerate(names)}
     measured = {name: row for name, row in every.items() if some[row]}
@@ -209,14 +209,14 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
     ]
     free = [row for row in rows if row.get("slice") is None]
     if not free:
-        raise no_rows(grid, "every row belongs to a slice")
+        raise no_rows(grid, "every row belongs to a slice; choose rows of the whole table")
     left = len(rows) - len(free)
     notes = [rows_left(left, "of slices")] if left else []
     rows = list(whole(free))
     kind = rows[0].get("population") if rows else None
     known = dict.fromkeys(row.get("population") for row in free)
     if others := [str(one) for one in known if one not in (kind, None)]:
-        notes.append(f"population '{kind}' taken, {listing(others)} left out")
+        notes.append(f"population '{kind}' is used, {listing(others)} left out")
     keep = [row["record"] for row in rows]
     names = grid.texts(named)
     # several target populations tell the rows of one model apart
@@ -266,7 +266,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
     keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]
     if not keep:
         raise no_rows(
-            grid, "every row belongs to a slice or a class: drop that column, or choose rows"
+            grid, "every row belongs to a slice or a class; drop that column or choose rows"
         )
     left = len(grid.rows) - len(keep)
     notes = [rows_left(left, "of slices or classes")] if left else []
@@ -305,7 +305,7 @@ def _scattered(
     found = chosen(grid, wanted, measured, others)
     k, n = len(every), len(found)
     if k * n > max(SMALL, MOST * len(keep)):
-        what = f"{len(keep):,} rows for {k:,} models and {n:,} metrics: most values are missing"
+        what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
         name = grid.columns[columns.metric]
         hint = f"if '{name}' does not name a metric, add --layout wide"
         fixes = {"layout": "wide"}
@@ -348,7 +348,7 @@ def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataEr
     ]
     return DataError(
         problems[:KEPT],
-        hint="every row names its model and its metric; --missing drop leaves such rows out",
+        hint="give every row a model and a metric, or leave such rows out with --missing drop",
         totals=Counter(problem.code for problem in problems),
         fixes={"missing": "drop"} if len(records) < len(grid.rows) else {},
     )
@@ -371,11 +371,10 @@ def _refuse_twice(
     problems = []
     for r in again[:KEPT]:
         before = grid.rows[record[first[which[r]]]]
-        what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row {before} already"
+        what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' is already in row {before}"
         problems.append(Problem(what, "duplicate-cell", grid.name, grid.rows[record[r]], column))
     raise DataError(
         problems,
-        hint="each model needs one row per metric; rows of slices, classes or runs belong in "
-        "tables of their own",
+        hint="keep one row per model and metric; use separate tables for slices, classes or runs",
         totals=Counter({"duplicate-cell": len(again)}),
     )

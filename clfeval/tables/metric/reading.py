@@ -45,7 +45,7 @@ def read_grid(table: Any, said: Input) -> Grid:
     if paths := paths_of(table):
         with open_sources(paths, said) as sources, blaming(sources):
             if len(sources) != 1:
-                raise UsageError.of("one metric table at a time", "several-tables")
+                raise UsageError.of("more than one metric table; give one", "several-tables")
             grid = _of_file(sources[0], said.id)
     else:
         grid = _of_frame(table)
@@ -145,8 +145,8 @@ def _of_frame(table: Any) -> Grid:
     except nw.exceptions.DuplicateError as error:
         names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
         raise DataError(
-            [Problem(f"the name {name}", "duplicate-column", FRAME) for name in names],
-            hint="give every column a name of its own",
+            [Problem(f"{name} is not unique", "duplicate-column", FRAME) for name in names],
+            hint="give every column a unique name",
         ) from error
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -200,7 +200,7 @@ _FORMS = (
     "result of clfeval"
 )
 _VISIBLE = re.compile(r"[^ \t\r\n]")
-_KINDS = {dict: "an object", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 
 
 def _of_json(text: str, name: str, id_column: str | None) -> Grid:
@@ -210,7 +210,7 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     if isinstance(document, list):
         return _of_records(name, document, lines if document is documents else None)
     if not isinstance(document, dict):
-        raise DataError.of(f"holds {_kind(document)}, no table", "bad-file", name, hint=_FORMS)
+        raise DataError.of(f"is {_kind(document)}, not a table", "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
             what = f"{document['schema']} is newer than this program"
@@ -261,16 +261,16 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
     except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
         raise unreadable(name, "json", error) from error
     if not documents:
-        raise DataError.of("the input holds nothing but blanks", "empty-table", name)
+        raise DataError.of("the input is empty", "empty-table", name)
     if repeated:
         listed = documents[0] if isinstance(documents[0], list) else documents
         rows = lines if listed is documents else range(1, len(listed) + 1)
         where = {id(record): row for record, row in zip(listed, rows, strict=True)}
         problems = []
         for key, record in repeated:
-            what = f"the key '{key}' stands in one object twice"
+            what = f"the key '{key}' occurs twice in one object"
             problems.append(Problem(what, "duplicate-column", name, where.get(id(record))))
-        raise DataError(problems, hint="give every value a key of its own")
+        raise DataError(problems, hint="give every value a unique key")
     return documents, lines
 
 
@@ -278,7 +278,7 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
     """One object per row; a key that one lacks is a missing value."""
     rows = rows or range(1, len(records) + 1)
     problems = [
-        Problem(f"is {_kind(record)}, no object", "bad-record", name, row)
+        Problem(f"is {_kind(record)}, not an object", "bad-record", name, row)
         for row, record in zip(rows, records, strict=True)
         if not isinstance(record, dict)
     ]
@@ -293,7 +293,7 @@ def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
     """One list per column."""
     first, length = next((key, len(values)) for key, values in document.items())
     problems = [
-        Problem(f"{len(v)} values where '{first}' has {length}", "ragged-columns", name, None, key)
+        Problem(f"{len(v)} values, but '{first}' has {length}", "ragged-columns", name, None, key)
         for key, v in document.items()
         if len(v) != length
     ]
@@ -322,7 +322,7 @@ def _of_split(name: str, document: dict[str, Any]) -> Grid:
     if not (isinstance(columns, list) and isinstance(data, list)) or any(
         not isinstance(row, list) or len(row) != len(columns) for row in data
     ):
-        what = "'data' is no list of rows as long as 'columns'"
+        what = "'data' is not a list of rows as long as 'columns'"
         raise DataError.of(what, "bad-record", name, hint=_FORMS)
     rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     index = document.get("index", [])
@@ -364,8 +364,8 @@ def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
             key == "models" or any(isinstance(row, dict) and "value" in row for row in rows)
         ):
             return rows
-    what = f"a result of clfeval without a table of models; tables: {listing(tables) or 'none'}"
-    hint = "results about classifiers have a table 'models'"
+    what = f"this result of clfeval has no table of models; tables: {listing(tables) or 'none'}"
+    hint = "give a result with a table 'models', as of clfeval report"
     raise DataError.of(what, "no-models", name, hint=hint)
 
 

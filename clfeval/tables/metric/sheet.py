@@ -17,7 +17,7 @@ from clfeval.tables.input import Input, Names, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
-FROM_PREDICTIONS = "it looks like predictions: add --from predictions"
+FROM_PREDICTIONS = "for a table of predictions add --from predictions"
 PREDICTIONS = {"source": "predictions"}
 _NUMBERING = {*Names.ROW, "index", "trial", "run", "seed", "fold", "epoch", "step", "candidate"}
 
@@ -96,7 +96,7 @@ def naming_column(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -
 
 
 def rows_left(count: int, which: str) -> str:
-    """Say how many rows were left out."""
+    """Return how many rows were left out."""
     return f"{count:,} row{'s' * (count > 1)} {which} left out"
 
 
@@ -111,24 +111,24 @@ def name_problems(
         if name is None:
             problems.append(Problem("missing", "missing-value", *place))
         elif first.setdefault(name, row) < row:
-            what = f"'{name}' stands in row {first[name]} already"
+            what = f"'{name}' is already in row {first[name]}"
             problems.append(Problem(what, again, *place))
     return problems
 
 
 def no_models(grid: Grid) -> DataError:
     """Build the error for a table without a column of names."""
-    what = f"no column names the models; columns: {listing(grid.titles)}"
+    what = f"no column with names of models; columns: {listing(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     fixes: dict[str, object] = {}
     if find(grid.columns, Names.METRIC) is not None:
-        hint = "its rows are metrics: add --transpose"
+        hint = "add --transpose, as its rows are metrics"
         fixes = {"transpose": True}
     elif (numbered := _numbered(grid)) is not None:
-        hint = f"rows are numbered: --id {word(numbered)}; {hint.partition('; ')[2]}"
+        hint = f"to use row numbers add --id {word(numbered)}; {hint.partition('; ')[2]}"
         fixes = {"id": numbered}
     if grid.sha256 is None:
-        hint += "; names in the index become a column with reset_index()"
+        hint += "; reset_index() turns an index into a column"
     return _refused(grid, what, "no-models", hint, fixes)
 
 
@@ -145,8 +145,8 @@ def _numbered(grid: Grid) -> str | None:
 
 def no_metrics(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
-    what = f"no column holds numbers; columns: {listing(grid.titles)}"
-    hint = "each metric is a column of numbers; a table whose rows are metrics needs --transpose"
+    what = f"no column with numbers; columns: {listing(grid.titles)}"
+    hint = "give each metric as a column of numbers; if rows are metrics, add --transpose"
     return _refused(grid, what, "no-metrics", hint, {})
 
 
@@ -155,12 +155,12 @@ def _refused(grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, ob
     if find(grid.columns, Names.TRUTH) is not None:
         hint, fixes = FROM_PREDICTIONS, PREDICTIONS
     elif grid.delimiter is not None and len(grid.columns) == 1:
-        hint = f"only one column was found: {listing(grid.columns)}"
+        hint = f"the table has only one column: {listing(grid.columns)}"
     return DataError.of(what, code, grid.name, hint=hint, fixes=fixes)
 
 
 def not_turned(name: str, what: str) -> DataError:
-    """Build the error for a table that is to be turned and has its models in rows."""
+    """Build the error for --transpose of a table with models in rows."""
     hint = "leave out --transpose"
     return DataError.of(what, "turned-table", name, hint=hint, fixes={"transpose": False})
 

@@ -49,7 +49,7 @@ def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp
     lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
-        raise no_rows(grid, "every model has missing values, and --missing drop left it out")
+        raise no_rows(grid, "--missing drop left out every model, as all have missing values")
     return np.flatnonzero(~lacking)
 
 
@@ -62,18 +62,15 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
     rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
     problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
     totals = Counter(problem.code for problem in problems)
-    hint = "every model needs a name of its own; --missing drop leaves nameless ones out"
+    hint = "give every model a unique name, or drop unnamed ones with --missing drop"
     if totals["duplicate-model"]:
-        hint = (
-            "each model needs one row: keep one slice, population or run, or join the columns that "
-            "tell the rows apart into one name"
-        )
+        hint = "keep one row per model (one slice, population or run), or make its names unique"
         if find(grid.columns, Names.TRUTH):
             raise DataError(
                 problems[:KEPT], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
         if likely := find(grid.columns, LIKELY):
-            hint += f"; predictions? --from predictions {given('--truth', likely)}"
+            hint += f"; for predictions add --from predictions {given('--truth', likely)}"
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
     raise DataError(problems[:KEPT], hint=hint, totals=+totals, fixes=fixes)
 
@@ -108,7 +105,7 @@ class MetricTable:
     roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are no metrics
 
     def described(self) -> str:
-        """Say in one line how the table was read."""
+        """Return in one line how the table was read."""
         parts = [f"{self.name}: {self.layout} metrics", self.named_by]
         count = len(self.metrics)
         parts.append(f"{count:,} metric{'s' * (count != 1)}: {listing(self.metrics, 4)}")
@@ -119,17 +116,17 @@ class MetricTable:
             models = f"model{'s' * (self.dropped > 1)}"
             parts.append(f"{self.dropped:,} {models} with missing values left out")
         if self.percent:
-            parts.append(f"percentages, taken as shares: {listing(self.percent, 4)}")
+            parts.append(f"percentages, read as shares: {listing(self.percent, 4)}")
         if ignored := (*self.ignored, *self.left_out, *self.unfit):
             parts.append(f"ignored {listing(ignored)}")
         return "; ".join(parts)
 
     def taken(self) -> list[Taken]:
-        """Say what every column of the table is taken for, and why."""
+        """Return the role of every column of the table, with the reason."""
         known = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
-        shares = "57.1 % is 0.571: its values have percent signs"
+        shares = "its values have percent signs; 57.1% is 0.571"
         known |= dict.fromkeys(self.percent, ("metric", shares))
-        known |= dict.fromkeys(self.ignored, ("left out", "it holds no numbers"))
+        known |= dict.fromkeys(self.ignored, ("left out", "it has no numbers"))
         known |= dict.fromkeys(self.left_out, ("left out", "--ignore"))
         known |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
         known |= {name: (role, self.named_by) for name, role in self.roles.items()}
@@ -161,8 +158,8 @@ def read_metrics(
     hold, where none is wanted by name. Raises UsageError and DataError.
     """
     if said.layout not in (None, "wide", "long"):
-        what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
-        raise bad_option(what)
+        what = f"--layout {said.layout} is for predictions"
+        raise bad_option(what, "for a metric table use --layout wide or --layout long")
     grid, left_out = without_columns(read_grid(table, said), said.ignore)
     refuse_left_out(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
     try:
@@ -196,7 +193,7 @@ def read_metrics(
         by_split = np.array(found)
         if not np.isfinite(by_split).all():
             by_split = None
-            notes.append("splits left out, for they lack values")
+            notes.append("splits left out, as values are missing")
     return MetricTable(
         name=grid.name,
         display=grid.display,

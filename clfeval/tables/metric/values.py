@@ -104,7 +104,7 @@ class _Questions:
         if signed.any():
             yield self._signs(signed)
         if endless.any():
-            hint = "an infinite value has no place on a scale"
+            hint = "an infinite value cannot be scaled"
             yield self._left_out(endless, lost, hint)
         for some in (words & lost, words & ~lost):
             if some.any():
@@ -157,7 +157,7 @@ class _Questions:
             yield self._left_out(spelled, lost, f"write '{first}' as {first.replace(',', '')}")
         else:
             old, new = (",", ".") if comma else (".", ",")
-            hint = f"a decimal {'comma' if comma else 'point'}?"
+            hint = f"if the {'comma' if comma else 'point'} is decimal,"
             yield self._error(spelled, f"{hint} write '{first}' as {first.replace(old, new)}", {})
 
     def _other_sign(self, spelled: Bools, first: str, sign: str) -> DataError:
@@ -176,29 +176,29 @@ class _Questions:
             for column, at in sorted(columns.items())
         ]
         value = first.replace(",", ".")
-        hint = f"--decimal '{sign}' reads '{first}' as {value}"
+        hint = f"add --decimal '{sign}' to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
 
     def _signs(self, signed: Bools) -> DataError:
         first = self._texts(signed)[0].strip()
         bare = first.rstrip("%").rstrip().replace(",", ".")
-        hint = f"a percent sign at each number, or at none: '{first}' is {float(bare) / 100:g}"
-        return self._error(signed, hint, {}, "has a percent sign, and others have none")
+        hint = f"write percent signs at all numbers or none; '{first}' is {float(bare) / 100:g}"
+        return self._error(signed, hint, {}, "has a percent sign, but other values do not")
 
     def _left_out(self, some: Bools, lost: Bools, hint: str) -> DataError:
         """Return the error of metrics that are best left out, if that may be."""
         gone = np.asarray(some.any(axis=0))
         if not self._may_go(gone | lost):
-            return self._error(some, f"{hint}: name the other metrics with --metric", {})
+            return self._error(some, f"{hint}; choose other metrics with --metric", {})
         lost |= gone
-        return self._error(some, f"{hint}; or leave it out: {self._flags(gone)}", self._fix(gone))
+        return self._error(some, f"{hint}; else add {self._flags(gone)}", self._fix(gone))
 
     def _words(self, some: Bools, lost: Bools) -> Iterable[DataError]:
         gone = np.asarray(some.any(axis=0))
         texts = list(dict.fromkeys(self._texts(some)))
         text = texts[0].strip()
         if lost[gone].all():
-            hint = f"{null_hint(text)}; a column that is no metric is left out: {self._flags(gone)}"
+            hint = f"{null_hint(text)}; if it is not a metric, add {self._flags(gone)}"
             yield self._error(some, hint, self._fix(gone))
             return
         hint, then = null_hint(text), ""
@@ -207,11 +207,11 @@ class _Questions:
             then, fixes = self._gaps(some[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
         if not means_missing(text):
-            hint += "; a column that is no metric is left out with --ignore COLUMN"
+            hint += "; if a column is not a metric, add --ignore COLUMN"
         yield self._error(some, hint, {"null_value": tuple(texts), **fixes})
 
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
-        """Say what leaves out least so that no gap stays, of the metrics that are not lost."""
+        """Return the options that leave out fewest values so that none is missing."""
         there = np.flatnonzero(~lost)
         plan = None if self.drop else least_lost(lacking, metrics=not self.chosen)
         if plan is None:
