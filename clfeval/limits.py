@@ -132,7 +132,7 @@ class Gates:
         tuple[str, ...],
         _bound("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
     ] = ()
-    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 if above VALUE; repeat.")] = ()
+    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 if METRIC is above VALUE; repeat.")] = ()
     warn_under: Annotated[tuple[str, ...], _bound("Warn if below VALUE; repeat.", shell=False)] = ()
     warn_over: Annotated[tuple[str, ...], _bound("Warn if above VALUE; repeat.", shell=False)] = ()
     strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False

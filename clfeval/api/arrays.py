@@ -117,8 +117,7 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     """Return the columns of models by name; of class probabilities `model:class`."""
     if not _is_array(truth):
         what = "the first of two arguments must be an array of true classes"
-        hint = "call report(y_true, y_prob) or report(table)"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise UsageError.of(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
         given = {str(name): given[name] for name in _names(given)}  # a column a model
     if not isinstance(given, Mapping):
@@ -143,7 +142,7 @@ def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
     sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
     # most, and not some that are to be renormalized
     if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > OFF) > 0.5:
-        what = f"'{name}' has shape {shape}: no class probabilities of {len(truth):,} rows"
+        what = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} rows"
         hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
         raise UsageError.of(what, "bad-option", hint=hint)
     if _is_frame(given) and {*map(str, _names(given))} & {*map(as_text, there)}:

@@ -89,7 +89,7 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     given += ["--resamples"] if options.resamples is not None else []
     if given:
         hint = "add --from predictions if the table holds predictions"
-        what = f"{given[0]} applies to predictions, and this is a metric table"
+        what = f"{given[0]} applies to predictions, but this is a metric table"
         raise UsageError.of(what, "bad-option", hint=hint)
     if options.transpose and said.layout == "long":
         raise bad_option("--transpose applies to wide tables, not to --layout long")
@@ -160,9 +160,9 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
     if _measures(models) and not any(map(measure_of, sheet.metrics)):
         rows, columns = listing(models, 3), listing(sheet.metrics, 3)
         if turned:
-            what = f"its columns are already metrics ({rows}) and its rows models ({columns})"
+            what = f"its columns are already metrics ({rows}), its rows are models ({columns})"
             raise not_turned(name, what)
-        what = f"its rows are metrics ({rows}) and its columns models"
+        what = f"its rows are metrics ({rows}) and its columns are models"
         fixes = {"transpose": True}
         raise DataError.of(what, "turned-table", name, hint="add --transpose", fixes=fixes)
     known = [name for name in sheet.ignored if measure_of(name) is not None]

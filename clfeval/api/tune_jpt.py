@@ -29,10 +29,9 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     reason. Intervals assume independent samples of positives and negatives.
 
     A table holds predictions or counts. Without a table, give `counts`: (TP, FP, FN, TN), or a
-    mapping of models to these. Or give the two rates `sensitivity` and `specificity`. A target
-    `prevalence` is a number, odds ("1:100") or a range ("0.001..0.02"); several are possible. Two
-    numbers in `prevalence_beta` are the parameters of a Beta distribution. Tables are never
-    changed. Raises UsageError and DataError.
+    mapping of models to these. Or give the two rates `sensitivity` and `specificity`. Each
+    `prevalence` is a number, odds ("1:100") or a range ("0.001..0.02"). Two numbers in
+    `prevalence_beta` are those of a Beta distribution. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
     options = options.settled()

@@ -181,4 +181,4 @@ def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()
         hint = "make the baseline with the same options"
         raise UsageError.of(what, "baseline", hint=hint)
     for one in (every[key] for key in _DRAWN if key in every):
-        yield Warn("baseline-seed", f"{one}: bootstrap intervals differ for this reason alone")
+        yield Warn("baseline-seed", f"{one}; this alone changes bootstrap intervals")

@@ -152,7 +152,7 @@ def _run() -> int:
             return _bug()
         if not _has_folder():
             gone = "the working directory has been removed"
-            say_error(UsageError.of(gone, "no-folder", hint="change to another: cd FOLDER"))
+            say_error(UsageError.of(gone, "no-folder", hint="change to another folder: cd FOLDER"))
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
             _check(stream)

@@ -39,7 +39,7 @@ class Batch:
     ] = ()  # fmt: skip
     only: Annotated[
         tuple[str, ...],
-        Opt("Run only these, by name or glob; repeat.", BATCHES,
+        Opt("Run only runs of this name or pattern; repeat.", BATCHES,
             metavar="NAME"),
     ] = ()  # fmt: skip
     fail_fast: Annotated[bool, Opt("Stop at the first run that fails.", BATCHES)] = False

@@ -77,7 +77,7 @@ class Brief(TyperCommand):
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
-                    what = f"{option.opts[-1]} takes one value, and is given {times} times"
+                    what = f"{option.opts[-1]} takes one value but is given {times} times"
                     raise bad_option(what, hint="give it once")
             return self._parsed(ctx, args)
 

@@ -87,7 +87,7 @@ def wanted_of(output: Output, command: str) -> Wanted:
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
         raise bad_option("JSON always has all tables; --show does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
-        raise bad_option("--show names the one table of CSV", "for example --show models")
+        raise bad_option("--show must name one table for CSV", "for example --show models")
     return wanted
 
 

@@ -180,7 +180,7 @@ def baseline_of(
 def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
     if name in Spared(inputs):
-        raise bad_option(f"--append '{name}' is the input table")
+        raise bad_option(f"--append '{name}' names the input table")
     _locks()
     path = os.path.realpath(name)
     folder, why = os.path.dirname(path), ""

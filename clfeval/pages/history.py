@@ -36,7 +36,7 @@ TABLES = (
 )  # fmt: skip
 GLOSSARY = {
     "history.change": "change since the line before, with the interval of independent samples",
-    "since": "label at which two means fit the lines best (least squares)",
+    "since": "label at which the measure changed (best fit of two means)",
     "cause": "what changed at that label: rows, model or settings",
     "changed": "rows: truth or ids differ; model: values differ on the same rows",
     "marks": "changes since the line before (rows, model, settings); accepted; gate missed",

@@ -93,7 +93,7 @@ def _check_version(top: Node, version: Node | None, wrong: Wrong) -> None:
         wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
         newer = isinstance(version.value, int) and version.value > VERSION
-        why = "is newer than this program" if newer else "is not a version of batches"
+        why = "is newer than this program" if newer else "is not a version"
         what = f"version: {version.value!r:.20} {why}"
         wrong.say(version, what, f"this program reads version: {VERSION}")
 

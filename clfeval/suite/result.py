@@ -131,10 +131,10 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
         said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
     for code, words, states in (
         ("gates-missed", "Gates were missed in", (MISSED,)),
-        ("warned", "Warnings were given in", (WARNED,)),
-        ("not-computed", "Not computed:", (FAILED,)),
-        ("left-out", "Left out:", (LEFT_OUT,)),
-        ("ambiguous", "Not ready:", (DOUBTFUL,)),
+        ("warned", "Warnings occurred in", (WARNED,)),
+        ("not-computed", "These runs were not computed:", (FAILED,)),
+        ("left-out", "These runs were left out:", (LEFT_OUT,)),
+        ("ambiguous", "These runs are not ready:", (DOUBTFUL,)),
     ):
         names = [one.run.name for one in outcomes if one.state in states]
         if names:

@@ -132,7 +132,7 @@ def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Nod
         name = keys.known[key].name if key in keys.known else key
         if name in found:
             before = found[name].path[-1]
-            wrong.say(one, f"'{one.path[-1]}' and '{before}' are one option", "keep one of them")
+            wrong.say(one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one")
         elif name in keys.known or name in RUN:
             found[name] = one
     return found
@@ -245,6 +245,6 @@ def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
             other = owners.setdefault(place_of(path), run)
             if other is not run:
                 what = f"save: runs '{other.name}' and '{run.name}' both write '{path}'"
-                wrong.say(run.given["save"], what, "put {name} in the path: the name of the run")
+                wrong.say(run.given["save"], what, "put {name} in the path for the name of the run")
         if len({*map(place_of, run.save)}) < len(run.save):
             wrong.say(run.given["save"], "save: a file is named twice")
