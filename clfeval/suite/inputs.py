@@ -98,12 +98,12 @@ def _link(given: Node, wrong: Wrong) -> Link | None:
     entries = dict(given.pairs())
     for key, one in entries.items():
         if key not in ("run", "table"):
-            hint = suggestion(key, ("run", "table")) or "input: {run: NAME, table: NAME}"
+            hint = suggestion(key, ("run", "table")) or "write input: {run: NAME, table: NAME}"
             wrong.say(one, f"input: unknown key '{key}'", hint)
         elif not isinstance(one.value, str):
             wrong.say(one, f"input: {key} must be a name, not {one.value!r:.60}")
     if "run" not in entries:
-        wrong.say(given, "input: the key 'run' is missing", "input: {run: NAME, table: NAME}")
+        wrong.say(given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}")
         return None
     table = entries.get("table")
     return Link(str(entries["run"].value), None if table is None else str(table.value), given)

@@ -30,7 +30,7 @@ def combinations(
     axes: dict[str, list[Node]] = {}
     matrix = given["matrix"]
     if not isinstance(matrix.value, dict) or not matrix.value:
-        wrong.say(matrix, "matrix must map options to lists", "matrix: {threshold: [0.1, 0.5]}")
+        wrong.say(matrix, "matrix must map options to lists", "write {threshold: [0.1, 0.5]}")
         return []
     for key, one in matrix.pairs():
         name = key.replace("-", "_")
@@ -42,7 +42,7 @@ def combinations(
         elif name in axes:
             wrong.say(one, f"{key}: this option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:
-            wrong.say(one, f"{key} needs a list of values in a matrix", f"{key}: [..., ...]")
+            wrong.say(one, f"{key} needs a list of values in a matrix", f"write {key}: [...]")
         else:
             axes[name] = [value for _, value in one.inside()]
     if prod(map(len, axes.values())) > room:
@@ -65,12 +65,12 @@ def _excluded(
     if given is None:
         return []
     if not isinstance(given.value, list):
-        wrong.say(given, "exclude must be a list of mappings", "exclude: [{threshold: 0.5}]")
+        wrong.say(given, "exclude must be a list of mappings", "write exclude: [{threshold: 0.5}]")
         return []
     rules = []
     for _, one in given.inside():
         if not isinstance(one.value, dict) or not one.value:
-            wrong.say(one, "exclude: an entry must be a mapping", "exclude: [{threshold: 0.5}]")
+            wrong.say(one, "exclude: entries must be mappings", "write exclude: [{threshold: 0.5}]")
             continue
         rule = {}
         for key, value in one.pairs():

@@ -53,7 +53,7 @@ def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool
     file, said, accepts = (parts.get(key) for key in KEYS)
     name = file.value if file else None
     if not isinstance(name, str) or not name.strip() or "\0" in name:
-        wrong.say(file or given, "history must name a file", "history: history.jsonl")
+        wrong.say(file or given, "history must name a file", "write history: history.jsonl")
         return None
     if accepts is not None and not isinstance(accepts.value, bool):
         wrong.say(accepts, "history: accept must be true or false")

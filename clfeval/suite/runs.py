@@ -219,7 +219,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
         if key == "input" and one.value is not None:
             found["baseline"] = one
         elif key == "input":
-            wrong.say(one, "baseline: input must name a table or result", "baseline: {input: FILE}")
+            wrong.say(one, "baseline: input must name a file", "write baseline: {input: FILE}")
         elif name not in names:
             known = ["input", *(other.replace("_", "-") for other in sorted(names))]
             hint = suggestion(key, known) or f"keys: {', '.join(known)}"
@@ -229,7 +229,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
         else:
             found[name] = one
     if "input" not in given.value:
-        wrong.say(given, "baseline: the key 'input' is missing", "baseline: {input: FILE}")
+        wrong.say(given, "baseline: the key 'input' is missing", "write baseline: {input: FILE}")
     return found
 
 

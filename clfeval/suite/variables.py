@@ -25,7 +25,7 @@ def given_in_shell(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not NAME.fullmatch(name):
-            hint = "for example --set date=2026-11-22"
+            hint = "write, for example, --set date=2026-11-22"
             raise UsageError.of(f"--set '{text}' is not NAME=VALUE", "bad-option", hint=hint)
         if fault := _fault(value):
             raise UsageError.of(f"--set {name}: {fault}", "bad-option")

@@ -108,6 +108,6 @@ def _unpaired(
         if same_rows(lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else lines[-1]))
     ]
     if same:
-        text = "The rows did not change: a paired comparison with the earlier table " \
+        text = "Both labels have the same rows: a paired comparison with the earlier table " \
                "(--baseline TABLE) has narrower intervals."  # fmt: skip
         yield Answer("not-paired", text, tuple(same))
