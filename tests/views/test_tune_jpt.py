@@ -6,15 +6,15 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import Stakes
 from clfeval.pages.tune_jpt.sections import PLACE
 from clfeval.pages.write import title_of
-from clfeval.result import Estimate
+from clfeval.result import Estimate, Result
 from clfeval.schema import Shown
 from clfeval.views.html import as_page
 from clfeval.views.markdown import CUT, markdown_lines
@@ -29,22 +29,26 @@ from tests.views.tuned import MODELS, ORDER, Counts, tuned
 ONE = {"anti-CCP": MODELS["anti-CCP"]}
 NAMES = ["a b", "[red]x[/red]", "a|b", "c" * 90, "wide 日本語", "\\", "-"]
 AWKWARD: dict[str, Counts] = {name: (i + 1, 3, 9 - i, 7) for i, name in enumerate(NAMES)}
-RESULTS = {
-    "full": tuned(shown=ORDER, cost=Stakes(1, 50, 2, 0)),
-    "slices": tuned(slices=(None, "north", "a rather long name of a hospital"), points=7),
-    "one model": tuned(ONE),
-    "no sweep": tuned(points=0),
-    "labels": tuned(scores=False),
-    "rates": tuned(ONE, rates_only=True, points=0, scores=False, uncertain=False),
-    "rates of three": tuned(rates_only=True, scores=False),
-    "no intervals": tuned(interval="none", uncertain=False),
-    "no targets": tuned(targets=()),
-    "extreme": tuned(targets=("1:1000000", "1000000:1"), population=1e9),
-    "empty cells": tuned({"none": (0, 0, 5, 5), "all": (5, 5, 0, 0), "right": (5, 0, 0, 5),
-                          "wrong": (0, 5, 5, 0)}),
-    "awkward": tuned(AWKWARD),
-    "forty": tuned({f"model {i}": (i, 40 - i, 50, 60) for i in range(40)}, points=5),
+CASES: dict[str, dict[str, Any]] = {
+    "full": {"measure": "cost:fp=1,fn=50,tp=2,tn=0"},
+    "slices": {"slices": ("north", "a rather long name of a hospital"), "points": 7},
+    "one model": {"models": ONE},
+    "no sweep": {"sweep": None},
+    "labels": {"scores": False},
+    "counts": {"models": {**ONE, "small": (40, 2, 20, 38)}, "sweep": None, "uncertain": False},
+    "no intervals": {"interval": "none", "uncertain": False},
+    "no targets": {"targets": ()},
+    "extreme": {"targets": ("1:1000000", "1000000:1"), "population": 1e9},
+    "empty cells": {"models": {"none": (0, 0, 5, 5), "all": (5, 5, 0, 0), "right": (5, 0, 0, 5),
+                               "wrong": (0, 5, 5, 0)}},
+    "awkward": {"models": AWKWARD, "scores": False},
+    "forty": {"models": {f"model {i}": (i, 40 - i, 50, 60) for i in range(40)}, "points": 5,
+              "interval": "none"},
 }  # fmt: skip
+
+
+def made(name: str) -> Result:
+    return tuned(**CASES[name])
 
 
 def rounded(text: str, value: float) -> bool:
@@ -55,9 +59,9 @@ def rounded(text: str, value: float) -> bool:
     return abs(bare - value) <= 0.5 * 10.0 ** -len(text.partition(".")[2]) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", ["full", "extreme", "empty cells", "rates", "labels"])
+@pytest.mark.parametrize("name", ["full", "extreme", "empty cells", "counts", "labels"])
 def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -> None:
-    result, seen = RESULTS[name], 0
+    result, seen = made(name), 0
     kept = ("moving", "unmoved", "odds", "cost")
     parts = {head: (name, part, i) for name, part in named_sections(result) if name in kept
              for i, head in enumerate(part.headings) if head[-1:] in ("↑", "↓", "0")}  # fmt: skip
@@ -86,8 +90,8 @@ def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -
 
 
 def test_expected_rows_are_rounded_and_counted_ones_whole() -> None:
-    part = section_of(RESULTS["full"], "cells")
-    rows = RESULTS["full"].tables["models"]
+    part = section_of(made("full"), "cells")
+    rows = made("full").tables["models"]
     for line, row in zip(part.rows, rows, strict=True):
         for i, name in enumerate(("tp", "fp", "fn", "tn"), start=-4):
             value = float(str(row[name]))
@@ -107,7 +111,7 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
                                 {"prevalence": None, "odds": None, "tp": 0, "fn": 0})}
         for row in tuned(ONE).tables["models"]
     ]  # fmt: skip
-    result = replace(RESULTS["one model"], tables={"models": rows})
+    result = replace(made("one model"), tables={"models": rows})
     parts = [section_of(result, name) for name in ("cells", "moving")]
     assert parts[0].rows[0][2:] == ("–", "–", "0", "20", "0", "380")
     assert parts[0].rows[1][-4:] == ("–",) * 4
@@ -115,10 +119,10 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
     check_text(as_text(result))
 
 
-@pytest.mark.parametrize("name", [*RESULTS][:-2])
+@pytest.mark.parametrize("name", [*CASES][:-2])
 def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
     """All that is about populations has their odds and prevalence."""
-    result = RESULTS[name]
+    result = made(name)
     check_text([*headline(result), *(layout(part) for _, part in named_sections(result))])
     for part in sections(result):
         if PLACE in part.headings:
@@ -127,9 +131,9 @@ def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", thinned([80, 140], [80]))
-@pytest.mark.parametrize("name", thinned(RESULTS, [*RESULTS][::3]))
+@pytest.mark.parametrize("name", thinned(CASES, [*CASES][::3]))
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
-    result = RESULTS[name]
+    result = made(name)
     drawn = plots(result, width=width, color=False)
     text = as_text(result, width=width, plots=drawn, names=("all",))
     assert max(map(cell_len, text.splitlines())) <= width
@@ -139,15 +143,15 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
         assert not whole - there
 
 
-@pytest.mark.parametrize("name", thinned(RESULTS, ["full", "rates", "awkward", "empty cells"]))
+@pytest.mark.parametrize("name", thinned(CASES, ["full", "counts", "awkward", "empty cells"]))
 def test_colour_tells_nothing(name: str) -> None:
-    same_without_colour(RESULTS[name])
+    same_without_colour(made(name))
 
 
 def test_names_are_shown_as_they_are() -> None:
-    text = as_text(RESULTS["awkward"])
+    text = as_text(made("awkward"))
     assert all(name in text for name in AWKWARD)
-    page = "".join(markdown_lines(RESULTS["awkward"]))
+    page = "".join(markdown_lines(made("awkward")))
     rows = [line.replace("\\|", "") for line in page.splitlines() if line.startswith("| ")]
     tables = Counter(line.count("|") for line in rows)
     assert all(count > 1 for count in tables.values())
@@ -173,14 +177,14 @@ class Tags(HTMLParser):
         self.texts.append(data)
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", CASES)
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
     parser = Tags()
-    parser.feed(as_page(RESULTS[name]))
-    page = "".join(markdown_lines(RESULTS[name]))
-    every = fold(RESULTS[name], ("all",)).opened
+    parser.feed(as_page(made(name)))
+    page = "".join(markdown_lines(made(name)))
+    every = fold(made(name), ("all",)).opened
     for one in every:
-        part = section(one, RESULTS[name], wide=one.rank == "detail")
+        part = section(one, made(name), wide=one.rank == "detail")
         assert part.title in parser.texts
         assert {cell for line in part.rows for cell in line if cell} <= set(parser.texts)
     assert page.count("\n|:--") == len(every) or CUT in page
@@ -188,21 +192,14 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     listed = Shown("models", "", "").most or 0
-    part = section_of(RESULTS["forty"], "cells")
+    part = section_of(made("forty"), "cells")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
     assert {40 * 4 - listed} <= {*numbers_in(part.note)}
-    assert "--format csv --show" in part.note
-
-
-def test_only_measures_at_hand_are_shown() -> None:
-    result = tuned(shown=("ppv", "dor"), uncertain=False, points=0, scores=False)
-    names = [name for name, _ in named_sections(result)]
-    assert names == ["models", "cells", "moving", "unmoved", "crossovers", "winners"]
 
 
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
     many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
     assert {*numbers_in(headline(many)[1])} == {0.6}  # the prevalence of the rows
-    mixed = replace(RESULTS["full"], summary=dict.fromkeys(RESULTS["full"].summary))
+    mixed = replace(made("full"), summary=dict.fromkeys(made("full").summary))
     check_text([*headline(many), *headline(mixed)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from clfeval.pages.tune_jpt.sections import neighbours
-from clfeval.result import Estimate, Result, Row
+from clfeval.result import Cell, Estimate, Result, Row
 from tests.texts import check_text, numbers_in
 from tests.views.page import layout, named_sections, section_of, sections
 from tests.views.tuned import MODELS, tuned
@@ -17,6 +17,11 @@ RESULT = tuned()
 
 def with_table(name: str, rows: list[Row]) -> Result:
     return replace(RESULT, tables={**RESULT.tables, name: rows})
+
+
+def limits(cell: Cell, digits: str) -> str:
+    assert isinstance(cell, Estimate)
+    return f"[{cell.low:{digits}}, {cell.high:{digits}}]"
 
 
 def winner(odds: str, leader: str | None, undecided: list[str], **more: object) -> Row:
@@ -34,7 +39,7 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0][1] == "TAR"
     assert {0.833, 5, 1} <= {*numbers_in(part.rows[0][2])}
-    assert part.rows[0][3:] == ("0.8333", "[0.625, …]")
+    assert part.rows[0][3:] == ("0.8333", limits(RESULT.tables["crossovers"][0]["crossing"], ".4f"))
     check_text([*part.rows[0], layout(part)])
     # and triage .85/.70: p = .25 / (.25 + .18)
     assert part.rows[1][3] == f"{25 / 43:.4f}"
@@ -92,7 +97,9 @@ def test_many_tied_models_are_counted() -> None:
     assert [numbers_in(line[3])[-1] for line in part.rows] == [35, 35]
 
 
-@pytest.mark.parametrize("options", [{"interval": "none"}, {"rates_only": True, "scores": False}])
+@pytest.mark.parametrize(
+    "options", [{"interval": "none"}, {"models": {**MODELS, "small": (6, 6, 4, 4)}}]
+)
 def test_without_intervals_no_winner_is_called(options: dict[str, bool]) -> None:
     part = section_of(tuned(**options), "winners")  # type: ignore[arg-type]
     check_text([part.note, *(" | ".join(line) for line in part.rows)])
@@ -106,20 +113,19 @@ def test_a_single_model_is_compared_with_none() -> None:
 def test_empty_tables_of_comparisons_are_left_out() -> None:
     names = ("crossovers", "winners", "thresholds", "ranges", "simulated", "sweep")
     bare = replace(RESULT, tables={**RESULT.tables, **{name: [] for name in names}})
-    assert len(sections(bare)) == 5
+    assert len(sections(bare)) == 6
 
 
 def test_thresholds_stand_at_the_targets() -> None:
     part = section_of(RESULT, "thresholds")
-    assert len(part.rows) == 3 * 3 * 2  # models, measures, targets
-    # 1 / (1 + sqrt(1/100)) = .909; TAR of anti-CCP there (.67 + 95) / 101, .01 more if moved
-    tar = 95.67 / 101
-    assert part.rows[0] == (
-        "anti-CCP", "TAR", "1:100 (0.009901)", "0.91", f"{tar + 0.01:.3f}", "0.500", "0.900", "0.5",
-        f"{tar:.3f}", f"{tar - 0.002:.3f}",
+    assert len(part.rows) == 3 * 5 * 2  # models, measures, targets
+    # of 101 rows 100 are right where none is called positive, with the model .67 + .95 * 100
+    assert part.rows[0][:9] == (
+        "anti-CCP", "TAR", "1:100 (0.009901)", "never positive", f"{100 / 101:.4f}", "0.000",
+        "1.000", "0.5", f"{95.67 / 101:.3f}",
     )  # fmt: skip
+    assert part.rows[2][3:9:2] == ("0.9", "0.670", "0.5")
     check_text(part.rows[1])
-    assert tuple(strip.numeric for strip in part.strips) == (False, False, False, *[True] * 7)
 
 
 def test_without_targets_thresholds_stand_at_the_sample() -> None:
@@ -149,36 +155,40 @@ def test_thresholds_by_odds_are_evenly_spaced_and_a_column_each() -> None:
     odds = [line[1].split(" ")[0] for line in part.rows[:7]]
     assert odds == ["1:1000", "1:100", "1:10", "1:1", "10:1", "100:1", "1000:1"]
     assert [line[0] for line in part.rows] == [name for name in MODELS for _ in range(7)]
-    assert [line[2] for line in part.rows[1:4]] == ["0.91", "0.76", "0.5"]
-    assert "--format csv --show cutoffs" in part.note
+    # by TAR: r * .67 + .95 of r + 1 rows are right, or 1, or r
+    cuts = ["never positive", "0.9", "0.9", "always positive"]
+    assert [line[2] for line in part.rows[1:5]] == cuts
 
 
 def test_ranges_say_where_and_leave_out_what_does_not_move() -> None:
-    result = tuned(shown=("ppv", "dor", "npv"))
-    part, others = (section_of(result, "ranges", number) for number in (0, 1))
-    check_text([layout(part), layout(others)])
-    assert [{line[1] for line in one.rows} for one in (part, others)] == [{"PPV"}, {"NPV"}]
+    parts = [one for name, one in named_sections(RESULT) if name == "ranges"]
+    check_text(layout(one) for one in parts)
+    part = parts[0]  # of TAR and PPV
+    assert "DOR" not in {line[1] for one in parts for line in one.rows}
     # PPV of anti-CCP: .67 p / (.67 p + .05 (1 - p)) at p = .001 and .02
     low, high = (0.67 * p / (0.67 * p + 0.05 * (1 - p)) for p in (0.001, 0.02))
-    cells = part.rows[0]
+    cells = part.rows[1]
     assert (cells[2], cells[4]) == (f"{low:.3f}", "1:999 (0.001)")
     assert (cells[5], cells[7]) == (f"{high:.3f}", "1:49 (0.02)")
 
 
 def test_a_simulated_prevalence_says_its_mean_and_what_is_infinite() -> None:
-    part, others = (section_of(RESULT, "simulated", number) for number in (0, 1))
-    assert {line[1] for line in others.rows} == {"TOR"}
+    shown = {"mean": 0.0312345, "median": None, "low": 0.00123, "high": 13400.123, "failed": 3}
+    result = with_table("simulated", [{**row, **shown} for row in RESULT.tables["simulated"]])
+    part, others = (section_of(result, "simulated", number) for number in (0, 1))
+    assert {"TOR", "NPV"} < {line[1] for line in others.rows}
     assert part.rows[0] == ("anti-CCP", "TAR", "0.031", "–", "0.0012", "13,400", "3")
     check_text(layout(part))
 
 
 def test_a_population_of_ones_own_has_intervals() -> None:
-    part = section_of(tuned(population=50_000), "expected")
+    result = tuned(population=50_000)
+    part = section_of(result, "expected")
     # 50,000 / 1001 are ill, and .05 of the others are called ill too
     ill = 50_000 / 1001
     assert [line[0] for line in part.rows] == [*MODELS] * 2
     assert part.rows[3][:4] == (
         "anti-CCP", "1:1000 (0.000999)", f"{0.67 * ill:.1f}",
-        f"[{0.67 * ill * 0.875:.1f}, {0.67 * ill * 1.125:.1f}]",
+        limits(result.tables["expected"][9]["tp"], ".1f"),
     )  # fmt: skip
     assert part.rows[3][6] == f"{0.05 * 1000 * ill:,.0f}"
