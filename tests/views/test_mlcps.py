@@ -74,7 +74,7 @@ def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -
     narrow, wide = (as_text(RESULTS["predictions"], width=width) for width in (80, 140))
     check_text([narrow, wide])
     # rf ½ (.7052 + .697 + .7905 + .7998) = 1.496, half of it .748
-    (row,) = (line for line in narrow.splitlines() if line.startswith("rf "))
+    (row,) = (line for line in narrow.splitlines() if line.startswith("rf  "))
     assert row.split()[:7] == ["rf", "*", "1", "1.496", "[1.466,", "1.526]", "0.748"]
 
 

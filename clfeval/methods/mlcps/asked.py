@@ -74,7 +74,7 @@ def measure_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_set(name: str) -> list[str]:
-    """Return what of a set lies within 0..1 and tells something new."""
+    """Return the measures of a set that lie within 0..1, without duplicates."""
     if name == "default":
         return [*DEFAULT]
     found: list[str] = []

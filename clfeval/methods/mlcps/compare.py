@@ -32,7 +32,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     k, n = values.shape
     r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
     sign = np.array([-1 if metric in less else 1 for metric in metrics])
-    over = "models" if k >= SURE else "only three models"
+    over = "models" if k >= SURE else "three models only"
     rows: list[Row] = []
     for i, j in combinations(range(n), 2):
         same = bool((values[:, i] == values[:, j]).all())
@@ -59,7 +59,7 @@ def redundancy_note(rows: Sequence[Row]) -> Iterator[Warn]:
     """Return notes on metrics that count twice, and on opposite ones."""
     for opposite, words in (
         (False, "are redundant and count double"),
-        (True, "are opposite and cancel each other"),
+        (True, "are opposite and offset each other"),
     ):
         found = [row for row in rows if (row["why"] == "opposite") == opposite]
         if found:
@@ -83,7 +83,7 @@ def _correlations(values: Floats) -> Floats:
 
 
 def compared(here: Ranking, there: Ranking) -> tuple[list[Row], list[Row], list[Warn]]:
-    """Return the agreement by each score and metric, each model's two places, and who is missing.
+    """Return the agreement by each score and metric, both ranks of each model, and missing models.
 
     Only models of both tables are compared; their ranks are those among them.
     Errors: DataError when fewer than two models are in both.

@@ -1,4 +1,4 @@
-"""Replicates of measures: rows drawn again, or draws that know of errors no row happens to show."""
+"""Replicates of measures: a bootstrap of rows, or one that allows for errors no row shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", Fa
 
 
 def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
-    """Say what resampled rows cannot show: classes of fewer than 30 rows, and errors nobody made.
+    """Return what resampled rows cannot show: classes below 30 rows, and errors no model made.
 
     No resample of rows can fill an empty cell of a model's 2 x 2 table, or put two rows in a wrong
     order where none are, and few rows of a class do so too seldom. votes, ranks: whether measures
@@ -89,7 +89,7 @@ def replicates(
     joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
     seed: int, why: Sequence[str],
 ) -> Floats:  # fmt: skip
-    """Return the measures of drawn rows, (resamples, k, n): with room for the unseen where `why`.
+    """Return the measures of bootstrap samples, (resamples, k, n): smoothed where `why`.
 
     why: from `thin`; without it the rows themselves are drawn again.
     """

@@ -1,4 +1,4 @@
-"""What mlcps is asked for."""
+"""Options of mlcps."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class MlcpsOptions:
 
     @property
     def drawn(self) -> int | None:
-        """How many weights to draw: None where their sensitivity is not asked for."""
+        """The number of random weights; None without --weight-sensitivity."""
         return (self.draws or DRAWS) if self.weight_sensitivity else None
 
     @property

@@ -44,7 +44,7 @@ def dense_ranks(values: Floats) -> Ints:
 
 
 def firsts(ranks: Ints) -> list[int]:
-    """Return who is first: one model, or several that tie."""
+    """Return the first model, or several that tie."""
     found: list[int] = np.flatnonzero(ranks == 1).tolist()
     return found
 
@@ -94,7 +94,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderRanks:
-    """Ranks over orders: least and greatest of each model, and who is first in some order.
+    """Ranks over orders: least and greatest of each model, and all first models.
 
     `dependent` and `settled` (k,): the rank is seen to change, is proved not to; where neither
     holds nobody knows.
@@ -264,7 +264,7 @@ def _differences(
 def _not_told_apart(
     scores: Floats, replicates: Floats, ranks: Ints, fewest: int, level: float
 ) -> list[int]:
-    """Return who may be as good as the first, best first: not sure to be behind it.
+    """Return models that are not significantly worse than the first, best first.
 
     By the differences over the same resamples, each at 1 - (1 - level) / pairs (Bonferroni), of all
     pairs of models: the first was chosen on these rows. By percentile limits alone one of three

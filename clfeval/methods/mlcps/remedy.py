@@ -27,10 +27,11 @@ _COUNTED = re.compile(
 )
 
 _HINTS = {
-    "negative-metric": "--rescale {metric}={ends} rescales it to 0 to 1",
-    "above-one": "{percent}--rescale {metric}=0:X, with X its largest possible value",
+    "negative-metric": "add --rescale {metric}={ends} to rescale it to 0 to 1",
+    "above-one": "{percent}add --rescale {metric}=0:X; X is its largest possible value",
     "outside-scale": "give --rescale the possible range of the metric, not the observed one",
-    "unknown-direction": "add --direction {metric}=min if lower is better, else {metric}=max",
+    "unknown-direction": "add --direction {metric}=min if lower is better, else --direction "
+    "{metric}=max",
     "no-direction": "choose the other metrics with --metric, or set a goal for it with "
     "--desirability FILE.yaml",
     "unbounded-metric": "add --rescale {metric}=0:X; X is the value of a useless model",
@@ -84,11 +85,11 @@ def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> 
     elif code == "negative-metric" and (span := _span(code, metric, given)):
         ends = range_text(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
-        hint = "--rescale {metric}=0:100 reads percentages"
+        hint = "add --rescale {metric}=0:100 to read percentages"
         if values.max() <= NEARLY:
             hint = "a share cannot exceed 1; correct the value"
         elif (span := _span(code, metric, given)) and span[0]:
-            hint = f"--rescale {{metric}}={range_text(span)} reads percentages"
+            hint = f"add --rescale {{metric}}={range_text(span)} to read percentages"
     percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
     guess = range_text(fixes["rescale"][metric]) if "rescale" in fixes else ""
@@ -155,7 +156,7 @@ def asking(
     """
     hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
     if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
-        hint = "--rescale '*=0:100' reads percentages"
+        hint = "add --rescale '*=0:100' to read percentages"
         fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
         return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)

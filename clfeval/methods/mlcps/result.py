@@ -47,7 +47,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
 
 
 def summary_of(ranking: Ranking) -> dict[str, Any]:
-    """Return who is first, and how firmly."""
+    """Return the first models and the stability of their rank."""
     names, orders = ranking.given.models, ranking.orders
     return {
         "models": len(names), "metrics": len(ranking.scales),

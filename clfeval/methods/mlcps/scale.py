@@ -147,7 +147,7 @@ _NO_METRIC = "not-a-metric"
 
 
 def _counted(given: Given, place: int, options: MlcpsOptions) -> bool:
-    """Tell whether a column that nobody named looks like no metric."""
+    """Return whether a column that is not named by an option looks like a count."""
     metric = given.metrics[place]
     named = bool(options.metric) or metric in options.weight or not given.models
     return not named and counts_something(metric, given.values[:, place])

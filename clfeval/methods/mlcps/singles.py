@@ -14,7 +14,7 @@ from clfeval.methods.estimates import Cells, Limits, exact_limits, limits
 
 
 def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
-    """Return lower and upper limits of measures (k, n), NaN where draws have to tell.
+    """Return lower and upper limits of measures (k, n), NaN where a bootstrap is needed.
 
     Shares of rows: exact (Clopper and Pearson). Measures that do not change with the class ratio:
     as everywhere, from the two rates. The area under the ROC curve and Gini: those of `delong_auc`,
@@ -44,7 +44,7 @@ def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> 
 
 
 def _areas(joint: JointCounts, level: float) -> Limits:
-    """Return the limits of each model's area, NaN where nothing tells."""
+    """Return the confidence limits of each model's area, NaN where unknown."""
     ends = np.full((2, len(joint.models)), np.nan)
     positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
     if joint.scores is None or not positives.any() or not negatives.any():

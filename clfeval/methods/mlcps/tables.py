@@ -1,4 +1,4 @@
-"""The tables of a ranking: scores, ranks, metrics, and what was asked for besides."""
+"""The tables of a ranking: scores, ranks, metrics, and those of options."""
 
 from __future__ import annotations
 

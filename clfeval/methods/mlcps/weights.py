@@ -1,4 +1,4 @@
-"""Which models are first under other weights of the metrics, and whose ranks depend on them."""
+"""The first models under other weights of the metrics, and ranks that depend on weights."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
 
 
 def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
-    """Say how models compare with the reference, at each place one sentence."""
+    """Yield how models compare with the reference, one sentence per population."""
     for lead in dict.fromkeys(str(row["measure"]) for row in rows):
         measure, to = lead.partition(":")[0], str(parameters["reference"])
         margin = (parameters["margin"] or {}).get(measure)
@@ -62,7 +62,7 @@ def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
-    """Return what models are compared by, or what would compare them."""
+    """Return the measure that compares models, or would compare them."""
     if parameters.get("compared_by") is not None:
         return str(parameters["compared_by"])
     known = [name for name, cell in row.items() if isinstance(cell, Estimate)]
@@ -73,7 +73,10 @@ def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Who has the best value at one class ratio, alone of all; who is tied, who is worse."""
+    """The models with the best value at one class ratio, those tied, those worse.
+
+    only: the measure is undefined for all other models.
+    """
 
     names: tuple[str, ...]
     cell: Estimate
@@ -137,7 +140,7 @@ class Told:
                 yield from self.usable(here, lead.names[0], same=alone)
 
     def lead(self, here: Sequence[Row]) -> Lead | None:
-        """Return who leads at the odds of these rows; None where nobody has a value."""
+        """Return the leading models at the odds of these rows; None without any value."""
         values, row = self._values(here), self._contest(here)
         if row is None:
             names = _first(values, self._sign)
@@ -156,7 +159,7 @@ class Told:
         return Lead(names, cell, tied, worse, only or len(values) == 1)
 
     def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
-        """Say what is known of differences as large as matters, where somebody says how large."""
+        """Yield how the leader compares with the other models by the margin."""
         contest = self._contest(here)
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
@@ -181,7 +184,7 @@ class Told:
         yield Answer("margin", text, tuple(alike), self.measure)
 
     def _contest(self, here: Sequence[Row]) -> Row | None:
-        """Return who leads at the odds of these rows; of the sweep where nobody asked for them."""
+        """Return the row of `winners` at the odds of these rows, from the sweep if need be."""
         found = [
             row for row in self.tables.get("winners", ())
             if row["slice"] is None and row["odds"] == here[0]["odds"]
@@ -211,7 +214,7 @@ class Told:
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
-        """Say which prediction for all rows is better than the best model, where one is."""
+        """Return which prediction for all rows is better than the best model, if any."""
         size, p = size_of(cell), float(str(row["prevalence"]))
         if size is None or p >= 1:
             return ""
@@ -265,7 +268,7 @@ class Told:
             yield Answer("lead-changes", text, names, self.measure)
 
     def _runs(self, swept: Sequence[Row]) -> list[tuple[tuple[str, ...], Row]]:
-        """Return who leads, one after the other, with the first row each leads in."""
+        """Return the leading models in order of the odds, each with its first row."""
         places: dict[object, list[Row]] = {}
         for row in self.tables.get("sweep", ()):
             if row["slice"] is None:

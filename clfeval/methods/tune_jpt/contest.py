@@ -1,4 +1,4 @@
-"""Two models: how much better one is in a population, where they change places, who leads."""
+"""Pairs of models: differences in a population, crossings over the odds, and leads."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def crossings(
 def _halved_down(
     contest: Contest, ratios: Floats, turns: Sequence[tuple[int, int, int, float, int, int]]
 ) -> list[tuple[int, int, int, float]]:
-    """Return the pair, who leads below and above, and the odds of each change of sign."""
+    """Return the pair, its leaders below and above, and the odds of each change of sign."""
     if not turns:
         return []
     pair, i, j, ahead, left, right = (np.array(part) for part in zip(*turns, strict=True))

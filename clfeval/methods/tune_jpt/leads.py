@@ -100,7 +100,7 @@ def winner_rows(
     labels: Sequence[str | None], contest: Contest, places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
 ) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
-    """Yield, per population of a part, the model with the best value, and who is tied with it.
+    """Yield, per population of a part, the model with the best value, and those tied with it.
 
     `winner` is that model where every other one is significantly worse; else None, and `undecided`
     names the models that are not. Pairs are compared on the rows they share: all pairs of a

@@ -1,4 +1,4 @@
-"""What tune-jpt is asked for."""
+"""Options of tune-jpt."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class TuneOptions(Sure, Populations):
 
     @property
     def tuned(self) -> tuple[str, ...]:
-        """The measures that choose thresholds: those asked for, else a few that all know."""
+        """The measures that choose thresholds: the requested ones, else a few common ones."""
         from clfeval.measures.catalog import CATALOG
 
         names = (*TUNED, *self.measure, *kinds()[2])
@@ -187,7 +187,7 @@ class TuneOptions(Sure, Populations):
 
     @property
     def compared(self) -> str | None:
-        """The measure that compares models over the odds: the first asked for, or the cost."""
+        """The measure that compares models over the odds: the first requested, or the cost."""
         from clfeval.measures.catalog import CATALOG
 
         cost = ["expected_cost"] if self.stakes is not None else []

@@ -177,7 +177,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
 
 
 def tune_result(given: Sample, options: TuneOptions) -> Result:
-    """Tune the tables of every model to every population asked for.
+    """Tune the tables of every model to every requested population.
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
     """

@@ -76,15 +76,15 @@ class Tuner:
 
     @property
     def level(self) -> float | None:
-        """The level of intervals; None without them, and where nobody knows how many rows."""
+        """The level of intervals; None without intervals or counts."""
         return self.options.confidence if self.given.sampled else None
 
     def redrawn(self, i: int) -> Redrawn | None:
-        """Return how a model's table is drawn again from clusters or weights; None without."""
+        """Return how a model's table is resampled by clusters or weights; None without."""
         return Redrawn.of(self.given.patterns.get(self.labels[i]), self.counts.models[i])
 
     def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
-        """Return the columns that say whose row it is."""
+        """Return the columns of slice and model."""
         names = self.counts.models
         return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
 

@@ -59,7 +59,7 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
 
 
 def _columns(grid: Grid, named: int) -> dict[str, int]:
-    """Return those beside the names, but for the row numbers a data frame was written with."""
+    """Return the columns other than the names and the row numbers of a data frame."""
     return {
         name: i
         for i, name in enumerate(grid.columns)
@@ -196,7 +196,7 @@ def _measured(grid: Grid) -> dict[str, int]:
 
 
 def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[str, int]) -> Sheet:
-    """One row per model, and per target population; what speaks for no model is left out."""
+    """One row per model, and per target population; rows of no model are left out."""
     place = grid.place
     named = naming_column(grid, said)
     if named is None:

@@ -65,7 +65,7 @@ def by_rows(
 def chosen(
     grid: Grid, wanted: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the metrics asked for, all that are measured by default; others by exact name."""
+    """Return the requested metrics, by default all with numbers; others by exact name."""
     pool = {**measured, **{name: others[name] for name in wanted if name in others}}
     if not pool:
         raise no_metrics(grid)

@@ -1,4 +1,4 @@
-"""The cells that are no numbers: what is asked about them, and the answer that loses least."""
+"""Cells that are not numbers: their errors, and the options that lose fewest values."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _Questions:
         if signed.any():
             yield self._signs(signed)
         if endless.any():
-            hint = "an infinite value cannot be scaled"
+            hint = "replace the infinite value"
             yield self._left_out(endless, lost, hint)
         for some in (words & lost, words & ~lost):
             if some.any():
@@ -189,9 +189,9 @@ class _Questions:
         """Return the error of metrics that are best left out, if that may be."""
         gone = np.asarray(some.any(axis=0))
         if not self._may_go(gone | lost):
-            return self._error(some, f"{hint}; choose other metrics with --metric", {})
+            return self._error(some, f"{hint}, or choose other metrics with --metric", {})
         lost |= gone
-        return self._error(some, f"{hint}; else add {self._flags(gone)}", self._fix(gone))
+        return self._error(some, f"{hint}, or add {self._flags(gone)}", self._fix(gone))
 
     def _words(self, some: Bools, lost: Bools) -> Iterable[DataError]:
         gone = np.asarray(some.any(axis=0))
