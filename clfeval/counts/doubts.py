@@ -108,7 +108,8 @@ def refuse_complements(settled: Settled) -> None:
             first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
             guess, why = guess_positive({first: 1, second: 1})
             spare = two if why != NO_REASON and guess == first != second else one
-            what = f"always 1 - '{two if spare == one else one}': is it the other class of it?"
+            other = two if spare == one else one
+            what = f"always equals 1 - '{other}': is it the other class of the same model?"
             hint = f"add {given('--ignore', spare)} to leave it out; {IF_MODEL}"
             raise DataError.of(what, "complements", settled.name, None, spare, hint=hint,
                                fixes={"ignore": (spare,)})  # fmt: skip
@@ -250,7 +251,7 @@ def refuse_unbounded(
     alone = settled.roles.ranks and len(found) == len(models)
     percent = any(half_way(*ends) == PERCENT for ends in found.values())
     if percent or not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
-        what = "scores from {} to {} are not probabilities, and need a threshold"
+        what = "scores from {} to {} are outside 0 to 1, so they need a threshold"
         _raise_scales(settled, scaled, what)
 
 
@@ -277,7 +278,7 @@ def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, flo
     odd = {model: ends for model, ends in found.items() if half_way(*ends) not in scales}
     if not 0 < len(odd) < len(found):
         return
-    what = f"scores from {{}} to {{}} have a different scale: does --threshold {cut:g} apply?"
+    what = f"scores from {{}} to {{}} are on a different scale: does --threshold {cut:g} apply?"
     _raise_scales(settled, odd, what)
 
 

@@ -75,7 +75,7 @@ _HINTS = HINTS | {
     "--run COLUMN (phidelta, report)",
     "decimal-comma": "if this is a decimal comma, write '{value}' as {point}",
     "unknown-label": "if it is a class without rows in truth, add {classes}; "
-    "if the column is not a model, name the models with --model",
+    "if the column is not a model, add --model NAME for each model",
     "duplicate-row": "each id needs one row per model",
     "unequal-ids": "each id needs one row per model",
     "conflicting-value": "all rows of an id must have the same slices and weights",
@@ -392,8 +392,8 @@ def check_thresholds(settled: Settled) -> None:
         if name not in models:
             raise unknown_model("--threshold", name, models)
         if models[name].kind == "label":
-            raise UsageError.of(f"--threshold names '{name}', which has labels", "needs-scores")
+            raise UsageError.of(f"--threshold names '{name}', which has no scores", "needs-scores")
     if given and all(model.kind == "label" for model in models.values()):
-        what = "--threshold has no effect: all models have labels"
+        what = "--threshold needs scores, but all models have labels"
         hint = "leave it out, or use a table of scores"
         raise UsageError.of(what, "needs-scores", hint=hint)

@@ -54,12 +54,12 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         whole = []
     if wide and len(labels) >= len(found):
         whole = names
-    cut = given("--threshold", f"{first.name}=T")
+    cut = f"{given('--threshold', f'{first.name}=T')} with its threshold T"
     fixes: dict[str, Any] = {}
     if whole:
         shared = [name for name in whole if shares(settled, name)]
         ways = f"{ways_of(settled, shared[0])} or " if shared else ""
-        hint = f"add {ways}{given('--ignore', whole[0])} if it is not a model, or {cut} if it is"
+        hint = f"add {ways}{given('--ignore', whole[0])} if it is not a model, or {cut}"
         fixes["ignore"] = tuple(whole)
         if shared and settled.columns.cluster is None:
             fixes["cluster"] = shared[0]
@@ -74,11 +74,10 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(
             middle, "probabilities with rounding errors" if over else "probabilities"
         )
-        hint = f"if they are {kind}, add {said}; otherwise add {cut} with the threshold T"
-        if percent and alone:
-            hint += "; or divide them by 100"
+        divided = " or divide them by 100" if percent and alone else ""
+        hint = f"if they are {kind}, add {said}{divided}; otherwise add {cut}"
     elif not whole:
-        hint = f"add {cut} with the threshold T, or --classes CLASS for each value if it is a class"
+        hint = f"add {cut}, or --classes CLASS for each value if the values are classes"
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     apart = max(highs) > SPREAD * min(highs) or (len(found) >= MANY and not percent)
     if wide and len(found) > 2 and apart:

@@ -48,7 +48,7 @@ def resolve_positive(
     """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
-            what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
+            what = f"truth has no class '{roles.positive}'; its classes are {listing(classes)}"
             declared = given("--classes", roles.positive, bare=True)
             hint = suggestion(roles.positive, classes)
             hint = hint or f"if it is a class without rows in truth, add {declared}"

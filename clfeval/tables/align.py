@@ -220,9 +220,9 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
                 continue
             row, key = lacking.select(ROW, ID).row(0)
             more = lacking.height - 1
-            those = f"'{key}' and {more:,} more" if more else f"'{key}'"
+            those = f"'{key}' and {more:,} more of" if more else f"'{key}', one of"
             what = (
-                f"{those} of {frame.height:,} ids {'are' if more else 'is'} not among the "
+                f"{those} {frame.height:,} ids{' are' if more else ', is'} not among the "
                 f"{against.height:,} ids of {other.file.name}"
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))

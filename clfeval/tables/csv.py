@@ -242,7 +242,7 @@ def _record_problems(
     file: str, row: int, record: list[str], columns: tuple[str, ...]
 ) -> Iterator[Problem]:
     if len(record) != len(columns):
-        what = f"{many(len(record), 'field')}, but the header has {len(columns)}"
+        what = f"the row has {many(len(record), 'field')}, but the header has {len(columns)}"
         code = "short-row" if len(record) < len(columns) else "long-row"
         yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):

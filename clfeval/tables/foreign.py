@@ -61,7 +61,7 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
-        raise DataError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
+        raise DataError.of(f"this is {what}, not a table", "wrong-format", name, hint=hint)
 
 
 def holds_result(path: Path) -> bool:
@@ -91,7 +91,7 @@ def _beginning(path: Path) -> str:
 def _own(name: str, what: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
     hint = line(["clfeval", command, file])
-    return UsageError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
+    return UsageError.of(f"this is {what}, not a table", "wrong-format", name, hint=hint)
 
 
 def _known(path: Path, magic: bytes) -> tuple[str, str] | None:

@@ -90,7 +90,7 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
     others = [name for name in free if name.strip().casefold() in Names.TRUTH]
     if others and roles.truth is None and not roles.model:
         left = [name for name in free if name not in others]
-        what = f"its name suggests truth, as does '{truth}': which one is it?"
+        what = f"its name suggests truth, as does '{truth}': which one is truth?"
         raise DataError(
             [Problem(what, "two-truths", file, None, name) for name in others],
             hint=f"add {given('--truth', truth)} to evaluate the others as models, or --ignore "
@@ -170,8 +170,8 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     what = f"no truth column; columns: {listing(peeks)}"
     if all(find(peeks, (name,)) for name in RATES):
         hint = (
-            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn) "
-            "or for one model --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks by rates"
+            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
+            "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
         )
         return DataError.of(what, "no-truth", file, hint=hint)
     if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:

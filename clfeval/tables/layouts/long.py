@@ -70,11 +70,11 @@ def _one_answer(
     other = next((name for name in alike if answer and kinds[name] != kinds[answer]), None)
     if answer and other and roles.kind is None:
         by_kind = {kinds[name]: name for name in (answer, other)}
-        what = f"'{by_kind['label']}' has labels, '{by_kind['score']}' scores: which to evaluate?"
-        hint = f"add {given('--ignore', by_kind['label'])} to evaluate the scores, or "
-        hint += f"{given('--ignore', by_kind['score'])} to evaluate the labels"
-        raise DataError.of(what, "which-layout", file, hint=hint,
-                           fixes={"ignore": (by_kind["label"],)})  # fmt: skip
+        label, score = by_kind["label"], by_kind["score"]
+        what = f"'{label}' has labels and '{score}' has scores: which should be evaluated?"
+        hint = f"add {given('--ignore', label)} to evaluate the scores, or "
+        hint += f"{given('--ignore', score)} to evaluate the labels"
+        raise DataError.of(what, "which-layout", file, hint=hint, fixes={"ignore": (label,)})
     return answer
 
 
