@@ -225,27 +225,6 @@ def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
         gates(of, "fail-under", "x*:recall=0.6")
 
 
-def test_differences_from_a_reference_can_be_limited() -> None:
-    frame = pl.DataFrame(
-        {"truth": [1] * 10 + [0] * 10, "a": [1] * 9 + [0] * 11, "b": [1] * 6 + [0] * 14}
-    )
-    run = clfeval.phidelta(frame, reference="a")
-    # delta 0.9 of a, 0.6 of b; the reference has no difference from itself
-    (gate,) = gates(run, "fail-under", "delta_difference=-0.2")
-    assert (gate.model, gate.passed, gate.value) == ("b", False, pytest.approx(-0.3))
-    assert gates(run, "fail-under", "b:delta_difference.low=-0.9")[0].passed
-    with pytest.raises(clfeval.UsageError, match="'delta_difference'"):
-        gates(run, "fail-under", "a:delta_difference=0")
-
-
-def test_what_only_the_whole_table_has_is_no_limit_of_a_model() -> None:
-    frame = pl.DataFrame({"truth": [1, 0], "a": [1, 0], "b": [0, 0]})
-    run = clfeval.mars(frame)
-    assert gates(run, "fail-under", "found=1")[0].passed
-    with pytest.raises(clfeval.UsageError, match="'found'"):
-        gates(run, "fail-under", "a:found=1")
-
-
 @pytest.mark.parametrize(("kind", "text", "share"), [
     ("fail-under", "recall=70", 0.7), ("fail-over", "recall=5", 0.05),
     ("fail-over", "recall=-0.1", None), ("max-drop", "recall=2", 0.02),
@@ -281,12 +260,6 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
     drops = [told("max-drop", value, 0.1) for value in (0.5, 1.0, 0.75)]
     check_text(drops)
     assert [*map(numbers_in, drops)] == [[0.25, 0.1], [0.25, 0.1], [0.1]]
-
-
-def test_other_settings_are_refused_also_without_limits() -> None:
-    old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
-    with pytest.raises(clfeval.UsageError, match="positive"):
-        result(a={"recall": LOW}).check(baseline=old)
 
 
 def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:

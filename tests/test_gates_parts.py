@@ -62,17 +62,29 @@ def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **
          Limit("fail-under", "recall", "gap.low", "rf*", -0.1, any=True)),
         ("all:any:recall=.8", Limit("fail-under", "recall", "value", "any", 0.8)),
         ("recall.extremes.high=.1", Limit("fail-under", "recall", "extremes.high", None, 0.1)),
+        ("rf:recall.high=1e-3", Limit("fail-under", "recall", "high", "rf", 0.001)),
+        ("a:b=c:recall=-1", Limit("fail-under", "recall", "value", "a:b=c", -1.0)),
+        ("v1.low:recall=1", Limit("fail-under", "recall", "value", "v1.low", 1.0)),
+        ("rf:f_beta:beta=2=.8", Limit("fail-under", "f_beta:beta=2", "value", "rf", 0.8)),
+        ("net_benefit@t:t=0.1.low=0",
+         Limit("fail-under", "net_benefit@t:t=0.1", "low", None, 0.0)),
+        ("a:b:expected_cost:fp=1,fn=10=2",
+         Limit("fail-under", "expected_cost:fp=1,fn=10", "value", "a:b", 2.0)),
     ],
 )  # fmt: skip
 def test_parsing(text: str, limit: Limit) -> None:
     assert parse_limit("fail-under", text) == limit
 
 
-@pytest.mark.parametrize("text", ["recall[]=1", "recall[a=1", "recall[a]low=1", "[a]=1", "any:=1",
-                                  "recall[a].mid=1", "recall=5%"])  # fmt: skip
-def test_what_is_no_limit_is_refused(text: str) -> None:
-    with pytest.raises(clfeval.UsageError, match="bad-gate"):
+@pytest.mark.parametrize("text", [
+    "recall[]=1", "recall[a=1", "recall[a]low=1", "[a]=1", "any:=1", "recall[a].mid=1", "recall=5%",
+    "recall", "recall=", "recall=high", "=", "", "recall=nan", "recall=inf", "recall=-inf",
+    "recall=\uff11", "recall=0.\u0661",  # digits that are not ASCII
+])  # fmt: skip
+def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(clfeval.UsageError, match="bad-gate") as caught:
         parse_limit("fail-under", text)
+    assert caught.value.hint
 
 
 def test_a_slice_is_judged_by_name_or_pattern() -> None:
@@ -162,20 +174,8 @@ def test_differences_from_a_reference_and_their_ends() -> None:
 
 
 GAPS = [
-    {
-        "against": "slice",
-        "slice": "site=a",
-        "measure": "recall",
-        "model": "rf",
-        "difference": Estimate(0.3, 0.1, 0.5),
-    },
-    {
-        "against": "slice",
-        "slice": "site=b",
-        "measure": "recall",
-        "model": "rf",
-        "difference": Estimate(-0.3, -0.5, -0.1),
-    },
+    {"against": "slice", "slice": name, "measure": "recall", "model": "rf", "difference": found}
+    for name, found in (("site=a", Estimate(0.3, 0.1, 0.5)), ("site=b", Estimate(-0.3, -0.5, -0.1)))
 ]
 FAR = [{"measure": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
         "gap": Estimate(0.3, 0.1, 0.5), "slices": 2}]  # fmt: skip
