@@ -103,8 +103,8 @@ _NOTES = {
     "not-compared": "the measure does not depend on the class ratio; to compare models over ratios "
     "add --measure NAME",
     "pairs-on-request": "crossings of {models} models are not computed; add --measure {compared}",
-    "one-sided-measure": "{one_sided} alone favour extreme thresholds; check sensitivity and "
-    "specificity there",
+    "one-sided-measure": "thresholds that optimise only {one_sided} are extreme; check "
+    "sensitivity and specificity there",
     "no-target": "no target population; add one with --prevalence 0.01",
 }
 _ADVICE = (

@@ -114,9 +114,7 @@ def _cells(look: Look, digits: int) -> Shown:
     }
     columns: dict[str, Source] = {
         **look.who(),
-        "population": lambda row: "sample, as counted" if row["population"] == "sample"
-        else row["population"],
-        AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
+        "population": "population", AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
     }  # fmt: skip
     title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * counted(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
