@@ -66,7 +66,7 @@ class Population:
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            what = f"{option} {odds} round to a population without {lacks}"
+            what = f"{option} {odds} rounds to a population without {lacks}"
             raise UsageError.of(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
