@@ -234,11 +234,11 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
         yield Answer("compared", f"{text}.", (), lead)
         return
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-    told, rule = [*kinds[BETTER], *kinds[WORSE]], f"({tests}, adjusted together)"
+    told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
         pairs = [_best_first(row) for row in told]
         text = f"{len(told):,} of {many(len(rows), 'pair')} of models "
-        text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs {rule}"
+        text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
         shown = [f"{quoted(one)} above {quoted(other)}" for one, other in pairs[:LISTED]]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
@@ -252,7 +252,7 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
         for kind, mine in kinds.items() if mine
     ]  # fmt: skip
     what = " and ".join(found) or f"no model is significantly different from {reference}"
-    text = f"By mean {title} over runs, {what} {rule}."
+    text = f"By mean {title} over runs, {what}{rule}."
     yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
 
 

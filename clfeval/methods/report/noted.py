@@ -35,7 +35,7 @@ def notes(sample: Sample) -> list[Warn]:
         ("positive", "negative"), both, class_rows(sample, None), strict=True
     ):
         if not totals.all():
-            text = f"no {name} row: measures of both classes are undefined"
+            text = f"no {name} row: measures that need both classes are undefined"
             said.append(Warn("single-class", text))
         elif min(sizes) < 30:
             text = f"{about}{many(min(sizes), f'{name} row')}: estimates from them are imprecise"

@@ -51,7 +51,7 @@ def _none(model: str, tested: Sequence[Row]) -> Answer:
     titles = [CATALOG[name.partition(":")[0]].title
               for name in dict.fromkeys(str(row["measure"]) for row in tested)]  # fmt: skip
     if not tested:
-        text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of each class, "
+        text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
         return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
     text = f"{quoted(model)} is not significantly worse inside than outside "
     text += "the slice" if len(slices) == 1 else f"any of {many(len(slices), 'slice')}"
@@ -66,7 +66,7 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
     parts = []
     for label in labels[:SPELT_OUT]:
         said = [_value(row, sizes[label]) for row in worse if row["slice"] == label]
-        text = f"In {label} {quoted(model)} is significantly worse: {listed(said)}"
+        text = f"In {label}, {quoted(model)} is significantly worse: {listed(said)}"
         for kinds, words in (
             ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
         ):  # fmt: skip

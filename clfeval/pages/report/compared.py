@@ -181,7 +181,7 @@ def shown_runs(result: Result) -> Iterator[Shown]:
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
-            note += "; with the same rows, only the leading measure and --measure have them"
+            note += "; runs of the same rows have them only for the leading measure and --measure"
         yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="runs_compared")  # fmt: skip
