@@ -26,7 +26,9 @@ SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 # are listed, which moves no number of another
 UNSIGNED = ("data", "stats", "clfeval", "measures")
 
-COMPARING = ("compared", "operating-point")  # said together
+# second sentences that belong to the first: comparisons, and what keeps it from claiming too much
+WITH_FIRST = ("compared", "operating-point", "not-significantly-different", "significantly-worse",
+              "untested")  # fmt: skip
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
 LEAST = ("resolution", "same-predictions")  # what is left out first
 T = TypeVar("T")
@@ -329,8 +331,8 @@ def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
 
 
 def in_short(said: Sequence[Answer]) -> str:
-    """Return the first sentence, and the second where it tells of a comparison."""
-    return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in COMPARING)
+    """Return the first sentence of an answer, with the second where it belongs to it."""
+    return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in WITH_FIRST)
 
 
 def plain_row(row: Row) -> dict[str, Any]:
