@@ -44,7 +44,8 @@ def change_answers(
     every = dict.fromkeys(str(row["model"]) for row in tested)
     models = [*dict.fromkeys(str(row["model"]) for row in told)]
     if not models:
-        text = f"no measure of {named([*every], most=2)} changed significantly"
+        who = named([*every]) if len(every) < 3 else f"{len(every)} models"
+        text = f"no measure of {who} changed significantly"
         yield Answer(CODE, f"{start}, {text} ({many(len(tested), 'adjusted test')}).", (), lead)
         return
     for place, model in enumerate(models[:MODELS]):
