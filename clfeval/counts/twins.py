@@ -47,7 +47,7 @@ def refuse_joined(classes: Collection[str], roles: Input) -> None:
     for label in roles.classes:
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
-            hint = "repeat the option: " + " ".join(given("--classes", part) for part in parts)
+            hint = "name each one: " + " ".join(given("--classes", part) for part in parts)
             raise bad_option(
                 f"--classes {word(label)} names one class, which truth does not have", hint
             )

@@ -301,7 +301,7 @@ def match_names(
             hint = suggestion(pattern, names)
             if len(parts) > 1 and known.issuperset(parts):
                 flag = {"column": "--ignore"}.get(what, f"--{what}")
-                hint = f"repeat the option: {' '.join(given(flag, part) for part in parts)}"
+                hint = f"name each one: {' '.join(given(flag, part) for part in parts)}"
             raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)
