@@ -115,7 +115,7 @@ def _stability(
     by chance, so a high share supports nothing where another model is tied.
     """
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = "it" if one else "one of them"
+    who = quoted(best[0]) if one else "one of them"
     said = [*_orders(result, best, by=by)]
     if not by and one:
         said += _weights(result, best[0], result.tables["ranks"][places[0]])
@@ -126,22 +126,21 @@ def _stability(
         stable = share >= result.parameters["level"]
         where = f"in {close(100 * share, 1)}% of bootstrap samples"
         if stable and equal:
-            alike = named(
-                [str(result.tables["models"][i]["model"]) for i in equal], most=3, word="or"
-            )
-            said.append((False, f"{alike} is tied with it, although it is first {where}"))
+            alike = named([str(result.tables["models"][i]["model"]) for i in equal], most=3)
+            tied = f"{alike} {'is' if len(equal) == 1 else 'are'} tied with {who}"
+            said.append((False, f"{tied}, although {who} is first {where}"))
         else:
             said.append(_tries(who, stable, where))
     stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if stable_:
-        name = quoted(best[0]) if one else "One of them"
-        yield Answer("firm", f"{name} is first {listed(stable_)}.", tuple(best))
+        start = who if one else "One of them"
+        yield Answer("firm", f"{start} is first {listed(stable_)}.", tuple(best))
     if fragile:
-        yield Answer("fragile", f"But {', and '.join(fragile)}.")
+        yield Answer("fragile", f"But {'. Also, '.join(fragile)}.")
 
 
 def _tries(who: str, most: bool, words: str) -> Said:
-    return most, words if most else f"{who} is first only {words}"
+    return most, words if most else f"{who} is first {words.replace(' ', ' only ', 1)}"
 
 
 def _one_of(names: Sequence[str]) -> str:
@@ -171,7 +170,8 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        yield _tries("it", share >= MOSTLY, f"with {close(100 * share, 1)}% of random weights")
+        where = f"with {close(100 * share, 1)}% of random weights"
+        yield _tries(quoted(best), share >= MOSTLY, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "with any positive weights in this order"
