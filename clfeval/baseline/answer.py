@@ -100,9 +100,11 @@ def rows_answer(
         d = change.difference
         if d.value is not None:
             old, new = (number(one.value or 0.0) for one in (change.old, change.new))
-            ends = f", {100 * level:g}% CI {number(d.low)} to {number(d.high)}" if (
-                d.low is not None and d.high is not None) else ""  # fmt: skip
-            was = f"was {old}, change {number(d.value)}{ends}" if d.value else "as before"
+            ends = ""
+            if d.low is not None and d.high is not None:
+                ends = f", {100 * level:g}% CI of the change {number(d.low)} to {number(d.high)}"
+                ends = ", not significant" if d.low <= 0 <= d.high else ends
+            was = f"was {old}{ends}" if d.value else "as before"
             facts.append(f"{title} {new} ({was})")
     parts = [f"The table has {listed(facts)}"] if facts else []
     then, now = classes

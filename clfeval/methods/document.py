@@ -92,8 +92,9 @@ def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer
     (cut, *others) = {*thresholds.values()} or {None}
     if cut is None or others or not said.models:
         return said
-    text = "no" + said.text[2:] if said.text.startswith("No ") else said.text
-    return replace(said, text=f"At threshold {exact(cut)}, {text}")
+    first, space, rest = said.text.partition(" ")
+    first = first.lower() if first in ("No", "All", "Every") else first
+    return replace(said, text=f"At threshold {exact(cut)}, {first}{space}{rest}")
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:

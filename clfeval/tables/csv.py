@@ -15,7 +15,6 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.source import SourceFile
-from clfeval.words import many
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -242,7 +241,8 @@ def _record_problems(
     file: str, row: int, record: list[str], columns: tuple[str, ...]
 ) -> Iterator[Problem]:
     if len(record) != len(columns):
-        what = f"the row has {many(len(record), 'field')}, but the header has {len(columns)}"
+        fields = f"{len(record)} field{'s' * (len(record) != 1)}"
+        what = f"the row has {fields}, but the header has {len(columns)}"
         code = "short-row" if len(record) < len(columns) else "long-row"
         yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):

@@ -255,8 +255,9 @@ def headline(result: Result) -> list[str]:
     if not counted(result):
         return ["Tuning of published rates: sensitivity and specificity, without counts"]
     names, share = joined([item.name for item in result.inputs]), result.summary["prevalence"]
-    line = f"These rows have prevalence {exact(share)}; " if result.summary["odds"] else ""
-    line += "sensitivity and specificity are assumed to stay the same."
+    line, odds = "sensitivity and specificity are assumed to stay the same.", result.summary["odds"]
+    if odds is not None:
+        line = f"These rows have prevalence {exact(share)} (positives:negatives {odds}); {line}"
     assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
     return [f"Tuning of {names or 'counts'}: {class_counts(result)}", *assumed]
 
