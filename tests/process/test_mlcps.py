@@ -72,7 +72,7 @@ def test_a_table_is_enough() -> None:
     assert done.code == 0
     check_text([*done.err.splitlines(), *done.out.splitlines()[:1]])
     for name, row in VALUES.items():
-        (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name} "))
+        (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name}  "))
         assert f"{area(row):.3f}" in line.split(), name
     found = scores(rank("m.csv", "-q", "-f", "json"))
     assert found == pytest.approx({name: area(row) for name, row in VALUES.items()}, rel=1e-12)
@@ -118,13 +118,14 @@ def test_errors_have_their_code_and_nothing_on_stdout(name: str) -> None:
     assert in_folder() == set()
 
 
-def test_a_terminal_is_no_table_and_gets_plots() -> None:
+def test_a_terminal_is_no_table_and_gets_colours() -> None:
     none = on_terminal("mlcps", "-")
     assert (none.code, none.out) == (2, "")
     assert problem_places(none.err) == ["<stdin>: [no-input]"]
     seen = on_terminal("mlcps", "m.csv", "-q")
     assert seen.code == 0
-    assert len(seen.out.splitlines()) > len(rank("m.csv", "-q").out.splitlines())
+    assert "\x1b[" in seen.out
+    assert "\x1b[" not in rank("m.csv", "-q").out
 
 
 @pytest.mark.parametrize(("words", "code"), [

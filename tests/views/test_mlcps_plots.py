@@ -59,7 +59,7 @@ def test_the_profile_has_a_bar_and_a_number_for_every_metric_and_model() -> None
 
 def test_the_profile_shows_the_best_and_counts_the_rest() -> None:
     lines = drawn(RESULTS["thirty"], PROFILE)
-    assert sum("brier ↓" in line for line in lines) == 4  # 8 models by twos
+    assert sum("1 - brier" in line for line in lines) == 4  # 8 models by twos
     assert {22} <= {*numbers_in(lines[-1])}
     many = drawn(ranked({"a": [0.5] * 50, "b": [0.6] * 50}, [f"m{i}" for i in range(50)]), PROFILE)
     check_text([lines[-1], many[-1]])

@@ -200,6 +200,6 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
 
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
     many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
-    assert {*numbers_in(headline(many)[1])} == {0.6}  # the prevalence of the rows
+    assert 0.6 in numbers_in(headline(many)[1])  # the prevalence of the rows
     mixed = replace(made("full"), summary=dict.fromkeys(made("full").summary))
     check_text([*headline(many), *headline(mixed)])

@@ -247,7 +247,7 @@ class TuneOptions(Sure, Populations):
         self._check_stakes()
         for name in kinds()[2]:
             if self.cost is None and name in self.measure:
-                hint = "for a miss that costs ten false positives: --measure cost:fp=1,fn=10"
+                hint = "add --measure cost:fp=1,fn=10 if a miss costs ten times a false positive"
                 what = f"{name} needs the costs of errors"
                 raise UsageError.of(what, "needs-cost", hint=hint)
         if other := next((name for name in self.margin if name != self.compared), None):

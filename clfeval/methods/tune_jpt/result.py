@@ -325,7 +325,7 @@ def of_table(sample: Sample) -> Sample:
     if sample.counted is not None:
         column = sample.counted.truth
         held = f"'{column}' holds {listing(sample.counted.classes)}"
-        hint = f"the positive class is '{sample.positive}', but {held}; check --positive"
+        hint = f"the positive class is '{sample.positive}', and {held}; check --positive"
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
