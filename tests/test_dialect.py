@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_values_of_a_hint_can_be_given_back() -> None:
     """What a hint says in Python is Python: the call works as it is told."""
     with pytest.raises(UsageError) as caught:
         clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit")
-    told = str(caught.value.hint).partition(" where")[0]
+    (told,) = re.findall(r"\w+='[^']*'", str(caught.value.hint))
     given = eval(f"dict({told})", {})
     result = clfeval.tune_jpt(counts=(1, 2, 3, 4), **given)
     assert result.parameters["cost"] == {"fp": 1, "fn": 10, "tp": 0, "tn": 0}

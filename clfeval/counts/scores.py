@@ -135,7 +135,7 @@ def _need_scores(kept: Kept) -> None:
     if labels:
         have = "has" if len(labels) == 1 else "have"
         what = f"scores are needed, but {listing(labels)} {have} labels"
-        hint = "select models with scores by --model, or use a table of scores"
+        hint = "add --model NAME for each model with scores, or use a table of scores"
         raise UsageError.of(what, "needs-scores", kept.settled.name, hint=hint)
 
 
