@@ -122,50 +122,36 @@ def test_columns_of_probabilities_go_by_the_order_of_classes() -> None:
 
 report = clfeval.report
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "other lengths": (
-        lambda: report(Y, LR[:-1]), UsageError, "truth 90, model 89",
-    ),
-    "models in a list": (
-        lambda: report(Y, [LR, RF]), UsageError, "{'a': p1, 'b': p2}",
-    ),
+    "other lengths": (lambda: report(Y, LR[:-1]), UsageError, "truth 90, model 89"),
+    "models in a list": (lambda: report(Y, [LR, RF]), UsageError, "{'a': p1, 'b': p2}"),
     "models side by side": (
-        lambda: report(Y, np.column_stack([LR, RF])), UsageError, "{'a': p1, 'b': p2}",
+        lambda: report(Y, np.column_stack([LR, RF])),
+        UsageError,
+        "{'a': p1, 'b': p2}",
     ),
-    "groups in a list": (
-        lambda: report(Y, LR, by=[SITE, SITE]), UsageError, "{'site': sites",
-    ),
+    "groups in a list": (lambda: report(Y, LR, by=[SITE, SITE]), UsageError, "{'site': sites"),
     "groups that are numbers": (
-        lambda: report(Y, LR, by=LR + 0.001), UsageError, "by={'group:4': values}",
+        lambda: report(Y, LR, by=LR + 0.001),
+        UsageError,
+        "by={'group:4': values}",
     ),
-    "other libraries' resamples": (
-        lambda: report(Y, LR, n_boot=100), TypeError, "resamples=",
-    ),
+    "other libraries' resamples": (lambda: report(Y, LR, n_boot=100), TypeError, "resamples="),
     "too few classes": (
-        lambda: report(KIND, SHARES[:, :2]), UsageError, "classes=['ann', 'bob', 'cy']",
+        lambda: report(KIND, SHARES[:, :2]),
+        UsageError,
+        "classes=['ann', 'bob', 'cy']",
     ),
-    "no array of truth": (
-        lambda: report("p.csv", LR), UsageError, "report(y_true, y_prob)",
-    ),
-    "an array beside a file": (
-        lambda: report("p.csv", by=SITE), UsageError, "by",
-    ),
-    "a model": (
-        lambda: report(Estimator(), LR), UsageError, ".predict_proba(",
-    ),
-    "a misspelt keyword": (
-        lambda: report(Y, LR, treshold=0.3), TypeError, "'threshold'",
-    ),
-    "scikit-learn's keyword": (
-        lambda: report(Y, LR, sample_weight=WEIGHT), TypeError, "weight=",
-    ),
-    "a gate": (
-        lambda: report(Y, LR, fail_under=0.8), TypeError, ".check(fail_under=",
-    ),
-    "a shell's word": (
-        lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='1:49'",
-    ),
+    "no array of truth": (lambda: report("p.csv", LR), UsageError, "report(y_true, y_prob)"),
+    "an array beside a file": (lambda: report("p.csv", by=SITE), UsageError, "by"),
+    "a model": (lambda: report(Estimator(), LR), UsageError, ".predict_proba("),
+    "a misspelt keyword": (lambda: report(Y, LR, treshold=0.3), TypeError, "'threshold'"),
+    "scikit-learn's keyword": (lambda: report(Y, LR, sample_weight=WEIGHT), TypeError, "weight="),
+    "a gate": (lambda: report(Y, LR, fail_under=0.8), TypeError, ".check(fail_under="),
+    "a shell's word": (lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='1:49'"),
     "names in one text": (
-        lambda: report(FRAME, ignore="group,weight"), UsageError, "ignore=['group', 'weight']",
+        lambda: report(FRAME, ignore="group,weight"),
+        UsageError,
+        "ignore=['group', 'weight']",
     ),
 }  # fmt: skip
 

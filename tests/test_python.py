@@ -42,9 +42,6 @@ def test_a_column_without_any_value_has_its_type(result: Result) -> None:
     assert schema["recall_reason"] == pl.String
     assert schema["slice"] == pl.String
     assert clfeval.mars(FRAME, interval="none").frame().schema["recall_low"] == pl.Float64
-
-
-def test_a_column_of_numbers_without_any_is_one_in_pandas_too(result: Result) -> None:
     frame = result.frame("models", backend="pandas")
     assert frame["threshold"].dtype == float
     assert frame["threshold"].isna().all()
@@ -133,14 +130,9 @@ def test_help_explains_every_keyword() -> None:
 
 def test_names_of_columns_that_are_no_texts_are_written_as_texts() -> None:
     truth, score = [0, 1] * 10, [0.1, 0.9] * 10
-    for names, models in (
-        (["truth", 0], {"0"}),
-        (["truth", ("a", "x")], {"a x"}),
-        (["truth", 1.5], {"1.5"}),
-    ):
-        frame = pd.DataFrame(dict(zip(names, (truth, score), strict=True)))
-        found = clfeval.report(frame)
-        assert {row["model"] for row in found.tables["models"]} == models
+    for name, model in ((0, "0"), (("a", "x"), "a x"), (1.5, "1.5")):
+        found = clfeval.report(pd.DataFrame({"truth": truth, name: score}))
+        assert {row["model"] for row in found.tables["models"]} == {model}
 
 
 def test_frames_that_hold_no_cells_are_refused() -> None:

@@ -52,18 +52,12 @@ def inlined(schema: dict[str, Any]) -> Any:
 
 VALIDATOR = jsonschema.Draft202012Validator(inlined(SCHEMA))
 
+F1 = {"measure": "f1", "reference": "C1"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("mars-paper/wide.csv", {}),
     "everything asked for": (
         "mars-paper/wide.parquet",
-        {
-            "subsets": "all",
-            "best": 4,
-            "max_effort": 5,
-            "list": ["found", "missed"],
-            "measure": "f1",
-            "reference": "C1",
-        },
+        {"subsets": "all", "best": 4, "max_effort": 5, "list": ["found", "missed"], **F1},
     ),
     "negative target, any": (
         "mars-paper/long.csv",
@@ -234,15 +228,13 @@ def test_a_dry_run_is_valid(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_an_output_is_valid(case: str) -> None:
     name, options = CASES[case]
-    document = json.loads(clfeval.mars(FIXTURES / name, **options).to_json())
-    assert wrong_with(document) == []
+    assert wrong_with(json.loads(clfeval.mars(FIXTURES / name, **options).to_json())) == []
 
 
 @pytest.mark.parametrize("case", thinned(PHIDELTA, [*PHIDELTA.keys() - ALL_WORDS]))
 def test_a_place_in_the_diamond_is_valid(case: str) -> None:
     name, options = PHIDELTA[case]
-    document = json.loads(clfeval.phidelta(FIXTURES / name, **options).to_json())
-    assert wrong_with(document) == []
+    assert wrong_with(json.loads(clfeval.phidelta(FIXTURES / name, **options).to_json())) == []
 
 
 Documents = Callable[[str], dict[str, Any]]
@@ -297,18 +289,12 @@ def test_the_schema_refuses_what_is_no_tuned_table(
     assert not VALIDATOR.is_valid(changed(tuned("counts"), path, value))
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("schema",), "clfeval.result/2"),
-        (("inputs", 0, "name"), "/a/path.csv"),
-        (("tables", "models", 0, "tp"), -1),
-        (("tables", "models", 0, "recall"), 0.5),
-        (("tables", "models", 0, "recall", "value"), 1.5),
-        (("tables", "models", 0, "occlusion", "reason"), "because"),
-        (("tables", "pairs", 0, "models"), []),
-    ],
-)
+@pytest.mark.parametrize(("path", "value"), [
+    (("schema",), "clfeval.result/2"), (("inputs", 0, "name"), "/a/path.csv"),
+    (("tables", "models", 0, "tp"), -1), (("tables", "models", 0, "recall"), 0.5),
+    (("tables", "models", 0, "recall", "value"), 1.5), (("tables", "pairs", 0, "models"), []),
+    (("tables", "models", 0, "occlusion", "reason"), "because"),
+])  # fmt: skip
 def test_the_schema_refuses_what_is_wrong(path: tuple[Any, ...], value: object) -> None:
     document = json.loads(clfeval.mars(FIXTURES / "mars-paper" / "wide.csv").to_json())
     assert not VALIDATOR.is_valid(changed(document, path, value))

@@ -78,9 +78,8 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
     sampling, n = how == "weights", np.ones(60, np.int64) if weights is None else w
     expected = written_out(f, n.astype(float), mine, sampling)
     if kinds:
-        squares = n * 1.0 * n
         names = None if mine is None else [*map(str, mine)]
-        owned = gathered(squares if sampling else names, np.arange(60), n, 60)
+        owned = gathered(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
         found = errors_of_kinds(f, n, owned)
     else:
         found = errors_of_rows([*f], weights, mine, sampling=sampling)
@@ -99,19 +98,18 @@ def test_rows_that_repeat_are_kinds_and_weights_have_no_scale() -> None:
     one, ten = (errors_of_rows([*f], c * w, None, sampling=True) for c in (1, 10))
     assert ten.errors == pytest.approx(one.errors, rel=1e-9)
     assert ten.df == pytest.approx(one.df, rel=1e-8, nan_ok=True)
-    many = ClusterCounts.of(np.arange(60), np.arange(60), np.ones(60, np.int64))
-    alone, rows = (errors_of_kinds(f, np.ones(60, np.int64), c) for c in (many, None))
+    ones = np.ones(60, np.int64)
+    many = ClusterCounts.of(np.arange(60), np.arange(60), ones)
+    alone, rows = (errors_of_kinds(f, ones, c) for c in (many, None))
     assert alone.errors == pytest.approx(rows.errors, rel=1e-9)
 
 
 def test_few_rows_bound_the_degrees_of_freedom_and_one_leaves_none() -> None:
     f, w, _ = drawn(2)
     assert errors_of_kinds(f, w, None, fewest=5).df[0, 1] == 4
-    one = errors_of_kinds(f, w, None, fewest=1)
-    found = estimates([0.3, 0.2], one, "brier", fewest=1)
+    found = estimates([0.3, 0.2], errors_of_kinds(f, w, None, fewest=1), "brier", fewest=1)
     assert np.isnan([*found.intervals(*BOTH, level=0.9)[1:3], found.p_values(*BOTH)]).all()
-    alone = errors_of_rows([*f[:, :1]], None, None)  # of one row nothing is known
-    assert np.isnan(alone.errors).all()
+    assert np.isnan(errors_of_rows([*f[:, :1]], None, None).errors).all()  # of one row
 
 
 def estimates(
@@ -128,15 +126,12 @@ def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEst
     owners, weights = options.get("owners"), options.get("weights")
     truth, scores = np.asarray(truth, bool), [np.asarray(one, np.float64) for one in scores]  # type: ignore[assignment]
     patterns = patterns_of(truth, np.array(scores) >= 0.5, owners=owners, weights=weights)
-    found: PairedEstimates | None
     if asked.needs == "confusion" and asked.name != "net_benefit":
-        found = label_estimates(patterns, asked)
+        found: PairedEstimates | None = label_estimates(patterns, asked)
     else:
-        every = ScoredRows(tuple(range(len(scores))), tuple(scores), truth, weights, {},
-                           owners)  # fmt: skip
-        moved = {}
-        for j in range(len(scores)):
-            moved[f"m{j}"] = row_by_row(asked, 0.5, *every.ranked(j), truth)
+        places = tuple(range(len(scores)))
+        every = ScoredRows(places, tuple(scores), truth, weights, {}, owners)
+        moved = {f"m{j}": row_by_row(asked, 0.5, *every.ranked(j), truth) for j in places}
         found = score_estimates(weights, owners, asked, moved, smallest_sizes(patterns, 2),  # type: ignore[arg-type]
                                 sampling=False)  # fmt: skip
     assert found is not None
@@ -165,9 +160,9 @@ def test_areas_vary_together_as_delongs_structural_components_do() -> None:
     assert found.known.covariance == pytest.approx(v, rel=1e-8)
     s = np.sqrt(np.diag(v)[:, None] + np.diag(v) - 2 * v)
     assert found.known.errors == pytest.approx(s, rel=1e-8, abs=1e-12)
-    d, df = found.values[0] - found.values[2], found.known.df[0, 2]
+    t = abs(found.values[0] - found.values[2]) / s[0, 2]
     p = found.p_values(np.array([0]), np.array([2]))
-    assert p == pytest.approx(2 * stats.t.sf(abs(d) / s[0, 2], df))
+    assert p == pytest.approx(2 * stats.t.sf(t, found.known.df[0, 2]))
 
 
 def test_sensitivities_differ_as_agresti_and_min_have_it() -> None:
@@ -176,12 +171,10 @@ def test_sensitivities_differ_as_agresti_and_min_have_it() -> None:
     Of 60 rows n, P = 20: f = (n / P) (answer - sensitivity), and one row that changes sides moves
     62 / 21, of a table with half a row more in each cell.
     """
-    truth = np.arange(60) < 20
     first, second = np.zeros((2, 60))
     first[:16], second[:10], second[16:18] = 1, 1, 1  # both 10, the first alone 6, the second 2
     first[20:25] = 1  # false alarms move no sensitivity
-    b, c = 6, 2
-    found = of_table("sensitivity", truth, first, second)
+    b, c, found = 6, 2, of_table("sensitivity", TRUTH, first, second)
     squares = (60 / 20) ** 2 * (b + c - (b - c) ** 2 / 20) + (62 / 21) ** 2
     s, d = np.sqrt(squares / (60 * 59)), (b - c) / 20
     assert found.known.errors[0, 1] == pytest.approx(s, rel=1e-6)
@@ -217,25 +210,19 @@ def test_models_of_the_same_rows_differ_by_0_with_the_limit_of_none_of_n(
     d, low, high, _ = (end.item() for end in found.intervals(*BOTH, level=0.95))
     assert (d, found.p_values(*BOTH).item()) == (0, 1)
     assert found.method(0, 1, wide=False) == NO_ROW
-    if reach is None:
-        assert np.isnan([low, high]).all()
-    else:
-        assert (low, high) == pytest.approx((-reach, reach), rel=1e-3)
-
-
-def test_of_weights_and_clusters_as_many_as_tell_the_same_have_none() -> None:
-    owners = np.arange(60) // 3
-    found = of_table("brier", TRUTH, SCORES, SCORES, owners=owners)
-    assert found.intervals(*BOTH, level=0.9)[2].item() == pytest.approx(zero_of(20, 0.05))
+    ends = (np.nan, np.nan) if reach is None else (-reach, reach)
+    assert (low, high) == pytest.approx(ends, rel=1e-3, nan_ok=True)
+    if metric == "brier":  # of as many clusters
+        owners = np.arange(60) // 3
+        found = of_table("brier", TRUTH, SCORES, SCORES, owners=owners)
+        assert found.intervals(*BOTH, level=0.9)[2].item() == pytest.approx(zero_of(20, 0.05))
 
 
 @pytest.mark.parametrize(
     ("metric", "truth", "scores", "told"),
     [
         # a row of each class: no degree of freedom
-        ("roc_auc", [1, 0], ([0.9, 0.2], [0.3, 0.8]), None),
-        ("brier", [1, 0], ([0.9, 0.2], [0.3, 0.8]), None),
-        ("accuracy", [1, 0], ([0.9, 0.2], [0.3, 0.8]), None),
+        *((name, [1, 0], ([0.9, 0.2], [0.3, 0.8]), None) for name in ("roc_auc", "accuracy")),
         # all right against all wrong: of four labels limits by half a row more, and 1 df
         ("accuracy", [1, 0, 1, 0], ([1, 0, 1, 0], [0, 1, 0, 1]), False),
         ("balanced_accuracy", [1, 0, 1, 0], ([1, 0, 1, 0], [0, 1, 0, 1]), False),
@@ -270,22 +257,18 @@ def test_limits_of_areas_without_an_error_are_those_of_none_of_n_pairs() -> None
     """
     perfect, turned, constant = [0.9, 0.2] * 10, [0.2, 0.9] * 10, [0.5] * 20
     for other, d, ends in ((turned, 1.0, 2), (constant, 0.5, 1)):
-        for one in (of_table("roc_auc", [1, 0] * 10, perfect, other),):
-            expected = 2 * (1 - d / np.sqrt(ends)) ** 10
-            assert one.p_values(*BOTH).item() == pytest.approx(expected)
-            low = one.intervals(*BOTH, level=0.9)[1].item()
-            assert low == pytest.approx(d - np.sqrt(ends) * zero_of(10, 0.05))
-            low = one.intervals(*BOTH, level=1 - expected)[1].item()
-            assert low == pytest.approx(0, abs=1e-9)
+        one = of_table("roc_auc", [1, 0] * 10, perfect, other)
+        expected = 2 * (1 - d / np.sqrt(ends)) ** 10
+        assert one.p_values(*BOTH).item() == pytest.approx(expected)
+        lows = [one.intervals(*BOTH, level=at)[1].item() for at in (0.9, 1 - expected)]
+        assert lows == pytest.approx([d - np.sqrt(ends) * zero_of(10, 0.05), 0], abs=1e-9)
 
 
-def areas(
-    values: Any, errors: tuple[float, float] = (0.02, 0.06), both: float = 0.0006, df: float = 11
-) -> PairedEstimates:
+def areas(values: Any, errors: Any = (0.02, 0.06), both: float = 0.0006) -> PairedEstimates:
     """Return two areas of these errors and covariance."""
     v = np.array([[errors[0] ** 2, both], [both, errors[1] ** 2]])
     s = np.sqrt(v[0, 0] + v[1, 1] - 2 * both)
-    known = Errors(np.array([[0, s], [s, 0]]), np.full((2, 2), df), v)
+    known = Errors(np.array([[0, s], [s, 0]]), np.full((2, 2), 11.0), v)
     return estimates(values, known, "roc_auc", fewest=12)
 
 
@@ -322,8 +305,8 @@ def test_both_limits_of_areas_reach_farther_around_0_and_stay_within_the_range()
     low = 0.05 - np.sqrt(d**2 - d * g + g**2)
     high = 0.05 + np.sqrt(e**2 - e * f + f**2)
     _, under, above, _ = areas([0.95, 0.9]).intervals(*BOTH, level=0.95)
-    reach = t * np.sqrt(0.0028)
-    assert (under[0], above[0]) == pytest.approx((min(low, 0.05 - reach), max(high, 0.05 + reach)))
+    s = t * np.sqrt(0.0028)
+    assert (under[0], above[0]) == pytest.approx((min(low, 0.05 - s), max(high, 0.05 + s)))
     _, under, above, _ = areas([0.95, 0.9], (30.0, 40.0), 0).intervals(*BOTH, level=0.95)
     assert (under[0], above[0]) == (-1, 1)
 
@@ -376,12 +359,11 @@ def test_every_p_inverts_its_interval_and_every_limit_lies_in_the_range(
     assert (np.isnan(p) == np.isnan(low))[d != 0].all()
     assert ((low > 0) | (high < 0))[known].tolist() == (p < 1 - level)[known].tolist()
     assert ((low <= d) & (d <= high))[known].all()
-    measure = found.measure
-    assert (low[known] >= measure.low - measure.high).all()
-    assert (high[known] <= measure.high - measure.low).all()
+    span = found.measure.high - found.measure.low
+    assert ((low >= -span) & (high <= span))[known].all()
     assert ((low < high) | (p == 1))[known].all()
-    turned, under, above, _ = found.intervals(second, first, level=level)
-    assert [turned, under, above] == [pytest.approx(-one, nan_ok=True) for one in (d, high, low)]
+    turned = found.intervals(second, first, level=level)[:3]
+    assert [*turned] == [pytest.approx(-one, nan_ok=True) for one in (d, high, low)]
     assert found.p_values(second, first) == pytest.approx(p, rel=1e-9, nan_ok=True)
 
 
@@ -404,10 +386,7 @@ def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matt
             pytest.approx(one, rel=1e-6) for one in (*whole.intervals(*pair, level=0.9),
                                                      whole.p_values(*pair))
         ]  # fmt: skip
-
-
-def test_a_swap_of_the_classes_turns_sensitivity_into_specificity() -> None:
-    truth, scores = table(120, 2)
+    # a swap of the classes turns sensitivity into specificity
     labels = [(one >= 0.5) * 1.0 for one in scores]
     one = of_table("sensitivity", truth, *labels)
     other = of_table("specificity", ~truth, *(1 - each for each in labels))

@@ -241,12 +241,6 @@ def test_points_in_one_cell_have_a_sign_of_their_own() -> None:
     assert place(lines[:34], "#")[0] < place(lines[:34], "*")[0]
 
 
-def test_numbers_in_the_key_are_rounded_but_never_to_perfection() -> None:
-    text = phidelta_plots(models([("almost", 0.0, 0.99999), ("minus", -0.25, 0.5)]), width=80)
-    assert "1 almost   0.000  >0.999" in text
-    assert "2 minus   -0.250   0.500" in text
-
-
 def test_crowding_models_get_a_closer_look_that_tells_them_apart() -> None:
     for width in (80, 140):
         text = phidelta_plots(models([*CROWDED, ("constant", -1.0, 0.0)]), width=width)
