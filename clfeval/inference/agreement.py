@@ -1,8 +1,4 @@
-"""Agreement of two orders of the same things: Kendall's tau-b and Spearman's rho.
-
-Both see the order of the values only, not their distances. Sums are exact whole numbers, rounded
-once at the end: equal orders give exactly 1, reversed ones exactly -1.
-"""
+"""Rank correlations: Kendall's tau-b and Spearman's rho, from exact integer sums."""
 
 from __future__ import annotations
 
@@ -82,11 +78,7 @@ def _tied(places: Ints) -> int:
 
 
 def _inversions(values: Ints) -> int:
-    """Return how many pairs stand the wrong way round, by merging: values of 0..k-1.
-
-    Runs of one length are sorted; each value of a right run is looked up in the run left of it, all
-    at once: the runs of one pair lie above those of the pairs before.
-    """
+    """Return the number of inversions of a permutation of 0..k-1, by vectorised merge sort."""
     k = len(values)
     runs = np.full(1 << (k - 1).bit_length(), k, np.int64)
     runs[:k] = values

@@ -21,10 +21,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTests:
-    """The tests on (1, log odds) and on groups by score: statistic, df and p, (2,) each.
+    """Statistic, df and p of the tests on (1, log odds) and on groups by score, (2,) each.
 
-    gaps, errors (g,): of each group the share of positives less the mean score, and the standard
-    error of that where scores are calibrated.
+    gaps, errors (g,): observed less expected share of positives in each group, and its standard
+    error.
     """
 
     statistic: Floats
@@ -43,11 +43,9 @@ def score_tests(
     (sum r)² / sum v + (sum z r)² / sum v z²   2 degrees of freedom, 1 where all x are one
     sum over ten groups by score of (sum r)² / sum v   as many degrees of freedom as groups
 
-    with r = positives - n p, v = n p (1 - p), z = x - sum v x / sum v. Equal scores stay together:
-    one is of the tenth in which the middle of its rows lies. p-values are (1 + k) / 2,001 where k
-    of 2,000 draws of y are as far off, and fall like chi-square's beyond all draws; chi-square's
-    where every group has sum v >= 25. Draws are binomial: of each score, or of more than 64 of
-    those of a group within 0.5 of log odds; normal in groups with sum v >= 25.
+    with r = positives - n p, v = n p (1 - p), z = x - sum v x / sum v. Equal scores are in one
+    group. p = (1 + k) / 2,001, k of 2,000 draws of y being as extreme; chi-square where every group
+    has sum v >= 25.
 
     Shapes: p ascending within 0..1, x its log odds, rows n and positives: (m,), m >= 1.
     Source: Cox 1958, Biometrika 45:562; Hosmer and Lemeshow 1980, Communications in Statistics A
@@ -76,7 +74,7 @@ def score_tests(
 def score_tests_of_parts(
     p: Floats, x: Floats, counts: Counts, inner: slice, clusters: Independent, heavy: Floats
 ) -> ScoreTests:
-    """Return the same tests of rows in clusters, or with sampling weights, by the sandwich.
+    """Return the same tests for clusters or sampling weights, with the sandwich variance.
 
     U' A^-1 U / (d k)   A = sum v ((1 - p) w + p w') b b'   L = A^-1 sum U_c U_c'
     d = trace L / q, 1 at least   k = q trace L² / (trace L)²   df = q / k
@@ -123,11 +121,7 @@ def _groups(rows: Counts) -> Ints:
 
 
 def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, first: Ints) -> Floats:
-    """Return the sums over groups of n, r, v, v z, v z² and z r, (6, g), z = x - the middle x.
-
-    One group at a time: its numbers stay in the cache; without the threads of matrix products,
-    which wait for work at full speed.
-    """
+    """Return the sums over groups of n, r, v, v z, v z² and z r, (6, g), z = x - the middle x."""
     sums, middle = np.empty((6, len(first))), x[len(x) // 2]
     for g, (start, stop) in enumerate(pairwise([*first.tolist(), len(p)])):
         n, chance, z = rows[start:stop], p[start:stop], x[start:stop] - middle

@@ -17,7 +17,7 @@ _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
 
 
 def mid_p(a: int, b: int) -> float:
-    """Return McNemar's two-sided mid-p that a and b of a + b rows are equally likely.
+    """Return McNemar's two-sided mid-p for a and b discordant rows.
 
     p = 2 (P(X < m) + P(X = m) / 2), at most 1, with m = min(a, b) and X binomial(a + b, 1/2); 1
     where a = b, and where a + b = 0.
@@ -37,8 +37,8 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
 
     Q = (k - 1) (k sum G_j² - (sum G_j)²) / (k sum L - sum L²)   p = P(chi² > Q), k - 1 degrees
 
-    G_j: how many rows classifier j has right, L: how many classifiers have a row right. Rows that
-    all have right, or all wrong, say nothing; without others Q is NaN and p is 1.
+    G_j: how many rows classifier j has right, L: how many classifiers have a row right. Without a
+    row on which classifiers differ Q is NaN and p is 1.
 
     Shapes: right (m, k) of m kinds of rows, n (m,) of each.
     Source: Cochran 1950, Biometrika 37:256.
@@ -77,9 +77,7 @@ def largest_gap_chance(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLik
 
     p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
 
-    Kolmogorov's limit. Exact chances, which a variable without ties has, are smaller: by a count of
-    all paths with 3 to 60 rows of the smaller class and up to 300 of the other at most 1.01 times
-    as large where p < 0.1, and a small part of it with few rows.
+    Kolmogorov's limit, conservative for variables without ties.
 
     Shapes: all (k,). Range 0..1; 1 where a class has no row, NaN where the gap is.
     Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
@@ -92,17 +90,14 @@ def largest_gap_chance(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLik
 
 
 def chance_of(told: Callable[[Floats], Bools], value: Floats) -> Floats:
-    """Return the p values at which `told`, of standard errors z, comes to be false; NaN as value.
-
-    Errors of a float beyond 38 standard errors are p values of 0.
-    """
+    """Return the p values at which `told`, of standard errors z, becomes false; NaN as value."""
     z, _ = halved(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
     p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
     return np.where(np.isnan(value), np.nan, p)
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Return p values adjusted so that of those up to q a share q at most are false, on average.
+    """Return p-values adjusted for the false discovery rate.
 
     With p sorted upwards, the adjusted i-th of m is min over j >= i of m p_j / j.
     Shapes: (m,) each; NaN stays NaN, and is none of the m. Range: p..1.

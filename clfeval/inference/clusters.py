@@ -1,12 +1,7 @@
-"""Rows that belong together: by what to divide counts for intervals of independent rows to hold.
+"""Design effects of clustered rows: divisors of counts for intervals of independent rows.
 
-Rows of one cluster, a patient or a document, tend to be alike, and tell less than as many rows of
-their own. What they tell is measured by influence values: of a share k / n those of a cluster sum
-up to r = k_c - (k/n) n_c, and the variance of the share is the sum of r² over the clusters, against
-k (n-k) / n for independent rows. The design effect is the ratio of the two. Counts divided by it
-are those of as many independent rows as tell the same; methods for such rows then apply.
-
-All that is needed of the clusters are sums of products of their counts: they add over files.
+The residual of a cluster for a share k / n is r = k_c - (k/n) n_c; the variance of the share is the
+sum of r² over clusters, against k (n-k) / n for independent rows. Their ratio is the design effect.
 """
 
 from __future__ import annotations
@@ -29,19 +24,15 @@ def design(
     k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
     cautious: bool = True, heavy: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return the design effect of a share k / n, and how many clusters of one size tell as much.
+    """Return the design effect of a share k / n and the effective number of clusters g.
 
     g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
 
     with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
-    is never below 1: where rows happen to be less alike than by chance, that is not relied on.
-    With k = 0 or k = n no row differs from another and nothing shows how alike they are: then all
-    rows of a cluster pass for one, and the effect is nn / n.
+    is at least 1, and nn / n where k = 0 or k = n.
 
-    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, with m = nn / n: half a cluster
-    more, of which half the rows are hits. Without it few clusters that happen to lack a bad one
-    promise too much: of 30 clusters of 10 rows, ICC .5, 95 % limits of shares of .8 to .95 held the
-    truth in 79 to 89 % of simulated tables, with it in 97.7 % or more. heavy: what m is at least.
+    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, m = nn / n: half a cluster at p =
+    1/2. heavy: lower bound of m.
 
     Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
     where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
@@ -62,9 +53,7 @@ def design(
 
 
 def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
-    """Return by what counts are divided: effect (t / z)², with g - 1 degrees of freedom for t.
-
-    So a normal interval of the divided counts is as wide as one by Student's t.
+    """Return the divisor of counts effect (t / z)², with g - 1 degrees of freedom for t.
 
     Shapes: both broadcast; from the effect up, infinite with fewer than two clusters.
     Errors: ValueError unless 0 < level < 1.
@@ -78,10 +67,10 @@ def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
 
 
 def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...]) -> Floats:
-    """Return what a sum has more variance by, for its parts going together: 1 + 2 cov / var.
+    """Return the variance of a sum relative to independent parts: 1 + 2 cov / var.
 
-    variances: of the parts; covariances: of every two. The counts of all parts are divided by it.
-    Between 0.05 and 2 for each further part; 1 where no part varies.
+    variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
+    where no part varies.
     """
     whole = sum((np.asarray(v, np.float64) for v in variances), np.zeros(()))
     shared = 2 * sum((np.asarray(c, np.float64) for c in covariances), np.zeros(()))
@@ -92,20 +81,14 @@ def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...
 
 @dataclass(frozen=True, slots=True)
 class JointShares:
-    """What clusters say of j shares measured on the same rows, each (j, m) or, of two, (j, j, m).
-
-    effect and g as of `design`; cov: their variances and covariances.
-    """
+    """Design effects and g of j shares of the same rows, (j, m), and covariances, (j, j, m)."""
 
     effect: Floats
     g: Floats
     cov: Floats
 
     def divisors(self, slopes: ArrayLike, *, level: float) -> Floats:
-        """Return by what the counts of each share are divided for a function of all, (j, m).
-
-        slopes (j, m): those of the function along each share; only their ratios matter.
-        """
+        """Return the divisors of each share's counts for a function with these slopes, (j, m)."""
         a = np.nan_to_num(np.asarray(slopes, np.float64))
         sums = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(self.cov))
         places = range(len(a))
@@ -120,15 +103,14 @@ def parts_of(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
     heavy: ArrayLike = 0.0,
 ) -> JointShares:  # fmt: skip
-    """Return what clusters say of shares k / n whose counts are sums of the same d counts.
+    """Return design effects and covariances of shares k / n that are sums of the same d counts.
 
     k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   cov_ij = sum of r_i r_j
     sqrt(h_i h_j) / (n_i n_j)   h = g / (g-1)
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
     of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
-    each share; heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one
-    cluster.
+    each share; heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one cluster.
     Source: as for `design`; the residuals are the influence values of a ratio.
     """
     s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
@@ -147,12 +129,9 @@ def parts_of(
 def share_divisor(
     sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
 ) -> Floats:
-    """Return by what the counts of a share of m tables are divided, (m,): see `parts_of`.
+    """Return the divisors of the counts of a share of m tables, (m,): see `parts_of`.
 
-    totals (m, 4) are TP, FP, P and N. Of rows by themselves, each in one class, those that a share
-    lacks may weigh as much as any of the classes it is of: `heavy` is the weight of the heavier.
-    With positives of weight 1 and negatives of weight 5, 200 rows, a tenth positive, limits of
-    precision held the truth in 83 % of simulated tables without it, in 99 % with it.
+    totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
     """
     s, x, w = (np.asarray(one, np.float64) for one in (sums, totals, whole))
     lone = s[:, 2, 3] == 0
@@ -168,7 +147,7 @@ def share_divisor(
 
 
 def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, level: float) -> Floats:
-    """Return by what counts are divided for a function of TP / P, FP / N and maybe P / (P + N).
+    """Return divisors of counts for a function of TP / P, FP / N and optionally P / (P + N).
 
     Shapes: totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of
     the function along each share, the result has their shape.
@@ -180,10 +159,7 @@ def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, leve
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
-    """Return how TP / P and FP / N go together over clusters, (m,); 0 where one does not vary.
-
-    Shapes: as for `rate_divisors`.
-    """
+    """Return the correlation of TP / P and FP / N over clusters, (m,); 0 where one is constant."""
     cov = parts_of(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None]).cov
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
@@ -191,16 +167,14 @@ def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
 
 
 def flip_test(differences: ArrayLike) -> float:
-    """Return the exact two-sided p-value that what a cluster has more is as likely to be less.
+    """Return the exact two-sided p-value of the sign-flip permutation test of cluster differences.
 
     p = P(|sum of s_c |d_c|| >= |sum of d_c|) with each sign s_c = 1 or -1 with probability 1/2
 
-    With differences of 1 and -1 it is the sign test. Where the sum of all |d_c| is beyond 20,000
-    times the greatest number they are all multiples of, but for rounding, the sum is taken for
-    normal, with variance the sum of d_c² and a continuity correction of half its step. So it is the
-    same of weights in any unit.
+    Normal approximation with continuity correction, variance sum d_c², where sum |d_c| exceeds
+    20,000 times the common unit of the differences.
 
-    Shapes: (c,); zeros say nothing. Range 0..1, 1 where all are zero.
+    Shapes: (c,); zeros have no effect. Range 0..1, 1 where all are zero.
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
     given = np.asarray(differences, np.float64)

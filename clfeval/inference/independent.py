@@ -20,10 +20,7 @@ class Independent(Protocol):
         """How many parts there are; of unlike ones how many alike would tell as much."""
 
     def products(self, weights: Floats) -> Floats:
-        """Return the sums over parts of products of two of their totals: (w, m): (w, w).
-
-        weights: what a row of each kind counts in each total.
-        """
+        """Return the sums over parts of products of two totals, (w, w); weights (w, m) by kind."""
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and of each total the parts' sum F⁴ size / (sum F²)², (w,)."""
@@ -37,8 +34,8 @@ def powers(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the sums of q f f', (k, k), of q f² and of q f⁴, (k,), each of them.
 
-    values (k, m), or the Influence on one measure: f; counts (m,): 0 for what no row is, which has
-    no say, defined or not; each (m,): q.
+    values (k, m), or the Influence on one measure: f; counts (m,), kinds of 0 are ignored; each
+    (m,): q.
     """
     k = 1 if isinstance(values, Influence) else len(values)
     products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)

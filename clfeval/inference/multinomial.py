@@ -20,10 +20,6 @@ def weighed_difference(
     By square-and-add of the score limits of a p and b q, which are correlated as counts of one
     multinomial sample are: rho = -sqrt(p q / ((1 - p) (1 - q))).
 
-    In simulations of net benefits of 50, 200 and 1,000 rows, prevalence .05, .2, .5, thresholds
-    from .01 to .95 and areas of .82 and .98, 95 % limits held the truth in 92.0 % at least, where
-    the standard error of a mean fell to 60 %.
-
     z: the quantile, where it is not the normal one at `level`.
 
     Shapes: all broadcast; counts first + second <= rows, weights not negative. Range -b..a.

@@ -1,7 +1,4 @@
-"""What is known of the rows outside a part from sums over all rows and over the part.
-
-Twenty parts cost what one look at all rows does: of each only its own rows are looked at.
-"""
+"""Estimates of the rows outside a part, from sums over all rows and over the part."""
 
 from __future__ import annotations
 
@@ -21,13 +18,12 @@ _DUST = 1e-13  # of a sum of squares: what rounding leaves of none
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPairs:
-    """The pairs of a row of a first and one of a second class at m scores: which are in order.
+    """Pairs of a row of a first and a row of a second class at m scores, and their order.
 
-    Few are: the first are the positives where the area is at most a half, else the negatives, so
-    that sums of the rows beaten keep their digits. rows: those of both classes at each score;
-    below (m + 1, 4): of the lower ones the rows of both classes, and twice the pairs that each win,
-    ties once. won: these of the first, of all. squares: of both classes the sums of the squares
-    of the share of the other that each row beats, less the area. used: how many scores have rows.
+    The first class is the positives where the area is at most a half. rows: those of both classes
+    at each score; below (m + 1, 4): of the lower ones the rows of both classes, and twice the pairs
+    that each win, ties once. won: these of the first, of all. squares: of both classes the sums of
+    squares of the share of the other that each row beats, less the area. used: scores with rows.
     """
 
     rows: tuple[Counts, Counts]
@@ -44,10 +40,7 @@ class RankedPairs:
 
     @classmethod
     def of(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
-        """Take the whole numbers of rows at ascending scores, (m,).
-
-        None without rows of a class, or with more pairs than floats count.
-        """
+        """Count pairs of rows at ascending scores, (m,); None without a class."""
         rows, m = (positives, negatives), len(positives)
         p, n = (part.sum().item() for part in rows)
         if not 0 < 2 * p * n < _MOST:
@@ -75,15 +68,13 @@ class RankedPairs:
     def outside(
         self, at: Ints, positives: Counts, negatives: Counts, *, level: float
     ) -> AucInterval | None:
-        """Return what `delong_auc` does of the rows outside a part.
+        """Return the AUC and interval of `delong_auc` for the rows outside a part.
 
         There a row beats u = (N x - n y) / (N - n) of the other class where it beats a share x of
-        the N of all rows and y of the n of the part. Over the rows outside, sums of x, x y, y and
-        y² are sums over the rows of the part: of y at each of them, and of x and of rows on the
-        side of it where they beat it.
+        the N of all rows and y of the n of the part.
 
         at (d,): at which of the scores the part has rows, ascending; positives and negatives (d,).
-        None where less than half of a class is left: differences would lose their digits.
+        None where less than half of a class is left.
         """
         given = (negatives, positives) if self.swapped else (positives, negatives)
         mine = [part.astype(np.float64) for part in given]

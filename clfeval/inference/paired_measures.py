@@ -1,8 +1,4 @@
-"""Intervals of the difference of two measures of one table, by square-and-add with correlation.
-
-Any two estimates that have a value and limits can be subtracted: their distances to the limits
-stand for their imprecision, and how far two classifiers agree says how much of it they share.
-"""
+"""Intervals of the difference of two measures of one table, by square-and-add with correlation."""
 
 from __future__ import annotations
 
@@ -37,13 +33,12 @@ def difference(
     value = f1 - f2
     low = value - sqrt(d1² - 2 rho d1 e2 + e2²)   high = value + sqrt(e1² - 2 rho e1 d2 + d2²)
 
-    with d, e the distances of each estimate to its lower and upper limit. Two estimates of one
-    value and the same limits at rho = 1 have the limits -+ |d - e|, which are 0 only where d = e.
+    with d, e the distances of each estimate to its lower and upper limit.
 
     Shapes: all broadcast. low1 - high2 <= low <= value <= high <= high1 - low2. A limit on the
     wrong side of its value, as a percentile may be, counts as the value. An infinite limit makes
     those it enters infinite. Where the value is infinite so is the limit beyond it; the other one
-    is NaN, for no distance leads there. Limits are NaN where any argument is.
+    is NaN. Limits are NaN where any argument is.
     Errors: ValueError unless low <= high in both and -1 <= rho <= 1.
     Source: Newcombe 1998, Statistics in Medicine 17:2635, method 10; Zou and Donner 2008,
     Statistics in Medicine 27:1693.
@@ -73,14 +68,12 @@ def difference(
 def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
     """Return the partial derivatives of measure(tp, fp), numerically.
 
-    Differences over steps that shrink fourfold, extrapolated to a step of 0: central ones from
-    half the way to the nearer border on, at 0 and 1 one-sided ones. Of all extrapolations the
-    first whose error is a billionth is taken, else the one of the least error, where the error
-    is how far it moved from its two predecessors and what rounding the measure can add.
+    Differences over steps that shrink fourfold, extrapolated to 0: central, at 0 and 1 one-sided.
+    The first extrapolation with an error of a billionth is taken, else the one of the least error.
 
     Shapes: tp and fp broadcast with each other and with what the measure holds, such as a grid of
     odds; the measure must treat every element by itself. 0 where no estimate is good to a
-    thousandth: where the slope is 0, infinite or undefined, or too small beside the value.
+    thousandth.
     Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
     Source: Ridders 1982, Advances in Engineering Software 4:75.
     """

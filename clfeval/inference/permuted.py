@@ -14,10 +14,10 @@ _FAR = 40.0  # standard deviations: what lies beyond has no chance as a float
 
 
 def found_by_chance(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
-    """Return how many positives are among so many rows called so by chance, with probabilities.
+    """Return the true positives of a random prediction, with probabilities.
 
     P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric.
-    Shapes: (s,) each, s at most min(P, m) + 1: far from the mean they are left out.
+    Shapes: (s,) each, s at most min(P, m) + 1; m predicted positives; negligible tails are omitted.
     """
     from scipy.special import gammaln
 
@@ -36,7 +36,7 @@ def found_by_chance(positives: int, negatives: int, called: int) -> tuple[Ints, 
 
 
 def expected_precision(n: Counts, positives: float) -> float:
-    """Return the average precision that scores have by chance, on average over orders of truth.
+    """Return the expected average precision of scores when the classes are permuted.
 
     sum over scores from the highest of n_i (1 / M + (N_i - 1) (P - 1) / (M (M - 1))) / N_i, N_i the
     rows from the highest score down to this one
@@ -56,10 +56,7 @@ def expected_precision(n: Counts, positives: float) -> float:
 
 
 def dealt(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield how many positives each of m scores has when truth is dealt anew, (b, m) each.
-
-    n (m,): rows at each. In all there are 999 draws, of many rows fewer, 99 at the least.
-    """
+    """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations."""
     total, m = int(n.sum()), len(n)
     draws = max(LEAST, min(DRAWS, _AT_ONCE // max(total, 1)))
     owner, step = np.repeat(np.arange(m), n), max(1, _AT_ONCE // 8 // max(m, 1))

@@ -1,8 +1,4 @@
-"""Resampled counts: how often each distinct row of a table comes up when its rows are drawn again.
-
-Drawing all N rows with replacement is one multinomial draw over the m distinct ones. What is
-measured on a draw is measured on the same rows for every model: differences of models stay paired.
-"""
+"""Bootstrap counts of the distinct rows of a table: multinomial draws, paired over models."""
 
 from __future__ import annotations
 
@@ -22,9 +18,6 @@ _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster th
 
 def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield counts of resampled rows, some replicates at a time: Multinomial(N, n / N), N = sum n.
-
-    Where rows hardly repeat they are drawn one by one, otherwise count by count from binomials: the
-    same distribution. The draws depend on the counts and the stream, not on CELLS.
 
     Shapes: n (m,); yields (b, m), in all `resamples` replicates, each b x m at most CELLS or a
     single replicate. Each replicate sums to N.
@@ -64,8 +57,7 @@ _GREATEST_LOGIT = 1022 * math.log(2)
 def stream(seed: int, name: str) -> np.random.Generator:
     """Return the random numbers of a name: one independent stream for every seed and name.
 
-    The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name", so that a model's draws
-    depend on no other model, on no order and on no machine. Any whole number is a seed.
+    The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name".
 
     Errors: ValueError when the seed is no whole number.
     Source: O'Neill 2014, PCG (Harvey Mudd College HMC-CS-2014-0905); numpy's SeedSequence.
@@ -86,9 +78,7 @@ def resampled_rates(
 ) -> tuple[Floats, Floats]:
     """Return the true and false positive rates of resampled positives and resampled negatives.
 
-    Each class is resampled by itself, its size stays. Drawing P rows with replacement from P rows
-    of which TP are called positive is a multinomial draw over two counts: Binomial(P, TP / P),
-    and likewise Binomial(N, FP / N).
+    Each class is resampled separately: Binomial(P, TP / P) and Binomial(N, FP / N).
 
     Shapes: (resamples,) each. Range 0..1; all NaN for a class without rows.
     Errors: ValueError unless counts are whole with 0 <= tp <= positives and 0 <= fp <= negatives
@@ -110,12 +100,9 @@ def resampled_rates(
 def resampled_weights(
     n: ArrayLike, squares: ArrayLike, *, resamples: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Yield what kinds of rows weigh when every row gets a random share of itself, mean 1.
+    """Yield Bayesian bootstrap weights of kinds of rows.
 
     Gamma(n² / q) q / n   with q the sum of squared weights: mean n, variance q
-
-    Of rows of one weight it is the sum of that weight times an exponential number of each: the
-    Bayesian bootstrap, whose percentiles are those of rows drawn again but for 1 / rows.
 
     Shapes: n, squares (m,), both 0 for a kind without rows, which has none in any replicate; yields
     (b, m), in all `resamples` replicates.
@@ -147,9 +134,7 @@ def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Gene
 def going_together(
     first: Floats, second: Floats, rho: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the draws of two variables in an order in which they have about the correlation rho.
-
-    Their ranks are those of two normal variables of that correlation; at 0 nothing moves.
+    """Return the draws of two variables, reordered to about the rank correlation rho.
 
     Shapes: (r,) each. Errors: ValueError unless -1 <= rho <= 1.
     Source: Iman and Conover 1982, Communications in Statistics - Simulation and Computation 11:311.
@@ -168,10 +153,9 @@ def going_together(
 def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
     """Return the percentile limits of replicates and how many of them are undefined.
 
-    Of m sorted values, numbered from 0, the low limit is the one at h = (m-1) (1-level) / 2,
-    between two neighbours on the straight line from one to the other (numpy's default quantile);
-    the high limit is the one as far from the upper end. From or to an infinite neighbour there is
-    no line: then the outer neighbour is the limit, the lower one below and the upper one above.
+    The low limit is at h = (m-1) (1-level) / 2 of m sorted values, numbered from 0, interpolated
+    linearly; the high limit is symmetric. Next to an infinite value the outer neighbour is the
+    limit.
 
     Shapes: values (r, ...), replicates first; the limits and `failed` (...). NaN replicates are
     left out and counted in `failed`; limits are NaN where fewer than half of all are defined.
@@ -195,17 +179,15 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Int
 
 
 def surely_above(found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float) -> Bools:
-    """Tell which values are above 0 for sure, by two intervals of their replicates.
+    """Tell which values are significantly above 0, by two bootstrap intervals.
 
     found > sqrt(m / (m-1)) t s   and   the low percentile limit > 0
 
     with m rows of the class that has fewer, s the standard deviation of the replicates and t the
-    two-sided quantile of Student's distribution with m - 1 degrees of freedom. Rows drawn again
-    vary by the share 1/m too little, and percentiles take no account of an s that is itself drawn;
-    nor do a thousand of them hold the tails that many comparisons ask for.
+    two-sided quantile of Student's distribution with m - 1 degrees of freedom.
 
-    Shapes: found (...), drawn (r, ...), replicates first. False where nothing tells: fewer than two
-    rows, or fewer than half of the replicates defined.
+    Shapes: found (...), drawn (r, ...), replicates first. False with fewer than two rows, or fewer
+    than half of the replicates defined.
     Errors: ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
@@ -226,10 +208,8 @@ def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Fl
 
     odds = X / Y with X of distribution Gamma(a), Y of Gamma(b), independent
 
-    which keeps the digits where p is next to 1. The ratio is taken of logarithms, for X and Y may
-    be too small for a float where their ratio is not. A draw is made again when its odds or their
-    inverse would not fit a float, so the distribution is that of p given that they fit: all but
-    one in e**350 with a and b from 1/2 on, half of all at 0.001, where p is mostly 0 or 1.
+    taken of logarithms. A draw is repeated when its odds or their inverse would not fit a float:
+    the distribution is that of p given that they fit.
 
     Shapes: (draws,). Range 2**-1022 to 2**1022.
     Errors: ValueError unless 0.001 <= a, b <= 10**18, or when draws is not whole or negative.

@@ -37,14 +37,11 @@ def range_over_sample(
     """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
 
     z1, z2: of k1/n1 and k2/n2 as in `range_over_region`; z0(p) = (n1/M - p) / sqrt(p (1-p) / M)
-    with M = n1 + n2: the rows were drawn, so how many belong to the first class is binomial too,
-    and the three shares are independent given what they are shares of. z is the two-sided normal
-    quantile of the level: one degree of freedom, as fits an interval of one number. share: other
-    counts for p than n1 of M, where those of the two classes were divided.
+    with M = n1 + n2. z is the two-sided normal quantile of the level, one degree of freedom. share:
+    other counts for p than n1 of M, where those of the two classes were divided.
 
-    The extremes are looked for on the boundary, at the observed point and on the zero set of a
-    `kink`, as in `range_over_region`: from the best of 256 directions in each octant (above or
-    below each observed share), by quadratic steps with looks around.
+    Extremes: on the boundary, at the observed point and on the zero set of a `kink`, as in
+    `range_over_region`, by quadratic steps from the best of 256 directions in each octant.
 
     Shapes: counts broadcast to (m,); the measure is called with arrays (..., m) and treats every
     element by itself. low <= observed value <= high; values that are NaN are left out, NaN where
@@ -115,10 +112,7 @@ def _highest(function: Callable[[Floats], Floats], grid: Floats, values: Floats)
 def _look(
     function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the best directions a step (c, m) around the centres (3, c, m), and its values.
-
-    Among them is that of a quadratic step.
-    """
+    """Return the best directions a step (c, m) around the centres (3, c, m), and their values."""
     a, b = (steps * tangent for tangent in _tangents(centres))
     at = np.array(_AROUND, np.float64)  # (9, 2)
     around = (

@@ -38,10 +38,9 @@ def range_over_region(
     degree of freedom, as fits an interval of one number. The boundary is p1 = the Wilson limit at
     z |cos t|, p2 = that at z |sin t|, the lower one where cos or sin is negative.
 
-    The extremes are looked for on the boundary, at the observed point and, given a `kink`, on its
-    zero set: a function of p1 and p2 that is 0 exactly where the measure has its least value and
-    has another sign on either side, as p1 - p2 for |p1 - p2|. Right for measures without any other
-    extreme inside, such as all that rise or fall in p1 and in p2.
+    Extremes are searched on the boundary, at the observed point and on the zero set of a `kink`, a
+    function of p1 and p2 that is 0 exactly where the measure has its least value, as p1 - p2 for
+    |p1 - p2|. The measure must have no other extreme inside.
 
     Shapes: k and n broadcast; the measure is called with arrays whose last axis is the flat
     broadcast models (1 for scalars), the kink once for models of the same counts; both must treat
@@ -131,10 +130,7 @@ def valued(function: Callable[..., Floats], *shares: Floats) -> Floats:
 def _highest(
     function: OfProportions, factors: Floats, region: _Region, edge: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
-    """Return where on the boundary each factor (f, m) times a function is highest, and how high.
-
-    Shapes: (f, m) each; `edge` holds the points in the directions to look in first.
-    """
+    """Return where on the boundary each factor (f, m) times a function is highest, and how high."""
     factors = factors[:, None]
     centres, tops = _hills(_undefined_last(factors * valued(function, *edge)))
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]

@@ -1,8 +1,4 @@
-"""Limits of shares of rows, differences, ratios: square-and-add, log, logit, exact; sign test.
-
-The distance from an estimate to each of its limits stands for its imprecision on that side; the
-distances of two estimates are combined like the legs of a triangle, with their correlation.
-"""
+"""Confidence limits of proportions, differences and ratios; sign test; Holm's rule."""
 
 from __future__ import annotations
 
@@ -37,8 +33,7 @@ def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
     s = z²/2 + z sqrt(k (n-k) / n + z²/4)
     low = k/n * k / (k + s)   high = k/n + (n-k)/n * s / (n - k + s)
 
-    This form of the two roots loses no digits and is exact at the ends: low is 0 at k = 0, high is
-    1 at k = n, both are k/n at z = 0.
+    low is 0 at k = 0, high is 1 at k = n, both are k/n at z = 0.
 
     Shapes: the parts, from `score_parts`, and z broadcast; counts need not be whole. Range 0..1;
     low <= k/n <= high; NaN where n = 0.
@@ -64,12 +59,10 @@ def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
 
 
 def unsure(k: ArrayLike, n: ArrayLike) -> Bools:
-    """Tell where the standard error of k/n says too little for limits on a log or logit scale.
+    """Tell where the standard error of k/n is too unreliable for a log or logit scale.
 
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
-    share of n), and so wherever there is no hit, or no miss.
-
-    Shapes: broadcast.
+    share of n). Shapes: broadcast.
     """
     hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
     misses = rows - hits
@@ -154,10 +147,7 @@ def rate_ratio(
 
     LR+ is the ratio with (TP, P, FP, N), LR- with (FN, P, TN, N).
 
-    The limits are NaN wherever one of the four cells k1, n1-k1, k2, n2-k2 is 0. Without hits v is
-    infinite. Without misses a rate adds nothing to v and passes for known: 10 of 10 against 900 of
-    1000 would give 1.09 to 1.13, though a true first rate of .8 is no surprise; given such a
-    table, the exact coverage of a 95 % interval can fall to 0.
+    The limits are NaN wherever one of the four cells k1, n1-k1, k2, n2-k2 is 0.
 
     Shapes: all broadcast; counts need not be whole. Range 0..inf; low <= value <= high. The value
     is inf where k2 alone is 0, NaN where k1 = k2 = 0, n1 = 0 or n2 = 0.
@@ -311,8 +301,8 @@ def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, 
 def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
     """Return percentiles of k / n in bootstrap samples of the n rows.
 
-    They are the quantiles of a binomial of n and k/n, divided by n. With no hit or no miss every
-    sample is alike: then the limits are the exact ones. Fractions of rows are rounded.
+    They are the quantiles of a binomial of n and k/n, divided by n. At 0 or n successes the limits
+    are the exact ones. Fractions of rows are rounded.
 
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
     """
@@ -350,9 +340,8 @@ def shared_sign_test(a: float, b: float, squares: float) -> float:
 
     p = min(1, 2 I(1/2; m - x, x + 1))   m = (a + b)² / squares   x = m min(a, b) / (a + b)
 
-    m equal rows, Kish's effective number, tell as much, x of them for the lesser: of m rows the sum
-    of signs has variance m, as that of the weights has `squares`. I is the distribution function of
-    the beta distribution, which is P(X <= x) of the binomial of m and 1/2 where both are whole.
+    m is Kish's effective number of rows, x of them for the lesser; I is the distribution function
+    of the beta distribution, P(X <= x) of the binomial of m and 1/2 where both are whole.
 
     Shapes: numbers in one unit, none negative; squares in its square, positive where a and b
     differ. Range 0..1, small values speak against equality; 1 where a = b.
@@ -369,7 +358,7 @@ def shared_sign_test(a: float, b: float, squares: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values that hold together: adjusted by Holm's step-down rule.
+    """Return p-values adjusted by Holm's step-down rule.
 
     With p sorted upwards, the adjusted i-th of m is max over j <= i of min(1, (m - j + 1) p_j).
     Range 0..1, never below the p-value itself.

@@ -52,16 +52,14 @@ def critical_value(level: float) -> float:
 
 
 def level_together(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
-    """Return the level of each interval at which all of them hold together at `level`.
+    """Return the level of each interval for simultaneous coverage of `level`.
 
     The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) =
     1 - level.
 
     comparisons: how many families of intervals there are (Bonferroni). turn: how far, as an angle,
     the direction turns in which the two errors of a family are added up, over all its intervals;
-    0 for one interval each. P(max |X(t)| > c) is at most that sum over a path of that length.
-    With sensitivity and specificity both wanted, their two differences are always added with
-    weights of one sign: at all class ratios together that is a quarter turn, pi/2, at most.
+    0 for one interval each; for sensitivity and specificity at all class ratios together pi/2.
 
     Range: level..1, `level` for one interval.
     Errors: ValueError unless 0 < level < 1, comparisons >= 1 and turn >= 0.
@@ -111,7 +109,7 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
 def halved(
     holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
 ) -> tuple[Floats, Floats]:
-    """Return the brackets around where `holds`, true at `near`, comes to be false before `far`.
+    """Return brackets of the point between `near` and `far` where `holds` becomes false.
 
     Shapes: near and far broadcast, and `holds` treats every element by itself.
     """

@@ -1,8 +1,6 @@
-"""Draws of counts that leave room for what was not seen: errors that no row happens to show.
+"""Posterior draws of counts with prior mass for errors that no row of the sample shows.
 
-A model without an error among nine rows makes none in any resample of them, and its interval would
-have no width. Here every class has half a row more that is answered rightly, and half a row that is
-answered wrongly, by every model.
+Every class has half a row more that every model predicts correctly, and half a row wrongly.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ LEAST = 64  # rows that share it
 
 
 def unseen_errors(models: int, least: int = LEAST) -> Bools:
-    """Return which models err in each of m rows that stand for what was not seen, (m, models).
+    """Return which models err in each of m rows of prior mass, (m, models).
 
     Every model errs in half of the rows, and every two agree in half of them: columns of a
     Hadamard matrix, an orthogonal array of strength 2. m is the least power of 2 above the number
@@ -47,14 +45,12 @@ def unseen_errors(models: int, least: int = LEAST) -> Bools:
 def dirichlet_counts(
     shapes: ArrayLike, positive: ArrayLike, *, resamples: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Yield weights of rows drawn from what the rows say of the population, some draws at a time.
+    """Yield posterior weights of rows, in batches of draws.
 
     Within a class the weights are Dirichlet with the shapes; the share of positives is
-    Beta(P + 1/2, N + 1/2). With shapes that are the counts, and MASS more in each class of which
-    every model has half right and half wrong, the distribution is that of the joint answers given
-    the rows, by Perks' prior; the rate of each model, whatever the others are, is
-    Beta(hits + 1/2, misses + 1/2), Jeffreys' distribution. A weight is never 0 where it matters,
-    so that no measure is undefined.
+    Beta(P + 1/2, N + 1/2). With shapes that are the counts, and MASS more in each class, half right
+    and half wrong, this is Perks' posterior, and the rate of each model is Beta(hits + 1/2, misses
+    + 1/2), Jeffreys' distribution. No weight is 0 where it matters.
 
     Shapes: shapes and positive (m,); yields (b, m), in all `resamples` draws. Each adds up to
     M = P + N, the shapes less MASS in each class; a class of no rows has none.
