@@ -26,12 +26,11 @@ MISSING = "not_in_both"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A measure on two sides: its old and new value, how much more the new one is, and p.
+    """Old and new value of a measure, their difference, confidence intervals and p-values.
 
     difference: new - old with its own interval. p: two-sided, below 1 - level where that interval
-    excludes 0; None where nothing is known of the error. adjusted: p for all of its family.
-    simultaneous: the difference with an interval of a level at which all of the family hold.
-    paired: the errors of the two sides are those of the same rows. rows: how many.
+    excludes 0, or None. adjusted: p for the family. simultaneous: the difference with simultaneous
+    limits of the family. paired: both sides are measured on the same rows.
     """
 
     old: Estimate
@@ -57,12 +56,11 @@ class Change:
 
     def verdict(self, metric: str, level: float, *, margin: float | None = None,
                 best: str | None = None) -> str | None:  # fmt: skip
-        """Name what is known of the difference; None where it is undefined.
+        """Return the verdict on the difference; None where it is undefined.
 
-        better, worse: significant in the family. Of a measure with a target, worse is farther from
-        it; without a direction it is changed, and so is one that is about as far off on the other
-        side of its target. equivalent: the simultaneous interval lies inside -+ margin. not worse:
-        it lies above -margin. undecided: none of these.
+        better, worse: significant in the family. changed: significant, without a direction, or on
+        the other side of the target. equivalent: the simultaneous interval lies inside -+ margin.
+        not worse: it lies above -margin. undecided: none of these.
 
         best: the direction where the catalogue does not know the metric.
         Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15:657.
@@ -105,12 +103,12 @@ def direction(metric: str, best: str | None = None) -> str:
 def independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
     """Return the change between values of two independent samples, or of some rows in both.
 
-    rho: the correlation of their errors, of which the formula is that of 0. See `square_and_add`.
+    rho: correlation of the errors, 0 in the formula: see `square_and_add`.
 
     difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
     high = difference + sqrt((new.high - new)² + (old - old.low)²)
 
-    Without an interval, and p, where one of the two has none; undefined where one of the two is.
+    No interval or p where one of the two has none; undefined where one is.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
     was, now = (_estimate_of(one) for one in (old, new))
@@ -124,7 +122,7 @@ def independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) 
 
 
 def shared_correlation(change: Change, share: float) -> float:
-    """Return how the errors of two values go together that share some of their rows.
+    """Return the correlation of the errors of two values that share some of their rows.
 
     share (r_old² + r_new² - r²) / (2 r_old r_new), r the lengths of their intervals and of that of
     their difference on the rows of both, share those rows of sqrt(n_old n_new). 0 without any.
@@ -147,7 +145,7 @@ def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floa
 
 def limits_p(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
              level: float) -> Floats:  # fmt: skip
-    """Return two-sided p-values of differences with limits at a level: p < 1 - level as they say.
+    """Return two-sided p-values of differences, consistent with their limits at a level.
 
     p = 2 P(T > |d| t / r), r how far the limit towards 0 lies off, t the quantile at `level`
 

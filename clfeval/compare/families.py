@@ -103,14 +103,14 @@ def family_of(
     estimates: PairedEstimates, pairs: PairPlaces, *, level: float, seed: int, measures: int = 1,
     alone: bool = False,
 ) -> Family | None:  # fmt: skip
-    """Test pairs of models together, by the joint maximum; None where there is none to test.
+    """Return p-values of pairs of models, adjusted by the joint maximum; None without a pair.
 
     adjusted = P(max |Z_i - Z_j| / s_ij >= z), z the normal quantile of a pair's own p, over draws
     Z ~ N(0, V) of the pairs whose error is known: Tukey's of all pairs, Dunnett's of those with a
-    reference; at most Bonferroni's p, at least the own. Without V, of estimates that err alike and
-    by themselves. each_level: that of the z whose adjusted p is 1 - level.
+    reference; at most Bonferroni's p, at least the own. Without V, of independent estimates of one
+    variance. each_level: that of the z whose adjusted p is 1 - level.
 
-    measures: how many measures share the family, by Bonferroni's rule. alone: nothing is adjusted.
+    measures: number of measures in the family, by Bonferroni's rule. alone: no adjustment.
 
     Source: Hothorn, Bretz and Westfall 2008, Biometrical Journal 50:346.
     """
@@ -135,8 +135,8 @@ def joint_maximum(
 ) -> tuple[Floats, float]:  # fmt: skip
     """Return p-values of pairs adjusted for all of them, (q,), and the level each then has.
 
-    See `family_of`; covariance (k, k) of the estimates, in any unit where none is better known;
-    root: its root, where it is known.
+    See `family_of`; covariance (k, k) of the estimates, in any unit where unknown; root: its root,
+    where known.
     """
     if len(p) < 2:
         return p, level
@@ -173,14 +173,13 @@ def _maxima(v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.G
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestSet:
-    """Who is tied with the best of k models by one measure, and by how much the best is biased.
+    """Models not significantly different from the best of k by one measure, and selection bias.
 
-    tied (k,): not significantly worse than the leader, all pairs taken together; the set holds the
-    best one with probability `level` at least. first (k,): how often each is the best in draws of
-    all values together. low_rank, high_rank (k,): one more than there are models significantly
-    better; how many are not significantly worse. leader, second: places of the largest values.
-    optimism: how much too good the best of k looks on the same rows. error, df: of the difference
-    of the first two.
+    tied (k,): not significantly worse than the leader, adjusted for all pairs; the set holds the
+    best model with probability `level` at least. first (k,): share of joint draws in which each is
+    best. low_rank, high_rank (k,): confidence limits of the rank. leader, second: places of the
+    largest values. optimism: selection bias of the best of k. error, df: of the difference of the
+    first two.
     """
 
     models: tuple[str, ...]
@@ -201,7 +200,7 @@ class BestSet:
 
 
 def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) -> BestSet | None:
-    """Return who is tied with the best, from the family of all pairs; None where nothing tells.
+    """Return the models tied with the best, from the family of all pairs; None without errors.
 
     optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
     Source: METHODS of the guide `numbers`; Efron 2011, Journal of the American Statistical
@@ -245,10 +244,9 @@ def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
 def detectable(
     error: ArrayLike, *, level: float, df: ArrayLike = np.inf, power: float = POWER
 ) -> Floats:
-    """Return the smallest true difference that is found with a probability of `power`.
+    """Return the smallest true difference that is detected with a probability of `power`.
 
-    (t at (1 + level) / 2 + t at power) x standard error of the difference, Student's t with so
-    many degrees of freedom
+    (t at (1 + level) / 2 + t at power) x standard error of the difference, Student's t with df
 
     Shapes: as error and df, which broadcast.
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.

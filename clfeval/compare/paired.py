@@ -55,11 +55,11 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedEstimates:
-    """k models by one measure on the same rows: values (k,), and the errors of their differences.
+    """Values (k,) of k models by one measure on the same rows, and errors of their differences.
 
-    metric: the measure with its parameters. fewest: rows of the smaller class, or clusters of which
-    it is. steps (k, c), sizes (c,) or (k, c): by how much each estimate moves when all rows of one
-    of c kinds change, and how many rows there are; without steps nobody can say.
+    metric: the measure with its parameters. fewest: rows, or clusters, of the smaller class. steps
+    (k, c), sizes (c,) or (k, c): change of each estimate when all rows of one of c kinds change,
+    and the number of rows of the kind.
     """
 
     metric: str
@@ -90,8 +90,8 @@ class PairedEstimates:
         """Return differences of pairs with their limits at a level, (q,), and which are widened.
 
         d -+ t s, Student's t. Where no row differs: 0 -+ the largest step of a kind of rows of
-        which none among n changes, 1 - tail**(1/n) of them at the most. NaN where nothing is known.
-        Areas under curves: see `_areas`. Limits stay within the range of a difference.
+        which none among n changes, 1 - tail**(1/n) of them at the most. NaN where the error is
+        unknown. Areas under curves: see `_areas`.
         """
         d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
@@ -109,11 +109,11 @@ class PairedEstimates:
         return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
-        """Return the two-sided p-values of differences, (q,): below 1 - level as the limits say.
+        """Return the two-sided p-values of differences, (q,), consistent with the limits.
 
-        p = 2 P(T > |d| / s); 1 where no row differs, NaN where nothing is known. Of areas and rows
-        alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of areas
-        without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
+        p = 2 P(T > |d| / s); 1 where no row differs, NaN where the error is unknown. Of areas and
+        rows alike d / s is that of DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837. Of
+        areas without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
         d = self._apart(first, second)
@@ -163,12 +163,10 @@ class PairedEstimates:
         """Return limits of differences of areas under curves of ranks, and which are wider.
 
         Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
-        range, its error says too little of areas farther from there: a limit that does not lie
-        between 0 and the difference is the outer one of d -+ t s and of square-and-add of the
-        limits of both areas, on the logit scale with t of fewest - 1; at an end tail**(1 / fewest)
-        from the other end. The limit towards 0 stays: p says what the limits do. Two areas without
-        an error (all pairs of rows in order, or none; 1/2 of equal scores, which no row changes)
-        have those of square-and-add alone.
+        range, a limit that does not lie between 0 and the difference is the outer one of d -+ t s
+        and of square-and-add of the limits of both areas, on the logit scale with t of fewest - 1;
+        at an end tail**(1 / fewest) from the other end. Two areas without an error have limits of
+        square-and-add alone.
         Source: Zou and Donner 2008, Statistics in Medicine 27:1693.
         """
         assert self.known.covariance is not None
@@ -225,8 +223,8 @@ def errors_of_kinds(
 ) -> Errors:  # fmt: skip
     """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
 
-    n (m,): how many rows are of each kind, or their weight; clusters: what is drawn by itself,
-    where rows are not alike. fewest, flips: as of `errors_of_rows`.
+    n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
+    `errors_of_rows`.
     """
     total = float(n.sum())
     if clusters is None:
@@ -246,9 +244,9 @@ def errors_of_rows(
     w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
     kurtosis (see `influence.uncertainty`), at most fewest - 1.
 
-    weights (n,): how many rows each is; sampling: what each weighs. owners (n,): the cluster of
-    each row, numbered from 0. flips (k, k): squares added to those of f_i - f_j where few rows of a
-    class change sides, or none: half a row more in each class and direction.
+    weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
+    row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in
+    each class and direction.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
     shares: Agresti and Min 2005, Statistics in Medicine 24:729.
     """

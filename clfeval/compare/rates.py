@@ -16,13 +16,13 @@ from clfeval.measures.record import Measure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateCovariance:
-    """True and false positive rates of k models in each of s parts, and how they vary together.
+    """True and false positive rates of k models in each of s parts, and their covariance.
 
     counts: of all s k models, part by part. covariance (s, 2k, 2k): true positive rates first; or
-    variances (2, s k), of models judged on rows of their own. differ (2, s k, k): whether a model
-    and each of its part differ in any positive, in any negative; None of rows of their own.
-    sizes (2, s k): rows of each class, or how many clusters, or rows of one weight, tell as much.
-    weight, parts (s k,): what a row weighs, and how many are drawn by themselves.
+    variances (2, s k), of models on independent rows. differ (2, s k, k): whether a model and each
+    of its part differ in any positive, in any negative; None for independent rows. sizes (2, s k):
+    (effective) rows or clusters of each class. weight, parts (s k,): weight of a row, and number of
+    sampling units.
     """
 
     counts: ConfusionCounts
@@ -41,8 +41,7 @@ class RateCovariance:
     def at(self, measure: Measure, models: Ints, ratios: Floats) -> RateEstimates:
         """Return models by a measure at ratios of positives to negatives, (e,) each.
 
-        The slopes of the measure along the two rates are those at the rates as counted; those that
-        say how far a row that changes sides moves it are at rates with half a row more of any kind.
+        Slopes are those at the observed rates; steps those with half a row more of each kind.
         """
         c, row = self.counts, self.weight[models]
         cells = [part[models] for part in (c.tp, c.fp, c.fn, c.tn)]
@@ -65,11 +64,11 @@ class RateCovariance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateEstimates:
-    """Models by a measure, each at a class ratio: e estimates, and the errors of differences.
+    """Estimates of models by a measure, each at a class ratio, and errors of differences.
 
     values (e,), NaN unless finite; slopes (2, e): along the true and the false positive rate;
-    steps (2, e): the same with half a row more; jumps (2, e): by how much a row that changes sides
-    moves an estimate.
+    steps (2, e): the same with half a row more; jumps (2, e): change of an estimate by one row that
+    changes sides.
     """
 
     rates: RateCovariance
@@ -85,9 +84,9 @@ class RateEstimates:
 
         s² = w' V w + sum over classes of (J_i² + J_j²) / 2
 
-        V are the covariances of the four rates, w the slopes along them. Half a row more of each
-        class and direction is added where two models differ in any row that can move the measure:
-        few that change sides, or none, show little of how many do. 0 where they differ in none.
+        V are the covariances of the four rates, w the slopes along them. J, half a row more of each
+        class and direction, is added where two models differ in any row that affects the measure. 0
+        where they differ in none.
         Source: the delta method; half a row: Agresti and Min 2005, Statistics in Medicine 24:729.
         """
         i, j, rates = self.models[first], self.models[second], self.rates

@@ -14,10 +14,10 @@ def reference_rows(
     family: Family, values: Sequence[Estimate], rows: float, reference: str, *,
     margin: float | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield how far models lie from a reference by a measure, on the same rows.
+    """Yield differences of models from a reference by a measure, on the same rows.
 
-    With `best` only pairs with the leader, tested among all pairs. values: of the models, with
-    their own intervals; rows: how many are compared.
+    With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
+    their own intervals; rows: number compared.
     """
     one, level = family.estimates, family.level
     leader = int((one.sign * one.values).argmax()) if reference == BEST else None
@@ -44,10 +44,10 @@ def slice_reference_rows(
     sizes: Mapping[str, tuple[float, bool]], reference: str, *, level: float, seed: int,
     margins: Mapping[str, float],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield how far models lie from the reference within each slice that is large enough.
+    """Yield differences of models from the reference within each slice that is large enough.
 
     p_adjusted: by Benjamini and Hochberg over all slices and models by a measure. inside: by
-    measure and slice. sizes: how many rows a slice has, and whether it is judged.
+    measure and slice. sizes: rows of a slice, and whether it is tested.
     """
     for metric, by_slice in inside.items():
         of = reference
