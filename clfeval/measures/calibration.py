@@ -27,8 +27,8 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
 
     P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p))
 
-    of the rows whose p lies within 2**-52..1 - 2**-52: a probability of 0 or 1 has no log odds.
-    Below 1 probabilities are too extreme, above 1 too timid; 0 and less: they order no row.
+    of the rows whose p lies within 2**-52..1 - 2**-52. Below 1 probabilities are too extreme, above
+    1 too moderate.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
     one class (single_class), and where some probability parts the classes or there is only one
@@ -47,8 +47,8 @@ def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return a of the same regression with the slope b held at 1.
 
-    Above 0 more rows are positive than the probabilities say, below 0 fewer; best 0; NaN with one
-    class. Else as `calibration_slope`.
+    Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class. Else as
+    `calibration_slope`.
     """
     return shift(*_inner(scores, positives, negatives))
 
@@ -111,8 +111,8 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     Above 1 the probabilities are too low, below 1 too high.
 
-    Shapes: scores (m,); positives and negatives (..., m); result (...). Range 0..inf; NaN where
-    nothing is expected and nothing came. Errors: ValueError for scores outside 0..1.
+    Shapes: scores (m,); positives and negatives (..., m); result (...). Range 0..inf; NaN for 0/0.
+    Errors: ValueError for scores outside 0..1.
     Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
     """
     expected = ((positives + negatives) * probabilities(scores)).sum(axis=-1)
@@ -135,7 +135,7 @@ def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
     Bins of equal width: [a, b), the last closed; empty ones count nothing.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    0, which chance alone lifts; NaN without rows.
+    0, biased upwards; NaN without rows.
     Errors: ValueError unless bins >= 1, and for scores not ascending or outside 0..1.
     Source: Naeini, Cooper and Hauskrecht 2015, AAAI 29:2901.
     """
@@ -153,14 +153,12 @@ def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
 def ece_debiased(
     scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS, row: float = 1
 ) -> Floats:
-    """Return the ECE less what chance adds to it, not below 0.
+    """Return the ECE corrected for its bias, not below 0.
 
     sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
 
-    with d = share of positives o - mean probability: what drawing the rows of a bin again adds to
-    |d| is taken off it, of calibrated probabilities some two fifths of the ECE.
-
-    E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance.
+    E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance, d = o - mean
+    probability, o the share of positives.
 
     row: how many counts make a row. Else as `ece`.
     Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
@@ -193,9 +191,8 @@ def _bins(
 def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return sum over ten groups of (O - E)² / (E (1 - E / n)), groups of equal size by score.
 
-    Equal scores stay together: a score is of the tenth in which the middle of its rows lies.
-    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups. row: how
-    many counts make a row.
+    Equal scores are in one group. On new data chi-square with as many degrees of freedom as groups,
+    if calibrated. row: counts per row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..inf,
     best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
@@ -222,7 +219,7 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
 
 
 def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
-    """Return z of the test that the Brier score is what calibrated probabilities would have.
+    """Return z of the test of the Brier score against its expectation if calibrated.
 
     sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
 

@@ -1,11 +1,9 @@
 """Measures of the probabilities of C classes, two or more, and their influence functions.
 
-Of distinct rows: truth (m,) is the number of the true class, p (m, C) the probability of each, in
-one order of classes, and n (..., m) how often the row occurs. A measure is (...), NaN where
-undefined. Its influence function takes n (m,) and is (m,): f of a row of data that is alike, with
-sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined.
-
-All raise ValueError for probabilities outside 0..1. They are taken as they are, whatever their sum.
+Of distinct rows: truth (m,) is the number of the true class, p (m, C) the probabilities, n (..., m)
+the frequency. A measure is (...), NaN where undefined. Its influence function takes n (m,) and is f
+(m,), with sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined. All
+raise ValueError for probabilities outside 0..1; rows need not sum to 1.
 """
 
 from __future__ import annotations
@@ -140,12 +138,12 @@ def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: 
 
 
 def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return the mean over pairs of classes of how well their probabilities part them; 0..1.
+    """Return the mean ROC AUC over pairs of classes; 0..1.
 
     mean over i < j of (A(i|j) + A(j|i)) / 2, A(i|j) = P(p_i of a row of class i > p_i of one of
     class j), ties 1/2; over the pairs of classes that both have rows. Best 1, chance 1/2.
 
-    NaN where fewer than two classes have rows. The class ratio does not change it.
+    NaN where fewer than two classes have rows. Independent of prevalence.
     Source: Hand and Till 2001, Machine Learning 45:171.
     """
     areas = _areas(truth, p, n)
@@ -169,7 +167,7 @@ def roc_auc_rest(truth: Ints, p: Floats, n: Counts) -> Floats:
 
 
 def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
-    """Return the mean over classes of the area of each against the rest; 0..1, best 1.
+    """Return the mean over classes of the ROC AUC of each against the rest; 0..1, best 1.
 
     macro: over the classes that have rows; weighted: each by its rows. NaN where fewer than two
     have any.

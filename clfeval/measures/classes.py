@@ -1,9 +1,9 @@
 """Measures of the table of more than two classes, of two as well, and their influence functions.
 
-A table n is (..., C, C): rows are the truth, columns the predictions, both in one order of classes;
-whole numbers, weights or shares. A measure of it is (...), NaN where undefined (0/0). Its influence
-function is (..., C C), of the cells row by row: f of a row of data that stands in the cell, with
-sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined or has a corner.
+A table n is (..., C, C): rows are the truth, columns the predictions; whole numbers, weights or
+shares. A measure of it is (...), NaN where undefined (0/0). Its influence function is (..., C C),
+of the cells row by row: f with sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the
+measure is undefined or not differentiable.
 """
 
 from __future__ import annotations

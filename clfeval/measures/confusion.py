@@ -1,7 +1,6 @@
-"""The 2 x 2 table of a classifier: the shares, means, agreements and information measured on it.
+"""The 2 x 2 table of a classifier, and its measures.
 
-Measures broadcast, take cells with any common factor, whole numbers or floats, and are NaN where
-undefined (0/0) and infinite where more than 0 is divided by 0.
+Measures broadcast, are unchanged by a common factor of all cells, NaN where 0/0.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _TINY = np.finfo(np.float64).tiny  # below it no product has its digits
 class Confusion:
     """Cells of one or many 2 x 2 tables: rows, shares, or any multiple of them.
 
-    Brought to equal classes or to any class ratio it is the joint probability table (JPT) of
-    Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
+    With reweighted classes it is the joint probability table (JPT) of Eiland and Liebrock 2013,
+    Advances in Artificial Intelligence 2013:427958.
     """
 
     tp: Number
@@ -194,10 +193,9 @@ def information(t: Confusion) -> Floats:
 
 
 def mutual_information(t: Confusion) -> Floats:
-    """Return what an answer tells of the truth, in bits: sum of q log2(q / (row column)).
+    """Return the mutual information of truth and prediction, in bits.
 
-    0 where they are independent, at most the entropy of the class ratio; a perfect and a perfectly
-    wrong classifier both reach it.
+    sum of q log2(q / (row column)); 0 where independent, at most the entropy of the class ratio.
     """
     return np.asarray(information(t) / np.log(2))
 
@@ -221,8 +219,8 @@ def _entropy(p: Floats, n: Floats) -> Floats:
 def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
     """Return q ln(q / e) - q + e of a cell that holds the share q and e = row column by chance.
 
-    Over the cells they add up to the sum of q ln(q / e), and none is negative: e h(x) with
-    q = e (1 + x); where e is next to nothing beside q, or below all numbers, by logarithms.
+    Over the cells they add up to the sum of q ln(q / e): e h(x) with q = e (1 + x); by logarithms
+    where e underflows.
     """
     e = row * column
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -1,10 +1,7 @@
-"""What acting on probabilities brings: net benefit at a threshold, and its relatives.
+"""Net benefit of probabilities at a threshold, and related measures.
 
-A score from the threshold t up is called positive. To act at a risk of t says that one false
-positive undoes w = t / (1 - t) true positives. All are of the 2 x 2 table at t, and so are their
-limits: the table is one of two scores, 0 and t. Influence values alone say too little where few
-rows are called: at t = .95, where one false positive is expected of 200 rows, limits at 95 % made
-of them held the truth in 60 %.
+Scores >= t are predicted positive; one false positive costs w = t / (1 - t) true positives.
+Measures and limits are those of the 2 x 2 table at t.
 Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
 """
 
@@ -22,7 +19,7 @@ HALF = 0.5  # the threshold where none is given
 
 
 def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
-    """Return TP / M - FP / M t / (1 - t): true positives per row, net of what false ones undo.
+    """Return the net benefit TP / M - FP / M t / (1 - t).
 
     Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives.
 
@@ -39,7 +36,7 @@ def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float =
 
 
 def standardised(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
-    """Return the net benefit divided by the share of positives: of the greatest there can be.
+    """Return the net benefit divided by its maximum, the share of positives.
 
     sensitivity - (1 - specificity) (1 - pi) / pi t / (1 - t)
 
@@ -52,7 +49,7 @@ def standardised(scores: Counts, positives: Counts, negatives: Counts, t: float 
 def interventions_avoided(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Floats:
-    """Return how many fewer of 100 rows are treated than with all, net of those missed.
+    """Return the net reduction of interventions per 100 rows compared with treating all.
 
     100 (net benefit - that of treating all) (1 - t) / t = 100 (TN - FN (1 - t) / t) / M
 

@@ -1,12 +1,10 @@
-"""Desirability: what a raw value is worth, 0 unacceptable to 1 ideal, and many such in one number.
+"""Desirability functions of raw values, 0 unacceptable to 1 ideal, and overall desirability.
+
+γ > 1 makes a high d harder to reach, γ < 1 easier (the chapter has it reversed). x has any shape
+and d the same; NaN gives NaN.
 
 Source: Derringer and Suich 1980, Journal of Quality Technology 12:214; AML4TD chapter 15, equations
 15.28 to 15.30.
-
-The exponent γ bends the ramp between its ends, where 0 < d < 1. γ > 1 makes a high d harder to
-reach, for there d ** γ < d; γ < 1 makes it easier. The chapter says the reverse.
-
-Everywhere x has any shape and d has the same; NaN gives NaN, infinite values are beyond every end.
 """
 
 from __future__ import annotations
@@ -80,7 +78,6 @@ def box(
     """Return 1 where values are inside and 0 where they are not.
 
     inside: low <= x <= high, ends included   above < x < below, ends left out
-    A box may mix both kinds, and is open where no end is given.
 
     Errors: ValueError without any end, with two ends on one side, unless the lower end is
     below the upper one.
@@ -125,8 +122,7 @@ def overall(d: ArrayLike, weights: ArrayLike) -> Floats:
 
     D = product of d ** (w / sum w)
 
-    One d of 0 makes D exactly 0, however small its weight; all d of 1 make it exactly 1. A missing
-    d makes D missing, even beside a 0: it is never ignored. A weight of 0 leaves its d out.
+    One d of 0 makes D exactly 0, a NaN makes it NaN. A weight of 0 leaves its d out.
 
     Shapes: d (..., m), weights (m,), D (...). Range 0..1.
     Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.

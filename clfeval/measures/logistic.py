@@ -38,11 +38,11 @@ def inner_scores(p: Counts) -> slice:
 def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
 
-    Those under which the counts are most likely: sum n (y - mu) = 0, sum n x (y - mu) = 0 with
-    mu = 1 / (1 + exp(-a - b x)). Newton's method; a step that passes the top is halved.
+    Maximum likelihood: sum n (y - mu) = 0, sum n x (y - mu) = 0 with mu = 1 / (1 + exp(-a - b x)).
+    Newton's method; a step that passes the top is halved.
 
-    Shapes: x (m,) ascending; positives and negatives (..., m). NaN where nothing is most likely:
-    with one class, where all x are one, and where some x parts the classes (separation).
+    Shapes: x (m,) ascending; positives and negatives (..., m). NaN with one class, where all x are
+    one, and where some x parts the classes (separation).
     """
     pos, neg = _flat(positives, negatives)
     found = np.full((len(pos), 2), np.nan)
@@ -113,8 +113,7 @@ def information(
 ) -> tuple[float, float, float]:
     """Return M / sum w, the mean of x by w, and M / sum w (x - mean)², w = n mu (1 - mu).
 
-    Around that mean the information on the line is that on two lines. Shapes: (m,) each. NaN where
-    a or b is.
+    Shapes: (m,) each. NaN where a or b is.
     """
     if np.isnan(a + b):
         return np.nan, np.nan, np.nan

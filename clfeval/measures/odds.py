@@ -69,9 +69,8 @@ def expected_cost(t: Confusion, stakes: Stakes) -> Floats:
 
 
 def net_benefit(t: Confusion, stakes: Stakes) -> Floats:
-    """Return TP / M - w FP / M with w the exchange: true positives per row, net; best high.
+    """Return the net benefit TP / M - w FP / M with w the exchange; best high.
 
-    0 for a classifier that never says positive.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     return over(t.tp - stakes.exchange * t.fp, t.total)

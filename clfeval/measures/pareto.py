@@ -1,8 +1,6 @@
 """The Pareto front: the models that no other model dominates.
 
-A model dominates another when it is at least as good in every metric and better in one. Equal
-models do not dominate each other. Each metric is compared with itself only: no rescaling and no
-weight above 0 changes anything.
+A model dominates another when it is at least as good in every metric and better in one.
 """
 
 from __future__ import annotations
@@ -25,16 +23,8 @@ _SAMPLE = 32  # judges and judged that tell which metrics part them
 def under(d: ArrayLike, order: ArrayLike) -> Ints:
     """Return for each model one model of the Pareto front that dominates it, -1 on the front.
 
-    Of several it is the one that comes first in the order, the best ranked one, say.
-
-    A model has a greater sum of ranks than the models it dominates, ranks counted per metric from
-    the worst up. So models queue in the order of that sum, greatest first, and a slice at a time
-    is judged: those that no other of the slice dominates are on the front, and whom they dominate
-    leaves the queue. Ranks are whole numbers, so sums are not rounded and ties are ties.
-
-    The work is at worst k f n / 64 operations on words, f the size of the front. For 100,000 models
-    of 10 random metrics, a quarter of them on the front, that is half a second; with all of them on
-    the front seconds, and up to half a minute when there are 200 metrics.
+    Of several it is the first in `order`. Models are sorted by their sum of ranks per metric and
+    compared in blocks. The work is at most k f n / 64 word operations, f the size of the front.
 
     Shapes: d (k, n), higher better; order (k,), the indices of all models; (k,) indices.
     Errors: ValueError for NaN, without a metric, or unless the order has each model once.
@@ -70,10 +60,10 @@ def _front(ranks: Levels) -> Bools:
 
 
 def dominators(d: ArrayLike) -> list[Ints]:
-    """Return for each model all models that dominate it, be they on the front or not.
+    """Return for each model all models that dominate it.
 
     Shapes: d (k, n), higher better; k arrays of ascending indices, empty for models of the front.
-    The work is k**2 n: for hundreds of models.
+    The work is k**2 n.
     Errors: ValueError for NaN, or without a metric.
     """
     ranks = _levels(d)
@@ -98,9 +88,8 @@ def _levels(d: ArrayLike) -> Levels:
 def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
     """Return for each model judged the place of the first judge that dominates it, or -1.
 
-    A set of judges is a row of bits. Every metric has one set for each rank that a judged model can
-    have: the judges with at least this rank. The sum of ranks has the sets of those above it. Who
-    is in all sets of a model dominates it: two operations on words for 64 judges and a metric.
+    Bit sets: for each metric and rank the judges with at least this rank; their intersection with
+    the judges of a higher sum of ranks dominates.
     """
     result = np.full(len(judged), -1, np.int64)
     rows = _most_telling_first(ranks, judges, judged)
@@ -126,11 +115,7 @@ def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
 
 
 def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
-    """Return the rows of ranks: their sum, then the metrics that part most judges from most judged.
-
-    Each metric is the one that leaves the fewest of the pairs that those before it left, in a
-    sample: where many metrics say the same, one of them is enough to begin with.
-    """
+    """Return the rows of ranks, their sum first, in greedy order of how many pairs they exclude."""
     some, others = (
         ranks[:, models[:: max(len(models) // _SAMPLE, 1)]] for models in (judges, judged)
     )

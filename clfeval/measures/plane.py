@@ -35,8 +35,7 @@ BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 def position(tp: Number, fp: Number) -> tuple[Floats, Floats]:
     """Return phi and delta of two rates: tp + fp - 1 and tp - fp; -1..1 each.
 
-    phi is -1 for one that never says positive and 1 for one that always does; delta is 1 for the
-    oracle and 0 for chance.
+    phi is -1 when all rows are predicted negative, 1 when all positive; delta is 0 for chance.
     """
     return np.asarray(tp + fp - 1, np.float64), np.asarray(tp - fp, np.float64)
 
@@ -44,7 +43,7 @@ def position(tp: Number, fp: Number) -> tuple[Floats, Floats]:
 def tilted(tp: Number, fp: Number, p: Number) -> tuple[Floats, Floats]:
     """Return phi and delta of two rates at a prevalence.
 
-    phi_b = 2 (n fp - p fn), twice the excess of positive answers; -2..2
+    phi_b = 2 (n fp - p fn); -2..2
     delta_b = 2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1; -1..1
     """
     n = 1 - p

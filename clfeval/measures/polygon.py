@@ -1,9 +1,7 @@
-"""The area of a polygon of metrics (MLcps), and what it is over all orders of the metrics.
+"""The area of a polygon of metrics (MLcps): in one order, and mean and range over all orders.
 
-n metrics are rays at equal angles 2 pi / n around one point; their ends span a polygon. Rays are
-metrics d times weights w. The area depends on the order of the rays, so here are its mean and its
-ends over all orders too. A ray is usable from 0 to 1e150, whose square is still a float; where one
-is not, or with fewer than 3 rays, results are undefined (NaN).
+n rays, metrics d times weights w, at equal angles 2 pi / n. Rays range from 0 to 1e150; where one
+does not, or with fewer than 3 rays, results are undefined (NaN).
 Source: Akshay et al. 2023, GigaScience 12:giad108 (MLcps).
 """
 
@@ -29,8 +27,7 @@ def area(rays: ArrayLike) -> Floats:
 
     area = sin(2 pi / n) / 2 (d_1 d_2 + d_2 d_3 + ... + d_n d_1)
 
-    The very same float for all turns and for the reversal of an order, and never less when a ray
-    grows.
+    The same float for all rotations and the reversal of an order; monotone in each ray.
 
     Shapes: rays (..., n); (...). Range 0 to area(weights), that of a perfect model, for metrics of
     0..1: with n weights of 1 n sin(2 pi / n) / 2; best high.
@@ -51,9 +48,7 @@ def order_free(rays: ArrayLike) -> Floats:
 
     mean = sin(2 pi / n) / 2 ((d_1 + ... + d_n)**2 - (d_1**2 + ... + d_n**2)) / (n - 1)
 
-    for any two rays are neighbours in 2 / (n - 1) of all orders. The difference of squares is
-    summed as twice each ray times all smaller ones, so that no digits cancel: one single ray
-    above 0 gives exactly 0. The very same float for every order, never less when a ray grows.
+    The same float for every order; monotone in each ray.
 
     Shapes: rays (..., n); (...). Range 0 to order_free(weights) for metrics of 0..1; best high.
     """
@@ -74,14 +69,6 @@ def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
     least: ... x_(n-2) x_0 x_(n-1) x_1 x_(n-3) ..., from the largest outwards: the two smallest on
     its sides, on theirs the two largest left, then the two smallest left, and so on; of each two
     the more extreme one goes to the same side
-
-    Why: take the way round a b ... c e ... and turn its part from b to c around. The sum of
-    products changes by a c + b e - a b - c e = (a - e) (c - b). Build the greatest order as a
-    block that begins with the largest ray. Let a be the larger end of the block, b the ray outside
-    beside it, c the largest ray outside, e the one behind c: a >= e and c >= b, so turning loses
-    nothing, and it puts c beside a. The least likewise: put as c the two smallest rays beside the
-    largest one, then the two largest left beside these, and so on. Every time either a >= e and
-    c <= b, or a <= e and c >= b, so turning gains nothing.
 
     Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= area(rays) <= highest.
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
@@ -124,8 +111,7 @@ def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
 def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
     """Return the area of each model in each order, the same floats as area(rays[:, order]).
 
-    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Memory: the result, and o n whole
-    numbers; a caller with many models hands them over in parts. Range as that of `area`.
+    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Range as that of `area`.
     Errors: ValueError unless every order holds each index once.
     """
     given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
@@ -161,12 +147,7 @@ def _half_sine(n: int) -> float:
 
 
 def _total(products: Floats) -> Floats:
-    """Return the sum over the last axis from left to right.
-
-    A sum of floats depends on the order of its terms, and numpy's on the shape of the array too.
-    Sorted terms summed in one order give one float for all their orders; and as no sorted term,
-    and no rounded sum, becomes less when a term grows, neither does the result.
-    """
+    """Return the sum over the last axis from left to right, monotone in sorted terms."""
     result = products[..., 0].copy()
     for place in range(1, products.shape[-1]):
         result += products[..., place]

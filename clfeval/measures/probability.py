@@ -1,7 +1,6 @@
-"""Measures of probabilities as forecasts: losses, skills, and what the Brier score is made of.
+"""Losses and skill scores of probabilities, and parts of the Brier score.
 
 A loss is of each row: p (m,) is the probability of the positive class, truth (m,) is True for it.
-The measures are means of losses, or made of such, over counts at probabilities: see `scored`.
 """
 
 from __future__ import annotations
@@ -141,7 +140,7 @@ def skill_influence(
 def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return sum n_p (p - o_p)² / M over the distinct probabilities p, o_p the share of positives.
 
-    How far the forecasts are from what came: Brier = reliability - resolution + uncertainty.
+    Brier = reliability - resolution + uncertainty.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     0; NaN without rows. Errors: ValueError for scores that are not ascending, or outside 0..1.

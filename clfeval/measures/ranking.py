@@ -47,8 +47,7 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sum of (R_i - R_(i-1)) P_i over the distinct scores from the highest down.
 
-    P_i and R_i are precision and recall of all rows at or above score i; nothing is interpolated,
-    so this is no area by trapezoids.
+    P_i and R_i are precision and recall of all rows at or above score i, without interpolation.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1, chance the prevalence; NaN without positives.
@@ -86,8 +85,6 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area below precision over recall by trapezoids, from recall 0 and precision 1.
 
     sum (R_i - R_(i-1)) (P_i + P_(i-1)) / 2 over the distinct scores from the highest down, P_0 = 1
-
-    Mixtures of two thresholds lie on no line between their points: average precision joins none.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1; NaN without positives.
@@ -135,8 +132,6 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area below precision gain over recall gain, from a recall gain of 0 to 1.
 
     precision gain = 1 - r FP / TP   recall gain = 1 - r FN / TP   r = P / N
-
-    Between thresholds both move along a line, which the area follows.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range up to 1,
     best 1, chance 0; NaN without positives or without negatives.
@@ -221,8 +216,8 @@ def average_precision_influence(scores: Counts, positives: Counts, negatives: Co
 def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the area by trapezoids.
 
-    As of the average precision, half by the precision at a score and half by that at the next
-    higher one, which is 1 above the highest. NaN without positives.
+    As for average precision, of the mean of the precision at a score and at the next higher one.
+    NaN without positives.
     """
     return _precisions(scores, positives, negatives, [(0.5, 0), (0.5, 1)])
 

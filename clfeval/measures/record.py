@@ -31,16 +31,14 @@ ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 @dataclass(frozen=True, slots=True)
 class OfClasses:
-    """What a measure is of C classes, two or more, beside what it is of two.
+    """A measure of C classes, two or more.
 
     of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
     truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
-    measured of each class against the rest, and averaged (`measures.averages`).
-    influence: with the same arguments, f of the cells (..., C C), or of the rows (..., m); None
-    where it is not smooth. undefined: why it may be. share: of which rows it is what part, a pair
-    of counts, with the same arguments.
-    parts: of one that is averaged, the two sums of cells of which it is the quotient.
-    takes: settings that these need.
+    averaged over one-vs-rest (`measures.averages`). influence: with the same arguments, f of the
+    cells (..., C C), or of the rows (..., m); None where it is not smooth. undefined: reasons.
+    share: numerator and denominator as counts of rows, with the same arguments. parts: of an
+    average, numerator and denominator as sums of cells. takes: settings.
     """
 
     of: Callable[..., Floats] | None
@@ -65,31 +63,24 @@ class OfClasses:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure: what it is called, what it is made of, and what is said of it.
+    """A measure: its names, function, range, direction, interval and caveats.
 
-    of: its function over the statistic that `needs` names; None where nothing computes it yet.
-    best: which way is better; a measure whose best value is zero or one errs on either side of it;
-    none: it is of the rows, or of how often a model speaks, and no value is better.
-    low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
-    interval: how its limits are found. invariant: it does not change with the class ratio while
-    sensitivity and specificity stay. twin: the id of which this is another name.
-    takes: settings that `of` and `terms` need. fills: such that the table knows (row: how many
-    counts make a row, of what is no ratio of counts).
+    of: its function of the statistic that `needs` names, or None. best: the better direction, zero
+    or one as a target, or none. low, high: its range. undefined: the reasons why it may be.
+    interval: the method of its limits. invariant: independent of prevalence, given sensitivity and
+    specificity. twin: the id of which this is another name. takes: settings of `of` and `terms`.
+    fills: settings known from the table (row: counts per row).
 
-    share: of which rows it is what part, a pair of counts; then it has exact limits as counted.
-    terms: what its interval is made from: of the class shares p and n (linear: a, b, shift of
-    a tp + b fp + shift) or of the table and its odds (log, logit: see `methods.estimates`).
-    base: the id of the measure whose limits it has (derived; else only as counted), by `through`;
-    of one that takes beta, only where that is 1.
-    kinked: it is least where tp = fp, and rises on both sides of that.
-    drawn: its share is one only of rows whose class totals are as random as the answers.
+    share: numerator and denominator as counts of rows, for exact limits. terms: what its interval
+    is made from: of the class shares p and n (linear: a, b, shift of a tp + b fp + shift) or of the
+    table and its odds (log, logit: see `methods.estimates`). base: the id of the measure from whose
+    limits its own derive (else only as counted), by `through`; of one that takes beta, only where
+    that is 1. kinked: its minimum is at tp = fp. drawn: binomial only where class totals are random.
 
-    loss: of a measure of probabilities that is the mean of a loss, that of each row: p and truth.
-    influence: what one row of each kind adds, of a smooth measure of scores (see `scored`).
-    scale: on which its interval by influence is set. caveat: what it hides, or how it misleads.
-
-    classes: what it is of more than two classes; None where it is of two, or nothing computes it.
-    ordered: it takes the positions of classes, whose order is to be declared.
+    loss: the loss of a row, of p and truth, of which it is the mean. influence: the influence
+    function of a smooth measure of scores (see `scored`). scale: of its interval by influence.
+    caveat: how it misleads. classes: its definition for more than two classes, or None. ordered: it
+    takes the positions of ordered classes.
     """
 
     id: str

@@ -1,10 +1,8 @@
-"""Counts at distinct scores: added up where scores are equal, and what is made of their sums.
+"""Counts at distinct scores, cumulative counts and influence functions.
 
-A measure of scores is `of(scores, positives, negatives)`: scores (m,) ascending, so that equal ones
-are neighbours, whose counts are added up first: ties are ties however written. Counts may have
-further axes before the last, such as bootstrap replicates. Its influence function takes one table
-and returns the `Influence` of a positive and of a negative at each score. Its mean over the rows is
-0, and the measure of a sample less that of its population is about its mean over it.
+A measure of scores is `of(scores, positives, negatives)`: scores (m,) ascending, equal ones merged;
+counts (..., m). Its influence function takes one table and returns the `Influence` of a positive
+and of a negative at each score, with mean 0 over the rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Measures of answering only where one is sure: the risk of the answers against their share.
+"""Measures of selective prediction: risk against coverage.
 
-They are of a confidence, and of how many rows with it are answered rightly and wrongly: of two
-classes max(p, 1 - p) of the likelier, at p = 1/2 the positive one, whatever threshold is in force;
-of more see `top_label`.
+The confidence of two classes is max(p, 1 - p) of the more probable class (positive at p = 1/2),
+independent of the threshold; of more see `top_label`.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
 
     risk(c) = errors / rows among the rows whose confidence is at least c
 
-    Each distinct confidence gives one coverage, and all count alike.
-
     Shapes: confidence (m,); right and wrong (..., m); result (...). Range 0..1, best 0; NaN without
     rows.
     Source: El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605, the curve;
@@ -38,7 +35,7 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
 def sure_accuracy(
     confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
 ) -> Floats:
-    """Return the accuracy of that share of the rows which is surest, equal ones in expectation.
+    """Return the accuracy of the share of rows with the highest confidence, ties in expectation.
 
     Shapes: as `mean_risk`. Range 0..1, best 1; NaN without rows.
     Errors: ValueError unless 0 < coverage <= 1.
@@ -96,9 +93,9 @@ def selective_accuracy(
 
 
 def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return how much surer than right it is: mean of max(p, 1 - p) less the share right, (...).
+    """Return the mean confidence max(p, 1 - p) less the accuracy, (...).
 
-    Above 0 it is too sure of its answers, below 0 not sure enough.
+    Above 0 overconfident, below 0 underconfident.
 
     Shapes: as `aurc`. Range -1/2..1, best 0; NaN without rows. Errors: as `aurc`.
     Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.

@@ -18,9 +18,8 @@ def recall_at(
 ) -> Floats:
     """Return the share of the positives that is among the top k, the cumulative gain.
 
-    k up to 1 is a share of the rows, above 1 a number of rows. Of rows tied at the cut as many are
-    taken as there is room for, in expectation over their order: each is cut by the same share, and
-    so is a row where k of the rows is no whole number. row: how many counts make a row.
+    k up to 1 is a share of the rows, above 1 a number of rows. Ties at the cut are taken in
+    expectation over their order. row: counts per row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1, chance k as a share; NaN without positives, and with fewer than k rows.

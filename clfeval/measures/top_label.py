@@ -1,8 +1,7 @@
-"""Measures of the most probable of C classes: how sure a model is of it, and whether it is right.
+"""Confidence measures of the most probable of C classes.
 
-What measures of two classes ask of the probability of the positive class they ask here of the
-largest probability: of `truth`, `p` and `n` as in `class_scores`, rows are right whose truth has
-it. Of equally probable classes the earlier in their order is named.
+As for two classes, with the largest probability and whether its class is the true one (`truth`, `p`
+and `n` as in `class_scores`); of equal probabilities the earlier class is predicted.
 Source: Guo, Pleiss, Sun and Weinberger 2017, ICML 34:1321.
 """
 
