@@ -59,7 +59,7 @@ class Problem:
 
 
 class ClfevalError(Exception):
-    """Base of every error clfeval raises on purpose; carries all problems found in one pass.
+    """Base of every error clfeval raises on purpose; carries all problems of one pass.
 
     fixes: the options, by name, that answer it as well as can be guessed; nothing where none does.
     instead: those that do where other options, or the rows, show that the first ones do not.

@@ -187,14 +187,16 @@ def _main(result: Result, found: str) -> Shown:
         **({"PPV ↑": "precision"} if positive else {}),
         "ShineThrough ↑": "shine_through", "Occlusion ↓": "occlusion",
     }  # fmt: skip
-    who = f"{target}s that " + (
-        "only this model misses" if result.parameters["occlusion"] == "all" else
-        "this model misses and another model detects")  # fmt: skip
+    alone = "only this" if result.parameters["occlusion"] == "all" else "this, not every"
+    words = {
+        found: f"only this model detects them; unique misses: {alone} model misses",
+        "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
+    }
     title = f"Models{at_cut(rows)} by {target}s detected"
     return Shown(
         "models", title, columns, rows, rank="main", right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through", more="--format csv",
-        legend=(found, missed, "shine_through", "occlusion"), words={missed: who},
+        legend=(found, "shine_through"), words=words,
     )  # fmt: skip
 
 

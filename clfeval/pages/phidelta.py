@@ -105,6 +105,7 @@ EXPLAINED = (
     "npv", "gini",
 )  # fmt: skip
 OF_FEATURES = ("delta", "phi", "role")
+J = "sensitivity + specificity - 1 (Youden's J)"
 
 
 def headline(result: Result) -> list[str]:
@@ -151,7 +152,8 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", title,
             "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
-            more=CSV, total=len(best), rank="main", lead="delta", legend=EXPLAINED,
+            more=CSV, total=len(best), rank="main", lead="delta", legend=("delta", "reading"),
+            words={"delta": f"{J}; φ: sensitivity - specificity"},
         )  # fmt: skip
     yield from _details(result, who)
 

@@ -118,7 +118,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     abstain: Annotated[
         tuple[str, ...],
         Opt(
-            "Abstain on rows nearest the threshold: 5%, or cost:fp=1,fn=5,abstain=0.2.",
+            "Abstain near the threshold: 5%, or cost:fp=1,fn=5,abstain=0.2.",
             CUTTING, metavar="SHARE|cost:...",
         ),
     ] = ()  # fmt: skip
