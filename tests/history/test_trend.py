@@ -139,9 +139,7 @@ def test_the_place_of_a_step_is_that_of_least_squares() -> None:
     path = [line(f"W{i}", m=measured(value, 0.02)) for i, value in enumerate(values)]
 
     def squares(k: int) -> float:
-        return sum(
-            (x - np.mean(part)) ** 2 for part in (values[:k], values[k:]) for x in part
-        )  # fmt: skip
+        return sum(len(part) * np.var(part) for part in (values[:k], values[k:]))
 
     assert changed_at(path, "m") == min(range(1, 7), key=squares) == 4
     # a line nobody can be sure of weighs little: of se 1 beside .02 one part in 2,500
@@ -190,11 +188,6 @@ def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None
     assert [one["label"] for one in history if one["accepted"]] == ["W10", "W10"]
 
 
-def test_a_sentence_that_opens_with_a_model_keeps_its_name() -> None:
-    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS))
-    assert any(text.startswith("rf ") for text in texts(found.answer))
-
-
 def test_where_rows_change_always_no_model_is_said_to_change() -> None:
     found = trend(*(line(f"W{i}", truth=f"ids:{i}", roc_auc=AUC) for i in range(4)))
     check_text(texts(found.answer))
@@ -235,9 +228,5 @@ def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None
 
 def test_a_standard_error_out_of_bounds_is_taken_as_large_or_small() -> None:
     for se in (1180591620717411303424, 5e-324):
-        path = [
-            line("W1", m=measured(0.8, 0.01)),
-            line("W2", m=PastMeasure(0.7, se=se)),
-            line("W3", m=measured(0.7, 0.01)),
-        ]
-        assert changed_at(path, "m") == 1
+        odd = line("W2", m=PastMeasure(0.7, se=se))
+        assert changed_at([line("W1", m=AUC), odd, line("W3", m=LESS)], "m") == 1
