@@ -216,11 +216,8 @@ def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
     of = result(
         **{"tree [1]": {"recall": LOW}, "tree [2]": {"recall": HIGH}, "svm": {"recall": LOW}}
     )
-    assert [g.model for g in gates(of, "fail-under", "tree*:recall=0.6")] == [
-        "tree [1]",
-        "tree [2]",
-    ]
-    assert [g.model for g in gates(of, "fail-under", "tree [1]:recall=0.6")] == ["tree [1]"]
+    for text, names in (("tree*", ["tree [1]", "tree [2]"]), ("tree [1]", ["tree [1]"])):
+        assert [g.model for g in gates(of, "fail-under", f"{text}:recall=0.6")] == names
     with pytest.raises(clfeval.UsageError, match="unknown-model"):
         gates(of, "fail-under", "x*:recall=0.6")
 
@@ -250,12 +247,7 @@ def test_a_gate_says_as_many_digits_as_decide() -> None:
         return str(gates(of, kind, f"recall={limit}", base if kind == "max-drop" else None)[0])
 
     below = math.nextafter(0.8, 0)
-    for value, shown in (
-        (0.7452830188679245, 0.745),
-        (0.79996, 0.79996),
-        (below, below),
-        (0.8, 0.8),
-    ):
+    for value, shown in ((0.74528, 0.745), (0.79996, 0.79996), (below, below), (0.8, 0.8)):
         assert {shown, 0.8} <= {*numbers_in(told("fail-under", value, 0.8))}
     drops = [told("max-drop", value, 0.1) for value in (0.5, 1.0, 0.75)]
     check_text(drops)
@@ -276,13 +268,7 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     assert {-0.3, -0.408, -0.215, 0.001} <= {*numbers_in(said[0] or "")}
     assert ("nothing_found" in said[2], "not_in_baseline" in said[3]) == (True, True)  # type: ignore[operator]
     assert said[4] == said[1]
-    assert [case.find("failure") is not None for case in cases] == [
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]
+    assert [case.find("failure") is not None for case in cases] == [True, *[False] * 4]
     alone = as_junit(judge(now, limits[1:]))
     assert "system-out" not in alone
 

@@ -68,15 +68,8 @@ def test_what_the_screen_shows_can_be_typed(typed: str, stored: str, value: floa
 def test_with_two_targets_the_odds_stand_beside_the_model() -> None:
     result = tuned(BOTH, prevalence=["1:100", "1:10"])
     found = gates(result, "fail-under", "ppv=0.1")
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {
-            "ccp at 1:100": ppv(CCP, 1 / 100),
-            "ccp at 1:10": ppv(CCP, 1 / 10),
-            "rf at 1:100": ppv(RF, 1 / 100),
-            "rf at 1:10": ppv(RF, 1 / 10),
-        },
-        rel=1e-14,
-    )
+    known = {f"{name} at 1:{n}": ppv(one, 1 / n) for name, one in BOTH.items() for n in (100, 10)}
+    assert {name: one.value for name, one in found.items()} == pytest.approx(known, rel=1e-14)
     assert [one.passed for one in found.values()] == [True, True, False, True]
 
 
@@ -217,8 +210,6 @@ def test_a_run_against_itself_saved_and_read_again() -> None:
 
 def test_unknown_measures_are_refused_with_a_suggestion() -> None:
     result = tuned(CCP, prevalence="1:100")
-    with pytest.raises(clfeval.UsageError, match="'ppv'"):
-        gates(result, "fail-under", "ppw=1")
     with pytest.raises(clfeval.UsageError, match="expected_cost"):
         gates(result, "fail-over", "expected_cost=1")
     assert gate(tuned(CCP, measure="cost:fp=1,fn=10"), "fail-over", "expected_cost=1.675").passed

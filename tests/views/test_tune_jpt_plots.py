@@ -219,12 +219,7 @@ def test_heights_are_round(low: float, high: float, labels: list[str]) -> None:
 
 def test_a_height_between_two_points_is_in_proportion() -> None:
     curve = Series("m", (((0, 1), (2, 5)), ((3, 0), (4, 1))))
-    assert (
-        height_at(curve, 0.5),
-        height_at(curve, 2),
-        height_at(curve, 2.5),
-        height_at(curve, 3.5),
-    ) == (2, 5, None, 0.5)
+    assert [height_at(curve, x) for x in (0.5, 2, 2.5, 3.5)] == [2, 5, None, 0.5]
 
 
 def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
@@ -233,9 +228,8 @@ def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
               for i in range(5)}  # fmt: skip
     result = tuned(models, targets=(), scores=False)
     leaders = {str(row["leader"]) for row in result.tables["winners"]}
-    crossing = [
-        row for row in result.tables["crossovers"] if row["leads_below"] != row["leads_above"]
-    ]
+    rows = result.tables["crossovers"]
+    crossing = [row for row in rows if row["leads_below"] != row["leads_above"]]
     lines = key(plots(result, width=120))
     marked = [line for line in lines if re.match(r"\d (m\d) = (m\d) ", line)]
     assert len(crossing) == 10
