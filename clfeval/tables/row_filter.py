@@ -211,7 +211,7 @@ def refuse_train_and_test(
         tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
-        what = f"marks training and test rows: which are evaluated? {listed_values(counts)}"
+        what = f"marks training and test rows: which should be evaluated? {listed_values(counts)}"
         hint = (
             f"add {given('--where', where)} to evaluate one part, {given('--by', name)} to "
             f"compare the parts, or {given('--ignore', name)} to pool all rows"
