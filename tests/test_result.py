@@ -16,16 +16,7 @@ import clfeval
 from clfeval.gates.judge import judge
 from clfeval.lazy import LazyRows
 from clfeval.limits import parse_limit
-from clfeval.result import (
-    SCHEMA,
-    SCHEMA_VERSION,
-    Estimate,
-    Gate,
-    InputFile,
-    Result,
-    Row,
-    Warn,
-)
+from clfeval.result import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, Result, Row, Warn
 from tests.thoroughness import examples
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -92,13 +83,6 @@ def test_the_document_has_the_promised_shape() -> None:
     assert cell == {"value": 0.5, "low": 0.1, "high": 0.9, "reason": None}
 
 
-def test_full_precision() -> None:
-    value = 1 / 3
-    rows = [{"recall": Estimate(value, 0.1 + 0.2)}]
-    (row,) = Result.from_json(small(tables={"models": rows}).to_json()).tables["models"]
-    assert row["recall"] == Estimate(value, 0.30000000000000004)
-
-
 def test_passed_needs_every_gate() -> None:
     met, missed = Gate("k", "m", None, 0, 1, True), Gate("k", "m", None, 0, 1, False)
     assert small().passed
@@ -119,17 +103,12 @@ def test_nan_and_infinity_are_refused(bad: float, where: str) -> None:
         broken.to_json()
 
 
-def test_a_newer_schema_is_refused_by_name() -> None:
-    document = {**small().to_dict(), "schema": f"clfeval.result/{SCHEMA_VERSION + 1}"}
-    with pytest.raises(ValueError, match=SCHEMA):
-        Result.from_dict(document)
-
-
-@pytest.mark.parametrize("schema", [None, "", "clfeval.result", "clfeval.result/x", "other/1", 1])
-def test_a_foreign_document_is_refused(schema: object) -> None:
-    document = {**small().to_dict(), "schema": schema}
-    with pytest.raises(ValueError, match="clfeval"):
-        Result.from_dict(document)
+@pytest.mark.parametrize("schema", [None, "", "clfeval.result", "clfeval.result/x", "other/1", 1,
+                                    f"clfeval.result/{SCHEMA_VERSION + 1}"])  # fmt: skip
+def test_a_foreign_or_newer_document_is_refused(schema: object) -> None:
+    newer = str(schema).endswith(str(SCHEMA_VERSION + 1))
+    with pytest.raises(ValueError, match=SCHEMA if newer else "clfeval"):
+        Result.from_dict({**small().to_dict(), "schema": schema})
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "{}", '{"schema": 1}'])

@@ -12,6 +12,7 @@ import pytest
 
 from clfeval.unnamed import Draft
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
+from tests.process.test_process import AS_NOBODY
 from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
@@ -78,16 +79,6 @@ def test_what_cannot_be_saved_is_refused_before_computing(name: str, code: str) 
     assert problem_places(done.err)[0].endswith(code)
     check_text(done.err)
     assert names() == {"t.csv", "d.json"}
-
-
-AS_NOBODY = """
-import os, sys, polars, scipy.special
-from clfeval.cli import app
-import clfeval.api.mars, clfeval.views.terminal
-if os.getuid() == 0:
-    os.seteuid(65534)
-app.main()
-"""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
