@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 from clfeval.result import Result
 from clfeval.schema import ALL
@@ -21,6 +22,31 @@ def same_without_colour(result: Result) -> None:
     assert "\x07" not in colored
     without = re.sub(r"\x1b\[[\d;]*m", "", colored)
     assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+
+
+class _Texts(HTMLParser):
+    """Collects the texts of a page; what is opened is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.found.add(data)
+
+
+def texts_of(page: str) -> set[str]:
+    parser = _Texts()
+    parser.feed(page)
+    return parser.found
 
 
 def named_sections(result: Result) -> list[tuple[str, Section]]:

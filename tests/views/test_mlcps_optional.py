@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from html.parser import HTMLParser
 from statistics import mean, stdev
 
 import pytest
@@ -21,7 +20,7 @@ from clfeval.words import listed as named
 from clfeval.words import tame
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
-from tests.views.page import column, same_without_colour, section_of, sections
+from tests.views.page import column, same_without_colour, section_of, sections, texts_of
 from tests.views.ranked import FIVE, METRICS, NAMES, OFF, RESULTS, crowd, ranked
 
 
@@ -80,22 +79,10 @@ def test_names_are_shown_as_they_are_but_cannot_steer_the_terminal() -> None:
     assert "\\x07\\x1b[31m\\-" in text
 
 
-class Texts(HTMLParser):
-    """Collects the texts of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self.feed(page)
-
-    def handle_data(self, data: str) -> None:
-        self.found.add(data)
-
-
 @pytest.mark.parametrize("name", RESULTS)
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
     result = RESULTS[name]
-    texts, page = Texts(as_page(result)).found, fold(result)
+    texts, page = texts_of(as_page(result)), fold(result)
     parts = [section(one, result, wide=False) for one in page.opened]
     parts += [section(one, result) for one in page.folded]
     assert {part.title for part in parts} == {part.title for part in sections(result)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -23,7 +22,14 @@ from clfeval.views.render import fold, headline, section
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
-from tests.views.page import layout, named_sections, same_without_colour, section_of, sections
+from tests.views.page import (
+    layout,
+    named_sections,
+    same_without_colour,
+    section_of,
+    sections,
+    texts_of,
+)
 from tests.views.tuned import MODELS, ORDER, Counts, tuned
 
 ONE = {"anti-CCP": MODELS["anti-CCP"]}
@@ -158,35 +164,15 @@ def test_names_are_shown_as_they_are() -> None:
     assert "\\[red\\]x" in page
 
 
-class Tags(HTMLParser):
-    """Collects what is open and what texts the cells hold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.texts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
-    parser = Tags()
-    parser.feed(as_page(made(name)))
+    texts = texts_of(as_page(made(name)))
     page = "".join(markdown_lines(made(name)))
     every = fold(made(name), ("all",)).opened
     for one in every:
         part = section(one, made(name), wide=one.rank == "detail")
-        assert part.title in parser.texts
-        assert {cell for line in part.rows for cell in line if cell} <= set(parser.texts)
+        assert part.title in texts
+        assert {cell for line in part.rows for cell in line if cell} <= texts
     assert page.count("\n|:--") == len(every) or CUT in page
 
 
