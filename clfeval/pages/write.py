@@ -121,23 +121,21 @@ def amount(number: float, digits: int) -> str:
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 
-def class_names(result: Result) -> dict[str, str]:
-    """Name the positive class, and the negative ones if they are few."""
-    negative = [f"'{name}'" for name in result.parameters["negative"]]
-    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
-    return {"positive": f"'{result.parameters['positive']}'", "negative": others or "none"}
-
-
 def class_counts(result: Result) -> str:
-    """Say how many rows there are, and how many of each class."""
-    summary = result.summary
+    """Say how many rows there are, and how many of each class, the positive one by its name."""
+    summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
         return "models with different class totals"
-    classes = class_names(result).items()
-    each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
+    name = words.quoted(str(result.parameters["positive"]))
+    name = f"class {name}" if name[:1].isdigit() else name
+    which = "" if name == "positive" else f" ({name})"
+    merged = f" ({others} other classes)" if others > 1 else ""
     lines, rows = sum(file.rows for file in result.inputs), many(summary["rows"], "row")
     weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
-    return ", ".join([f"{rows}{weighed}", *each])
+    positives, negatives = (
+        f"{summary[f'{kind}s']:,.10g} {kind}" for kind in ("positive", "negative")
+    )
+    return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
 
 
 def independence(result: Result) -> str:

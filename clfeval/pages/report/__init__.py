@@ -77,9 +77,7 @@ def headline(result: Result) -> list[str]:
         models = many(result.summary["models"], "model")
         rows = many(result.summary["rows"], "row")
         return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
-    counts, negative = class_counts(result), result.parameters["negative"]
-    counts = counts.removesuffix(f" ('{negative[0]}')") if len(negative) == 1 else counts
-    return [f"Report of {names}: {counts}{runs}"]
+    return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
 def beyond(result: Result) -> str:
