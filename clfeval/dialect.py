@@ -55,12 +55,12 @@ class Dialect:
         return option.name if self.place is None else option.key
 
 
-PYTHON = Dialect("=", "()", "=True", "error.problems holds them")
+PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
 
 def yaml(place: Callable[[str], str | None]) -> Dialect:
     """Return the dialect of a batch, whose options stand at places of a file."""
-    return Dialect(": ", "[]", ": true", "--verbose lists them", place)
+    return Dialect(": ", "[]", ": true", "add --verbose to list all", place)
 
 
 def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:

@@ -19,7 +19,16 @@ from tests.language import forbidden, long_sentences
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "clfeval"
 _PROSE = re.compile(r"[A-Za-z]{2,} .*[A-Za-z]{2,}", re.DOTALL)
-CODE = ("<", "\n#", "# ", "clfeval ", "found ", "could not find")  # also what PyYAML complains of
+CODE = (
+    "<",
+    "\n#",
+    "# ",
+    "cmd ",
+    "{} model ",
+    "clfeval ",
+    "found ",
+    "could not find",
+)  # also what PyYAML complains of
 _ID = re.compile(r"[\w:=?*+|./ -]*")
 
 
