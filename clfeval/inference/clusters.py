@@ -31,8 +31,8 @@ def design(
     with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
     is at least 1, and nn / n where k = 0 or k = n.
 
-    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, m = nn / n: half a cluster at p =
-    1/2. heavy: lower bound of m.
+    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, m = nn / n: half a cluster more,
+    half of its rows positive. heavy: lower bound of m.
 
     Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
     where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
