@@ -75,7 +75,7 @@ class Measure:
     is made from: of the class shares p and n (linear: a, b, shift of a tp + b fp + shift) or of the
     table and its odds (log, logit: see `methods.estimates`). base: the id of the measure from whose
     limits its own derive (else only as counted), by `through`; of one that takes beta, only where
-    that is 1. kinked: its minimum is at tp = fp. drawn: binomial only where class totals are random.
+    that is 1. kinked: its minimum is at tp = fp. drawn: binomial only with random class totals.
 
     loss: the loss of a row, of p and truth, of which it is the mean. influence: the influence
     function of a smooth measure of scores (see `scored`). scale: of its interval by influence.
