@@ -23,11 +23,9 @@ def bootstrap_limits(
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-    models (m,): of which of the `names` each table is; each has a stream of its own. Positives and
-    negatives are resampled apart; at the class ratio of sampled rows, whose totals are random, all
-    rows together. NaN for models without a class. An empty cell stays empty in every replicate:
-    limits are too narrow.
-    redrawn: how the table of a model is drawn again where rows share clusters, or weigh otherwise.
+    models (m,): index of each table into `names`; each has its own random stream. Classes are
+    resampled separately, with random totals all rows together. NaN for models without a class.
+    redrawn: the resampler of a model with clusters or weights.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """

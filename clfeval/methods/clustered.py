@@ -45,11 +45,10 @@ def independence(column: str | None) -> str:
 def share_design(
     clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return the design effects of s shares, and how many clusters tell as much: (s,) each.
+    """Return the design effects and effective numbers of clusters of s shares, (s,) each.
 
-    part, whole (s, m): which of the m patterns; whole may be (1, m). heavy: as of `design`. Sums
-    are over clusters of the squares and the product of how many rows of each are part, k, and
-    whole, n.
+    part, whole (s, m): numerator and denominator among the m patterns; whole may be (1, m). heavy:
+    as in `design`.
     """
     sums = np.empty((5, len(part)))
     step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
@@ -62,10 +61,7 @@ def share_design(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Redrawn:
-    """The table of a model of which clusters, or rows that weigh differently, can be drawn again.
-
-    cells (4, m): 1 for the patterns that are TP, FP, FN, TN.
-    """
+    """Resampled table of a model; cells (4, m): 1 for the patterns that are TP, FP, FN, TN."""
 
     clusters: Owned
     cells: Floats
@@ -85,10 +81,7 @@ class Redrawn:
 
 
 def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
-    """Return how many rows of each class there are, (classes,): of weights, the effective ones.
-
-    Of weights in clusters as many clusters as tell the same, n² / sum n_c², n of a class.
-    """
+    """Return the effective rows, or clusters n² / sum n_c², of each class, (classes,)."""
     places = np.array([patterns.truth == k for k in range(classes)])
     if isinstance(patterns.clusters, RowWeights):
         return np.array([patterns.clusters.among(mine).size for mine in places])
@@ -112,11 +105,7 @@ def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
 
 
 def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
-    """Return how many rows each class has, (classes,), or how many clusters tell as much.
-
-    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it. Of one class all
-    rows are of it.
-    """
+    """Return the rows, or effective clusters n² / sum n_c², of each class, (classes,)."""
     if not isinstance(patterns.clusters, ClusterCounts):
         sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
         return sizes if classes > 1 else sizes.sum(keepdims=True)
@@ -128,9 +117,8 @@ def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Flo
 def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of a model's rates.
 
-    Of sensitivity or specificity, of more classes accuracy, where it is neither 0 nor 1; None where
-    there is none. Of sampling weights as how many rows or clusters they count, Kish's (sum w)² /
-    sum w² of rows, of clusters the same of what each weighs.
+    The design effect is that of sensitivity or specificity, of more classes accuracy, or None. With
+    sampling weights Kish's effective number (sum w)² / sum w².
     """
     if patterns is None or patterns.clusters is None:
         return {}

@@ -21,10 +21,7 @@ UNLIKE = 1.25  # times as many alarms
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """Where models are compared, and how many rows each class has; None where they differ.
-
-    flagged: of which share of the rows each model says that they are positive.
-    """
+    """Threshold of comparison, rows of each class (or None), and predicted positive rates."""
 
     where: str
     positives: float | None = None
@@ -59,10 +56,9 @@ def comparison_answer(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
     instead: str | None = None, at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
-    """Say how models compare with the reference by the leading measure, then at the threshold.
+    """Return sentences comparing models with the reference by the leading measure, then at `at`.
 
-    instead: what the leading measure stands for where the reference has labels only. at: where, of
-    two classes.
+    instead: the default measure where the reference has labels only.
     """
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:

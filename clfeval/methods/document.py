@@ -37,10 +37,7 @@ LISTED = 3  # models of which a note speaks by name
 def parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
 ) -> dict[str, Any]:
-    """Return what was found, and what the groups of options state: first the names in `order`.
-
-    Those of `order` that nobody states are left out. weighed: whether weights are no whole numbers.
-    """
+    """Return parameters detected and parameters of the option groups, names in `order` first."""
     said = {name: value for one in groups for name, value in options.parameters(one).items()}
     said |= found
     if "cluster" in said and "cluster" not in without.split():
@@ -56,10 +53,7 @@ def signature(
     order: str, found: Mapping[str, Any], *groups: object, files: Iterable[InputFile],
     statistics: str,
 ) -> str:  # fmt: skip
-    """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.
-
-    found: None and empty texts are left out; it goes before what the groups of options say.
-    """
+    """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
     said = {name: value for one in groups for name, value in options.signed(one).items()}
     said |= found
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
@@ -110,10 +104,7 @@ def class_totals(sample: Sample) -> dict[str, Any]:
 
 
 def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
-    """Return how many positives and negatives a slice has, of each model.
-
-    Of sampling weights the effective numbers of rows, rounded, which all models share.
-    """
+    """Return the positives and negatives of a slice for each model, effective if weighted."""
     counts, patterns = sample.slices[label], sample.patterns.get(label)
     if patterns is not None and patterns.fractional:
         negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
@@ -122,10 +113,7 @@ def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[flo
 
 
 def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
-    """Return the class totals of a slice and their ratio; None where models differ, or no rows are.
-
-    Totals are in units. The ratio is None where a class is absent too.
-    """
+    """Return the class totals of a slice and their ratio; None where undefined or models differ."""
     counts = sample.slices[label]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     one = len(pairs) == 1 and sample.sampled
@@ -136,10 +124,7 @@ def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population |
 
 
 def left_out(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[Warn]:
-    """Say how many rows with missing values were left out, and how many blank lines.
-
-    apart: of those that were left out, how many found no partner in a joined file.
-    """
+    """Return warnings on excluded rows and blank lines; apart: rows without a match in a join."""
     dropped, said = sum(file.dropped for file in files) - apart, []
     if apart:
         were = "was" if apart == 1 else "were"
@@ -172,10 +157,7 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[Warn]:
 
 
 def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
-    """Say what was excluded, how columns were read, and what a tie decided.
-
-    clusters: whether the command can take them into account.
-    """
+    """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
     said = cluster_notes(counted) if clusters else []
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += left_out(counted.files, counted.blank_rows, apart)

@@ -37,11 +37,10 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How the rows came about, as far as their intervals must know.
+    """The sampling design, as far as intervals depend on it.
 
-    totals: "random", as in a sample of rows, whose class ratio is as uncertain as the answers, or
-    "fixed", where so many rows of each class were taken on purpose. how: the method for shares of
-    rows, of `SHARE_LIMITS`.
+    totals: class totals "random", as in a sample of rows, or "fixed" by design. how: the method for
+    proportions of rows, of `SHARE_LIMITS`.
     """
 
     totals: str = "random"
@@ -53,13 +52,12 @@ RANDOM = Design()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """m tables as counted, and the population each is to be read in; the arrays are (m,).
+    """m tables of counts, and the population of each; the arrays are (m,).
 
-    p and n are the shares of positives and negatives there, `ratio` is p / n. sampled: true where
-    that population is the one the rows were drawn from, which is known from them alone; elsewhere
-    p, n and ratio are known. sums (m, 4, 4): as of `ConfusionCounts`; None where rows are taken as
-    independent, and of counts that were divided to be those of independent rows. drawn: of how many
-    such rows the class ratio is, where those are not the rows of both classes.
+    p and n are the shares of positives and negatives, `ratio` is p / n. sampled: true where that
+    population is the one sampled, so p is estimated; elsewhere known. sums (m, 4, 4): as in
+    `ConfusionCounts`; None for independent rows. drawn: effective rows of the class ratio, where
+    not those of both classes.
     """
 
     tp: Counts
@@ -135,10 +133,7 @@ class Cells:
         return Cells(*picked)
 
     def divided(self, by: Floats) -> Cells:
-        """Return the counts of as many independent rows as tell the same.
-
-        by (2, m) or (3, m): of the positives, of the negatives, of both for the class ratio.
-        """
+        """Return effective counts; by (2, m) or (3, m): divisors of positives, negatives, both."""
         total = self.positives + self.negatives
         one, other = by[:2]
         return replace(
@@ -159,14 +154,13 @@ def limits(
 ) -> Limits:  # fmt: skip
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
-    Of rows that were sampled a share has its exact limits, and so has what is a function of a
-    share; whatever else moves with the class ratio has the range over the score region of the two
-    rates and the prevalence, or of the rates alone where the totals are fixed. In a population that
-    is named the ratio is known, and each measure has the method of its record; ratios of rates and
-    predictive values have the range over the score region of the rates where these are `unsure`.
+    In the sampled population shares of rows, and functions of one, have exact limits; other
+    measures that depend on the class ratio the range over the score region of the two rates and,
+    with random totals, the prevalence. At a known ratio each measure has the method of its record;
+    ratios of rates and predictive values the range over the score region of the rates where these
+    are `unsure`.
 
-    by: another method than that of the measure there. known: limits of other measures of the same
-    tables, to be transformed rather than made again.
+    by: a method in place of the measure's own. known: limits of other measures of the same tables.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
     Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
@@ -198,8 +192,7 @@ def exact_limits(
 ) -> Limits | None:
     """Return exact limits at the class ratio of the rows, None for what is no share of them.
 
-    What is a function of a share, as its odds, has its limits, transformed. F1 is one of the share
-    TP / (TP + FP + FN), which is binomial only where the totals are random.
+    Functions of a share have transformed limits; F1, of TP / (TP + FP + FN), with random totals.
     """
     measure = CATALOG[name]
     if measure.share is not None:
@@ -275,10 +268,7 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
 
 
 def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
-    """Return limits of equal tables found once, and a block at a time.
-
-    Tables with an empty cell, where a region is flat and the search slow, have blocks of their own.
-    """
+    """Return limits computed once for equal tables, in blocks, those with an empty cell apart."""
     known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
     alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
@@ -337,8 +327,7 @@ def proportions(
 ) -> Estimates:  # fmt: skip
     """Return k / n with intervals, without where level is None; undefined where n is 0.
 
-    how: the method, of `SHARE_LIMITS`. divided: by what the counts are divided for rows of clusters
-    to pass for independent ones; there are no limits where that leaves no row.
+    how: the method, of `SHARE_LIMITS`. divided: design effects by which counts are divided.
     """
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
@@ -370,10 +359,7 @@ def fractional_weights(*, drawn: bool = False) -> UsageError:
 
 
 def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
-    """Return the models of all parts in one row, and the part each is of.
-
-    Intervals of thousands of tables cost little more than those of a few.
-    """
+    """Return the models of all parts concatenated, and the part of each."""
     names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
     arrays = {

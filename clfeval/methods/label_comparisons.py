@@ -23,10 +23,7 @@ def comparison_rows(
     patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
     level: float | None, margins: Mapping[str, float], metrics: Sequence[str],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield how far measures of each other model lie from the reference's, row by row.
-
-    models: the table of values. Without a level there are differences alone. margins: by measure.
-    """
+    """Yield differences of each model from the reference by measure; without a level no limits."""
     for metric in metrics:
         one = _estimates(patterns[None], metric)
         if one is None:

@@ -22,10 +22,10 @@ RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 
 
 class UsedThreshold(NamedTuple):
-    """The threshold of a model: what chose it, and its tables on new data and on these rows.
+    """The threshold of a model, its rule, and its tables on new data and on these rows.
 
-    rule: None for what nothing chose; threshold: None for labels, and above every score. risk: at
-    which net benefit is wanted, None where the costs say so, or the threshold is none.
+    rule: None if not chosen; threshold: None for labels, and above every score. risk: threshold
+    probability of net benefit, or None.
     """
 
     model: str
@@ -86,10 +86,7 @@ def _inverse(share: Estimate) -> Estimate:
 
 
 def prevalence_answer(row: Row, level: float, *, same: bool = False) -> Answer:
-    """Return the sentence on PPV, NPV and alarms at a prevalence.
-
-    same: the sentence before is about the same model and rows, so this one is shorter.
-    """
+    """Return the sentence on PPV, NPV and alarms at a prevalence."""
     rule = str(row["chosen_by"]).partition(":")[0]
     cut = "" if row["threshold"] is None else f"threshold {exact(float(str(row['threshold'])))}"
     why = f" ({RULES[rule]})" if rule in RULES else ""

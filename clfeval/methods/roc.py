@@ -26,10 +26,9 @@ _PATIENCE = 32  # passes that do not pay, then the plain chain costs no more
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocPoints:
-    """Points of a ROC curve in its order, from "nothing positive" at (0, 0) to (1, 1).
+    """Points of a ROC curve from (0, 0) to (1, 1).
 
-    thresholds (h,) fall from infinity; a score at or above one is positive. tp and fp (h,) count
-    the positives and the negatives there; all of them at the last point.
+    thresholds (h,) decrease from infinity; tp and fp (h,): positives and negatives at or above.
     """
 
     thresholds: Floats
@@ -55,27 +54,17 @@ def roc_points(counts: ScoreCounts) -> RocPoints:
 
 
 def candidates(counts: ScoreCounts) -> RocPoints:
-    """Return the points among which, at every odds, the best value of every measure is found.
+    """Return the ROC points that contain, at every odds, the optimum of every measure.
 
-    They are the corners and the vertices of the upper and of the lower convex hull: h of m + 1
-    points, found in O(m). That is enough. Every measure of tune-jpt but phi rises with the
-    true and falls with the false positive rate, so no point beats the edge of the upper hull above
-    it; and along an edge above the chance line it is largest at an end: TAR, F, Jaccard's index,
-    J, kappa, cost and net benefit are linear functions or ratios of them; PPV, NPV and the
-    likelihood ratios are constant on rays from a corner; EPA and the square of Fowlkes-Mallows are
-    convex; markedness is a linear function over a concave one; MCC and the diagnostic odds ratio
-    stay below a value on the convex side of an ellipse or a hyperbola through both corners. IC,
-    which rewards the perfectly wrong as well, is convex on the whole square: the two hulls together
-    hold its best. So they do for a cost that a hit raises. The geometric mean of the two rates
-    alone can be largest between vertices. Of equal values the first by `CutRule.places` is
-    among the candidates too: along an edge delta rises or falls, or stays, and then the higher
-    threshold is where the edge begins.
+    They are the corners and the vertices of the upper and lower convex hull: h of m + 1 points, in
+    O(m). Along a hull edge every measure but the geometric mean of the rates has its optimum at an
+    end, and of equal values the first by `CutRule.places`.
 
     Below the chance line MCC, EPA and the diagnostic odds ratio, undefined in the corners, can be
     largest between vertices. Where no point lies above that line, the candidates are also all
     points that no other one but a corner beats in both rates.
 
-    With one class only, the corners alone are returned: every measure is undefined there.
+    With one class only, the corners alone are returned.
     """
     points = roc_points(counts)
     return points.at(np.unique(hull_places(points.tp[None], points.fp[None])))
@@ -101,9 +90,8 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
     """Return the places of the strict vertices of the upper hull of chains, their ends included.
 
     tp and fp (n,) rise along each chain; `starts` (n,) marks where chains start, and without it
-    there is one. Of equal points in a chain the first stands for all. Repeatedly drops every point
-    on or below the line between its current neighbours, for no vertex ever is; whole numbers below
-    2**30 are compared exactly. With tp and fp exchanged it is the lower hull.
+    there is one. Of equal points in a chain the first is returned. Whole numbers below 2**30 are
+    compared exactly. With tp and fp exchanged it is the lower hull.
     """
     y, x = for_products(tp, fp)
     stays = np.zeros(len(x), bool) if starts is None else starts.copy()
@@ -138,10 +126,7 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
 
 
 def unbeaten(tp: Counts, fp: Counts) -> Ints:
-    """Return the places of points between the corners that none of these beats in both rates.
-
-    tp and fp (n,) rise along the one chain.
-    """
+    """Return the indices of the Pareto front of the inner points; tp and fp (n,) ascending."""
     more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
     keep = np.ones(max(0, len(tp) - 2), bool)
     keep[1:] &= more_tp
@@ -171,10 +156,7 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A model's ROC curve from (phi, delta) = (-1, 0), nothing positive, to (1, 0), everything.
-
-    points: all m + 1 of them; phi and delta at each.
-    """
+    """A model's ROC curve, m + 1 points, as phi and delta from (-1, 0) to (1, 0)."""
 
     points: RocPoints
     phi: Floats
@@ -200,9 +182,7 @@ class Curve:
     def break_even(self) -> tuple[float | None, float]:
         """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.
 
-        Of two points equally near, the one of larger delta.
-
-        delta is read off the line between the two points around phi = 0.
+        Of two equally near points that of larger delta; delta is interpolated linearly.
         """
         tp, fp = for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
@@ -213,11 +193,7 @@ class Curve:
 
 
 def curve_row(label: str | None, model: str, curve: Curve | None, level: float | None) -> Row:
-    """Return what one curve says: Gini, AUC, best point, break-even point; None: one class only.
-
-    The largest delta is that of these rows, and no interval is given: chosen on the same rows, it
-    flatters.
-    """
+    """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
     if curve is not None:
         (auc, gini), points, best = _areas(curve, level), curve.points.thresholds, curve.best

@@ -34,10 +34,10 @@ _TIE = 1e-12  # of a value: as good but for rounding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutRule:
-    """What is to be best, and what may not be passed; name: how tables call it.
+    """A measure to optimise within a limit; name: as in tables.
 
-    within: the measure of the limit, None without one; at: the limit; sign: 1 where values from
-    there up keep to it, -1 where those up to there do. safe: its confidence limit is to keep to it.
+    within: the measure of the limit, or None; at: the limit; sign: 1 for a lower, -1 for an upper
+    limit. safe: its confidence limit must satisfy it.
     """
 
     name: str
@@ -48,9 +48,7 @@ class CutRule:
     safe: bool = False
 
     def places(self, tp: Counts, fp: Counts) -> Ints:
-        """Return which points of curves are best, -1 where none is.
-
-        Of equal ones that of the largest sensitivity + specificity, then of the highest threshold.
+        """Return the optimal points of curves, -1 for none; ties by tpr - fpr, then threshold.
 
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
@@ -78,9 +76,9 @@ def value_of(one: Asked, table: Confusion) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapChoices:
-    """What r rules choose on b bootstrap tables; the arrays are (r, b), NaN where it is nothing.
+    """Thresholds of r rules on b bootstrap tables, (r, b), NaN for none.
 
-    drawn: the 2 x 2 tables at these thresholds of the draw itself; whole: those of all rows.
+    drawn: the 2 x 2 tables at these thresholds on the draw; whole: those on all rows.
     """
 
     thresholds: Floats
@@ -88,12 +86,9 @@ class BootstrapChoices:
     whole: Confusion
 
     def optimism(self, of: Callable[[Confusion], Floats]) -> Floats:
-        """Return by how much a measure is larger on the rows that choose than on others, (r,).
+        """Return the bootstrap optimism of a measure at the chosen thresholds, (r,).
 
         mean over draws (measure of the draw - measure of all rows) / (1 - 1/e)
-
-        A draw has about 1 - 1/e of the rows, and only those it has not are rows that did not
-        choose: the difference to all rows is so much of the difference to them.
         """
         gaps = np.asarray(of(self.drawn) - of(self.whole))
         known = ~np.isnan(gaps)
@@ -103,11 +98,10 @@ class BootstrapChoices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenThresholds:
-    """What r rules choose among the points of a ROC curve.
+    """Thresholds that r rules choose among the points of a ROC curve.
 
-    at (r,): which points, -1 where none is best. here, expected: the 2 x 2 tables there, on these
-    rows and on others; choices: of bootstrap tables. unknown (r,): why nothing is known of others,
-    else None.
+    at (r,): points, -1 for none. here, expected: the 2 x 2 tables on these rows and on new data;
+    choices: of bootstrap tables. unknown (r,): why `expected` is unknown, else None.
     """
 
     points: RocPoints
@@ -122,12 +116,10 @@ class ChosenThresholds:
         cls, counts: ScoreCounts, rules: Sequence[CutRule], seed: int, who: str, *,
         hull: bool = False,
     ) -> ChosenThresholds:  # fmt: skip
-        """Choose, and find out what that owes to the choice, with random numbers called `who`.
+        """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: look at `roc.candidates` only, among which the best of these rules is. Expected are
-        the counts less the optimism of the two rates, but as they are where that would be better:
-        nothing is better on other rows than on those that chose; and where all rows are predicted
-        alike, their rates are so on any rows.
+        hull: search `roc.candidates` only. Expected counts are those here less the optimism of the
+        two rates, where that is positive.
         """
         points = candidates(counts) if hull else roc_points(counts)
         at = _places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
@@ -174,10 +166,10 @@ def _places(rules: Sequence[CutRule], tp: Counts, fp: Counts, *, hull: bool) -> 
 def _bootstrap(
     counts: ScoreCounts, rules: Sequence[CutRule], rng: np.random.Generator, *, hull: bool
 ) -> BootstrapChoices:
-    """Return what rules choose on bootstrap tables, of scores in at most 512 groups.
+    """Return the thresholds of rules on bootstrap tables, of scores in at most 512 groups.
 
-    Source: Efron 1983, Journal of the American Statistical Association 78:316 (the optimism, and
-    why it is divided by .632); Noma et al. 2021, Statistics in Medicine 40:5691.
+    Source: Efron 1983, Journal of the American Statistical Association 78:316; Noma et al. 2021,
+    Statistics in Medicine 40:5691.
     """
     few = counts.coarser(GROUPS)
     (tp,), (fp,) = (_from_above(part[None]) for part in (few.positives, few.negatives))
@@ -197,10 +189,7 @@ def _bootstrap(
 
 
 def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield how often each count is drawn when rows, or clusters, are drawn again, (b, 2 m).
-
-    Rows of unequal weight get random shares of themselves.
-    """
+    """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, 2 m)."""
     n = np.concatenate([counts.positives, counts.negatives])
     if counts.clusters is not None:
         yield from counts.clusters.redraws(len(n), resamples=DRAWS, rng=rng)
@@ -215,11 +204,9 @@ def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[
 def _correct_limits(
     rules: Sequence[CutRule], here: ConfusionCounts, found: BootstrapChoices, tp: Floats, fp: Floats
 ) -> None:
-    """Set TP and FP where predictive values that are limits are less their own optimism.
+    """Set TP and FP so that a predictive value that is the limit is corrected for its optimism.
 
-    What they owe to the choice is no function of the rates' means: a draw keeps precision with few
-    rows called positive as well as with many. So the rate that the rule has best stays as expected,
-    and the other errors among its answers are as many as the limited measure has.
+    The rate that the rule maximises stays as expected; the other count follows.
     """
     for i, rule in enumerate(rules):
         limit = rule.within
@@ -235,11 +222,10 @@ def _correct_limits(
 
 
 def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
-    """Return the sums of products, (4, 4), where some hits are none, or some others are hits.
+    """Return the sums of products, (4, 4), of tables with fewer TP or FP than here, or more.
 
-    Of TP of which every row stays with the chance a, wherever it is: a TP, and a² times the sum of
-    squares with a (1 - a) times that of the rows; of TP that grow the same of FN. rows: each is
-    drawn by itself.
+    A row stays with probability a: a² times the sum of squares with a (1 - a) times that of rows.
+    rows: independent.
     """
     assert here.sums is not None
     sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)

@@ -26,12 +26,11 @@ EXACT = 10  # models up to which the smallest set that detects all is sought amo
 def answer(
     counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
 ) -> tuple[Answer, ...]:
-    """Say which model and which pair detect most target rows, and which models are not needed.
+    """Return sentences on the model and pair that detect most, and on redundant models.
 
-    The best model detects most; of equals, the one that flags fewest rows, then the first. Others
-    are compared with it by the exact sign test of the rows that only one of the two detects,
-    adjusted by Holm's rule. A model that flags every row is left out where others do not. tables:
-    those of the whole table are read.
+    The best model detects most; ties: fewest rows flagged, then order. Others are compared with it
+    by the exact sign test, adjusted by Holm's rule. A model that flags every row is left out where
+    others do not.
     """
     rows, target = counts.hit_n.sum().item(), options.target
     if not rows:
@@ -103,10 +102,7 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
 def _share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
-    """Return the share of the target rows that some models together detect.
-
-    found: rows, or weight as a table has it. A model that is left out flags every row.
-    """
+    """Return the share of the target rows that some models together detect."""
     among = np.array([[name in names for name in counts.models]])
     claims = claimed(counts, among) | (not {*counts.models}.issuperset(names))
     target, level = on_target(counts)[None], options.confidence
@@ -180,10 +176,9 @@ def _pair(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
     judged: Sequence[Row], *, testable: bool,
 ) -> Answer:  # fmt: skip
-    """Name the best pair and what it gains, which need not be significant without the best model.
+    """Name the best pair and its gain; p by the sign test of discordant rows, times pairs.
 
-    judged: the sets of --best with their corrected values. The p-value is that of the rows only
-    one of the two detects, times the number of pairs.
+    judged: the sets of --best with their corrected values.
     """
     covered, effort = (
         np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")

@@ -20,10 +20,10 @@ _BOTH = ("yield", "accuracy", "precision")  # shares of rows of both classes
 def divisors(
     counts: TargetCounts, part: Bools, whole: Bools, *, level: float | None
 ) -> Floats | None:
-    """Return by what part and whole of s shares are divided: rows of some patterns among others.
+    """Return the divisors of numerator and denominator of s shares; None without clusters or level.
 
-    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be
-    (1, p + q). None where rows are independent, and where nobody wants intervals.
+    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be (1,
+    p + q).
     """
     if counts.clusters is None or level is None:
         return None
@@ -54,10 +54,7 @@ def claimed(counts: TargetCounts, members: Bools) -> Bools:
 def of_subsets(
     counts: TargetCounts, members: Bools, rule: str, *, level: float | None
 ) -> dict[str, Floats]:
-    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k).
-
-    None of them where rows are independent, and where nobody wants intervals.
-    """
+    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k)."""
     if counts.clusters is None or level is None:
         return {}
     target, others = on_target(counts), len(counts.models) - members.sum(axis=1, keepdims=True)
@@ -94,11 +91,10 @@ def on_target(counts: TargetCounts) -> Bools:
 
 
 def sign_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
-    """Return the p-value that rows of the patterns `first` are as likely as those of `second`.
+    """Return the p-value of the sign test of rows of the patterns `first` against `second`.
 
-    first, second (p,): of the target class, none in both. The exact sign test of rows; of clusters
-    the exact test in which the sign of each cluster's difference is as likely to be the other one;
-    of weighted rows the sign test of as many equal ones, whose difference has the same variance.
+    first, second (p,): disjoint patterns of the target class. The exact sign test of rows; of
+    clusters the sign-flip permutation test; of weighted rows with Kish's effective number.
     """
     sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
     if isinstance(counts.clusters, RowWeights):

@@ -1,4 +1,4 @@
-"""What subsets of models find and miss, and which find most: MARS from pattern counts.
+"""Detections and misses of subsets of models, and the best subsets: MARS from pattern counts.
 
 Source: Restrepo, Mali, Abrahams, Ractham 2022, F1000Research 11:391 v2.
 """
@@ -29,13 +29,12 @@ _CELLS = 1 << 24  # subsets x patterns handled at once
 
 @dataclass(frozen=True, slots=True)
 class SubsetScores:
-    """Counts for s subsets; a subset finds what any of its members finds.
+    """Counts for s subsets; a subset detects the rows that any member detects.
 
-    members (s, k): who is in; covered (s,): target rows found; effort (s,): rows claimed, found or
-    false; exclusive_found (s,): found by the subset and by no model outside (ETP);
-    missed_all (s,): missed by the subset, found by every model outside (EFN, rule `all`);
-    missed_any (s,): missed by the subset, found by some model outside (rule `any`).
-    With no model outside, the subset of all, nothing can be missed alone: both are 0.
+    members (s, k); covered (s,): target rows detected; effort (s,): rows flagged; exclusive_found
+    (s,): detected by no model outside (ETP); missed_all (s,): missed, detected by every model
+    outside (EFN, rule `all`); missed_any (s,): by some model outside (rule `any`). Of the set of
+    all models both are 0.
     """
 
     members: Bools
@@ -187,10 +186,8 @@ class Choice:
 def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
-    Ties go to less effort, then to the models that come first. Exact: all subsets of up to
-    20 models, and of more while there are at most 10 million; beyond, the greedy choice alone: each
-    step adds the model that covers most of what is left. Of more than 20 models it stands beside
-    the exact one wherever the two differ.
+    Ties go to less effort, then to the order of models. Exact for up to 20 models, and for more
+    with at most 10 million subsets; else greedy. Of more than 20 models both where they differ.
     """
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
@@ -212,10 +209,9 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
 
 
 def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
-    """Return the subset that covers most with at most `effort` rows claimed; None if none fits.
+    """Return the subset that covers most with at most `effort` rows flagged; None if none fits.
 
-    Of more than 20 models the greedy choice: each step adds the model that covers most of what is
-    left, among those that keep to the effort.
+    Of more than 20 models the greedy choice.
     """
     most = limit_in_units(effort, counts.unit)
     if len(counts.models) <= EXACT_MODELS:

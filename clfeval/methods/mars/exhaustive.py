@@ -17,10 +17,8 @@ Sets = NDArray[np.int16]  # (s, size): models of each set, in the order they are
 def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
     """Return the subsets of `size` models that cover most target rows, (s, k), all that tie.
 
-    Sets grow by one model at a time, those that find much first. What a model adds to a set it
-    adds to a larger one at most, so a set whose coverage and the largest gains of as many models
-    as it lacks are together less than `known`, what some subset covers, is dropped.
-    Exact: sums are those of whole numbers.
+    Branch and bound: gains are submodular, so a set whose coverage and largest remaining gains sum
+    to less than `known`, a coverage attained, is pruned.
     """
     k = len(counts.models)
     order = np.argsort(-(counts.hit_n @ counts.hits), kind="stable")

@@ -39,16 +39,11 @@ class Elsewhere:
 def cross_fitted(
     counts: TargetCounts, choose: Choose, *, folds: int, repeats: int, rng: np.random.Generator
 ) -> Elsewhere:
-    """Judge what `choose` returns, (s, k) members, on rows it has not seen.
+    """Return cross-validated detections of the sets that `choose` returns, (s, k) members.
 
-    The set that finds most on some rows flatters on the same rows. So rows of the target class and
-    others are dealt to folds, each class by itself and as evenly as can be; per fold sets are
-    chosen on the other folds, and what they find and call in the fold is added up over the folds,
-    and averaged over the repeats, each with a new deal. Rows that share clusters are dealt by whole
-    clusters, those with rows of the target class by themselves.
-
-    The sets of two folds differ: this is the worth of choosing so, from a share of 1 - 1/folds of
-    the rows, not of one set.
+    Folds are stratified by class, and whole clusters by whether they have target rows. Per fold
+    sets are chosen on the other folds; detections and flagged rows are summed over folds and
+    averaged over repeats. The estimate is of the choice from a share 1 - 1/folds of the rows.
     Errors: ValueError unless folds >= 2, repeats >= 1 and counts are whole.
     Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
     """
@@ -75,10 +70,7 @@ def _dealt(counts: TargetCounts, folds: int, rng: np.random.Generator) -> tuple[
 def judged_best(
     counts: TargetCounts, choices: Sequence[Choice], sizes: int, rng: np.random.Generator
 ) -> list[tuple[Estimate, Estimate]]:
-    """Return, for each chosen set of --best, what such a one finds elsewhere, and its yield.
-
-    Of a greedy set that stands beside the best one nothing is said.
-    """
+    """Return cross-validated detections and yield of each set of --best but greedy ones."""
     sizes = min(sizes, len(counts.models))
 
     def choose(rest: TargetCounts) -> Bools:
@@ -98,11 +90,7 @@ def judged_best(
 def judged_within(
     counts: TargetCounts, choice: Choice, effort: float, rng: np.random.Generator
 ) -> tuple[Estimate, Estimate]:
-    """Return what a set chosen as that of --max-effort finds elsewhere, and its yield.
-
-    On part of the rows the effort is that part of it. Where nothing stays within it, nothing is
-    found.
-    """
+    """Return cross-validated detections and yield of the set of --max-effort."""
     rows, k = counts.hit_n.sum() + counts.alarm_n.sum(), len(counts.models)
 
     def choose(rest: TargetCounts) -> Bools:

@@ -48,8 +48,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
     pairs: the same scores for two models together; `p_value` is of the exact test that both have
-    equally many unique detections. subsets, best, max_effort, sweep: as requested. All these hold
-    the whole (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
+    equally many unique detections. subsets, best, max_effort, sweep: as requested. All of the whole
+    table (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for too many subsets.
     """
     warnings = [*_top_notes(counted, options)]
@@ -279,8 +279,7 @@ def sweep_rows(
 ) -> list[Row]:  # fmt: skip
     """Return one row per cut and model: detections, unique ones and misses, and shares of TTP.
 
-    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model flags, cut
-    by cut, and cuts run from few rows to many. sure: whether intervals can be had.
+    In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
     cuts, order = counts.cuts.tolist(), slice(None)

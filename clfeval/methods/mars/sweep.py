@@ -17,7 +17,6 @@ class SweepCounts:
     """Counts at c cuts for k models, on the target rows; at a cut, score >= cut is positive.
 
     cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
-    Between two neighbouring cuts every count is what it is at the upper one.
     """
 
     cuts: Floats
@@ -29,22 +28,18 @@ class SweepCounts:
 
 
 def distinct_cuts(scores: Sequence[Floats]) -> Floats:
-    """Return every score of the target rows once, ascending: nothing changes between them.
-
-    Infinity, which no file format agrees on, is replaced by the largest number; minus infinity,
-    where all rows are positive, is left out.
-    """
+    """Return the distinct scores of the target rows, ascending; inf as the largest number."""
     cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
     return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
 
 
 def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
-    """Count finds and misses at the given cuts.
+    """Count detections and misses at the given cuts.
 
     With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model
     alone is positive for cuts in (top2, top1], the lowest alone is not for cuts in (low1, low2].
-    For the positive class the first are exclusive finds and the second exclusive misses; for the
-    negative class (score < cut finds) it is the other way round.
+    For the positive class the first are unique detections and the second unique misses; for the
+    negative class vice versa.
     Shapes: k score columns of length p; n (p,) counts or weights. O((k + 4) p log p).
     """
     top1, top2, top_model = _two_highest(scores)

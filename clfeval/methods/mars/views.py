@@ -109,10 +109,9 @@ def alone(
     hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
     unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
 ) -> CellColumns:  # fmt: skip
-    """Return what is found and missed alone, and their shares of TTP, all given in units.
+    """Return unique detections and misses, and their shares of TTP, all given in units.
 
-    others: whether a model is outside, without which nothing can be missed alone. divided: by what
-    the counts of each measure are divided. sure: whether intervals can be had.
+    others: whether a model is outside. divided: divisors by measure. sure: with intervals.
     """
     how = options.sure if sure else {"level": None}
     positive = options.target == "positive"

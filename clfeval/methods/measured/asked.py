@@ -76,10 +76,7 @@ class Askable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A measure with its parameters; name: how it is called in tables.
-
-    settings: the parameters as numbers. by: what asked for it, the weakest claim first.
-    """
+    """A measure with its parameters; name: as in tables; by: the options that request it."""
 
     name: str
     measure: Measure
@@ -267,7 +264,7 @@ def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
-            within = f"{parameter.low:g}..{parameter.high:g}"
+            within = f"{parameter.low:g} to {parameter.high:g}"
             what = f"{flag} '{text}': {key} is not a range within {within}"
             raise UsageError.of(what, "bad-option", hint=f"{key}: {parameter.words}")
         return low, high

@@ -45,7 +45,7 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
 
 
 def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: float | None) -> Rows:
-    """Return the decision curve: net benefit at each threshold probability t, and what it adds.
+    """Return the decision curve: net benefit at each threshold probability t, and its gain.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
@@ -87,11 +87,9 @@ def _decisions(
 def _together(
     counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
 ) -> float:
-    """Return the level of each mean of what rows add at which those at all thresholds hold.
+    """Return the level of each mean for simultaneous coverage at all thresholds.
 
-    Seen as directions, means of neighbouring thresholds are arccos(their correlation) apart: the
-    path through all of them turns by the sum of that. Where it turns too much, all thresholds by
-    Bonferroni are less.
+    By arccos(correlation) between means of neighbouring thresholds, or Bonferroni's if less.
     """
     m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
     said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
@@ -123,14 +121,13 @@ def _together(
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
-    """Return the net benefit of acting on scores from t on, and its standard error.
+    """Return the net benefit at the threshold t, and its standard error.
 
     NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
 
-    Limits are those of `weighed_difference`. In clusters that sum is of squares of what each adds
-    as a whole, times g / (g-1) with g = M² / sum M_c², M_c the rows of each, and counts are divided
-    by the design effect, the ratio to the variance of rows, where that is more than 1; Student's t
-    with g - 1 degrees of freedom stands for the normal quantile. Weights are clusters of one row.
+    Limits are those of `weighed_difference`. In clusters the sum is over cluster totals, times g /
+    (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
+    quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
 
     Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
     rows; no limits with level None, or in one cluster.
@@ -208,10 +205,7 @@ def _errors(found: ConfusionCounts, each: Adds) -> Floats:
 
 
 def _alone(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4).
-
-    Of how many rows are in each, or the sums of their squared weights.
-    """
+    """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
     sums = np.zeros((len(tp), 4, 4))
     for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):
         sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part

@@ -25,11 +25,10 @@ def drawn_limits(
     measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
     clusters: Owned | None, wanted: Certainty, name: str, *, each: int = 1,
 ) -> list[DrawnLimits]:  # fmt: skip
-    """Return percentile limits of measures, and the method of each; NaN where nothing moves.
+    """Return percentile limits of measures, and the method of each; NaN for constant draws.
 
-    n (m,): how often each kind of row occurs, of `each` numbers; every measure goes with what it
-    is of counts (..., m), all on the same draws. Replicates that are undefined are left out, and
-    the method says how many. name: of the stream of random numbers.
+    n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
+    m). Undefined replicates are left out and counted in the method. name: of the random stream.
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)

@@ -35,10 +35,9 @@ Function = Callable[[Confusion], Floats]
 
 @dataclass(frozen=True, slots=True)
 class HardLimits:
-    """How sure the numbers are to be. names: what the random numbers of each table are called.
+    """Settings of limits; names: random streams of the tables.
 
-    clusters, many: of each table, how it is drawn again from clusters, or from rows that weigh
-    differently, and how many these are; None and 0 where rows are equal.
+    clusters, many: the resampler of clusters or weights of each table, and their number.
     """
 
     wanted: Certainty
@@ -61,10 +60,7 @@ class Found:
 
 
 def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
-    """Return a measure of the tables as counted, with limits by the method asked for.
-
-    Where a bootstrap knows nothing, as of a share of 1, it is the default one.
-    """
+    """Return a measure of the tables, with limits by the method asked for, or the default one."""
     cells, of = Cells.at_prevalence(counts), asked.measure.function
     values = np.broadcast_to(np.asarray(of(table_of(cells)), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
@@ -136,12 +132,11 @@ def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Li
 
 
 def influence(of: Function, table: Confusion) -> Floats:
-    """Return what one row more of each cell moves a measure by, times the rows: (4, m).
+    """Return the influence of a row of each cell on a measure: (4, m).
 
     f = M d theta / d n_c   for the cells TP, FP, FN, TN
 
-    The mean over rows is 0, for a measure is the same of any multiple of its table. Derivatives are
-    central differences at three steps, extrapolated; 0 for an empty cell, which no row is in.
+    Central differences at three steps, extrapolated; 0 for an empty cell.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383.
     """
     cells = [np.asarray(one, np.float64) for one in (table.tp, table.fp, table.fn, table.tn)]
@@ -163,7 +158,7 @@ def influence(of: Function, table: Confusion) -> Floats:
 
 
 def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats:
-    """Return the standard error of a measure of m tables, (m,); over clusters where there are some.
+    """Return the standard error of a measure of m tables, (m,).
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
     """

@@ -35,10 +35,8 @@ def label_estimates(
 ) -> PairedEstimates | None:
     """Return models by a measure of 2 x 2 tables; None where a class has no row.
 
-    A row that changes sides moves a model by J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of its table
-    with half a row more in each cell: see `squares_of_flips`.
-
-    without: models that are not among them, for want of a threshold.
+    A row that changes sides counts J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of the table with half a
+    row more in each cell: see `squares_of_flips`. without: models left out.
     """
     if patterns.truth.all() or not patterns.truth.any():
         return None
@@ -66,12 +64,11 @@ def label_estimates(
 
 
 def squares_of_flips(votes: Ints | Bools, jumps: Floats) -> Floats:
-    """Return what rows that change sides add to the squares of differences of k models, (k, k).
+    """Return the half-row correction of the squares of differences of k models, (k, k).
 
-    sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row: half a row more of each
-    class and direction, for few that change sides, or none, show little of how many do.
+    sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row.
 
-    votes (m, k): of the rows that can move the measure; jumps (classes, k): by how much one does.
+    votes (m, k): of the rows that affect the measure; jumps (classes, k): J.
     Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
     """
     differ = np.array([(votes[:, [i]] != votes).any(axis=0) for i in range(votes.shape[1])])
@@ -83,10 +80,9 @@ def known_estimates(
     asked: Asked, models: Sequence[str], values: Floats, known: Errors, least: float,
     steps: tuple[Floats, Floats] = NOTHING,
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return models by a measure; None where nothing is known of their errors.
+    """Return paired estimates by a measure; None where their errors are unknown.
 
-    An error is 0 where it is what rounding leaves of the values. steps: by how much estimates move
-    when all rows of a kind change, (k, c), and how many rows there are of it, (c,).
+    steps: changes of estimates when all rows of a kind change, (k, c), and its rows, (c,).
     """
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):

@@ -42,7 +42,7 @@ def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _row(measure: Measure) -> tuple[str, ...]:
     best = measure.best if measure.aim is None else str(measure.aim)
-    ends = f"{_end(measure.low)}..{_end(measure.high)}"
+    ends = f"{_end(measure.low)} to {_end(measure.high)}"
     needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
     return measure.id, ends, best, needs, _interval(measure)
 

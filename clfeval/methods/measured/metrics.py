@@ -92,10 +92,7 @@ def without_scores(
 
 
 def _worth(counts: ScoreCounts, t: float, wanted: Certainty, name: str) -> scored.Known:
-    """Return the net benefit of acting on scores from t on, as on probabilities.
-
-    Where a bootstrap was asked for and knows nothing, limits are the default ones.
-    """
+    """Return the net benefit at the threshold t; default limits where a bootstrap has none."""
     m = len(counts.scores)
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
         return scored.Known(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)

@@ -27,10 +27,9 @@ RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differ
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How runs share rows: kind None where no id tells, as `unknown` says.
+    """How runs share rows; kind None where unknown.
 
-    rows: observations in all; train: what part of them a run lacks. each: how many runs have a row,
-    on average.
+    rows: observations in all; train: share that a run lacks. each: mean number of runs per row.
     """
 
     names: Sequence[str]
@@ -93,12 +92,11 @@ def mean_of(
 ) -> tuple[float, float, float, float, str]:
     """Return the mean over runs, the SD between them, limits of the mean and the method.
 
-    each: what is known in each run, with its limits by the rows. folds: variance
-    (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on average, n_train
-    the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t S / sqrt(J) and
-    of how far, on average, the limits of a run lie from its value: rows err alike in every run, for
-    they are the same. So too of folds that are all alike, which have no S. No limits where those of
-    a run are not known.
+    each: estimates of runs with limits by the rows. folds:
+    variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
+    average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
+    S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
+    No limits where those of a run are unknown.
 
     Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
     Medicine 27:1693.
@@ -121,10 +119,7 @@ def mean_of(
 
 
 def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
-    """Return the differences on the rows of each run: by measure, model, reference and run.
-
-    rows: of comparisons within slices, whose names begin with `prefix`.
-    """
+    """Return the differences within runs (slices named `prefix`...) by measure, models and run."""
     return {
         (str(row["measure"]), str(row["model"]), str(row["reference"]),
          str(row["slice"]).removeprefix(prefix)): estimate(row["difference"])
@@ -136,10 +131,9 @@ def run_comparisons(
     values: RunValues, models: Sequence[str], runs: Runs, reference: str,
     by_rows: RowDifferences, *, level: float, seed: int,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the mean difference of models over their runs in common, all pairs taken together.
+    """Yield the mean difference of models over their runs in common, adjusted for all pairs.
 
-    by_rows: the difference in each run with its limits by the rows, without which runs of the same
-    rows tell nothing of other rows.
+    by_rows: the difference in each run with its limits by the rows.
     """
     pairs = pairs_of(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):

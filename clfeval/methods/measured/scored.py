@@ -34,10 +34,7 @@ class Known:
 
 
 def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str) -> Known:
-    """Return a measure of scores, with limits by the method of its record or the one asked for.
-
-    name: of the stream of random numbers.
-    """
+    """Return a measure of scores, with limits by the method of its record or the one asked for."""
     m = len(counts.scores)
     if (
         measure.needs == "probabilities"
@@ -81,10 +78,7 @@ def by_influence(measure: Measure, value: float, found: Uncertainty, level: floa
 
 
 def _of_one_class(measure: Measure, counts: ScoreCounts, value: float, share: float) -> Known:
-    """Return O:E of rows of one class, with the exact limits of n of n, or 0 of n, positives.
-
-    share: tail**(1 / n), the least share of positives among whose n rows all are positive.
-    """
+    """Return O:E of rows of one class, with exact limits; share: tail**(1 / n)."""
     n = counts.positives + counts.negatives
     all_ = float(measure.function(counts.scores, n, np.zeros_like(n)))
     low, high = (share * all_, value) if value else (value, (1 - share) * all_)

@@ -23,10 +23,7 @@ def classifier_answer(
     tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
     reference: str | None = None, margin: float | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say who discriminates best, who is not significantly different from it, and who is biased.
-
-    All pairs of models are compared by delta on the same rows, and adjusted together.
-    """
+    """Return sentences on the model of highest delta, those not different, and biased ones."""
     models = whole(tables["models"])
     ranked = _ranked(models, "delta")
     if not ranked:
@@ -174,11 +171,11 @@ def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
     *, by_chance: bool, expected: float = 0.0, level: float = 0.95,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say which feature discriminates best, and how many are not different from chance.
+    """Return sentences on the best feature, and on how many do not differ from chance.
 
-    best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many do not differ from chance, adjusted for all. by_chance: the best one is not
-    significant, adjusted for all. expected: false positives to expect without adjustment.
+    best: the first of `alike` features whose |delta| is largest; useless: features not different
+    from chance, adjusted. by_chance: the best one is not significant, adjusted. expected: expected
+    false positives without adjustment.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:

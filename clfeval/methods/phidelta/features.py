@@ -1,8 +1,7 @@
 """From feature counts to the Result of phidelta for features.
 
-A binary feature is a classifier with one feature: tp is the share of positives that have it, fp
-the share of negatives. |delta| is its importance; phi tells whether it is nearly always true
-(stop words) or nearly always false (rare terms).
+tp is the share of positives that have a binary feature, fp the share of negatives. |delta| is its
+importance; phi > 0 where it is mostly true, < 0 where mostly false.
 Source: Armano 2015, Information Sciences 325:466.
 """
 
@@ -42,8 +41,7 @@ ROUNDING = 1e-14
 class Ranked:
     """Features in order of importance, with their place in the plane; all arrays (k,).
 
-    cells (k, 4): TP, FP, FN, TN. constant: true, or not true, in every row; soft votes of such a
-    feature are undefined.
+    cells (k, 4): TP, FP, FN, TN. constant: one value in every row, soft votes undefined.
     """
 
     counts: FeatureCounts
@@ -75,8 +73,7 @@ class Ranked:
 def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     """Return the places of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
 
-    They are in order of |delta|, and no more than `top` of them. The second rule admits whatever
-    discriminates by delta_min or more, and less of that the nearer a feature is to a side corner.
+    In order of |delta|, at most `top`.
     """
     phi_max, delta_min = options.limits
     phi, delta = np.abs(ranked.phi), np.abs(ranked.delta)
@@ -91,8 +88,7 @@ def feature_table(
 ) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is.
 
-    honest: also delta as rows judge a cut that was chosen without them. Roles are by that, and by
-    p values of all features together (Benjamini-Hochberg).
+    honest: also delta of cuts by cross-fitting. Roles use it, and Benjamini-Hochberg p-values.
     """
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())
@@ -133,10 +129,7 @@ def feature_table(
 
 
 def told_apart(ranked: Ranked, level: float | None) -> list[bool] | None:
-    """Say which features are told from chance, all together; None without intervals.
-
-    Of those that are a share 1 - level at most is so by chance, on average.
-    """
+    """Tell which features differ from chance, at a false discovery rate of 1 - level, or None."""
     if level is None:
         return None
     adjusted = benjamini_hochberg(chances(ranked))
@@ -149,8 +142,7 @@ def told_apart(ranked: Ranked, level: float | None) -> list[bool] | None:
 def chances(ranked: Ranked) -> Floats:
     """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval.
 
-    Of a cut that was chosen the greater one of two: of the rows that did not choose it, which few
-    rows of a class make too small, and of the largest delta that any cut has.
+    Of a chosen cut the greater of the cross-fitted p and that of the largest delta of any cut.
     """
     counts, (tp, fp) = ranked.counts, _judged(ranked.counts)
     soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
@@ -171,11 +163,10 @@ def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:
 
 
 def role(phi: Estimate, delta: Estimate, *, told: bool | None = None) -> str | None:
-    """Name the corner a feature is drawn to, None for none.
+    """Return the role of a feature, or None.
 
     |phi| >= 0.8: pervasive (phi > 0, nearly always true) or rare (phi < 0, nearly never); else
-    covariant (delta > 0) or contravariant (delta < 0), where it is told from chance: without
-    `told`, unless the interval of delta covers 0.
+    covariant (delta > 0) or contravariant (delta < 0), where significantly different from 0.
     """
     if phi.value is None or delta.value is None:
         return None
@@ -192,11 +183,10 @@ def _covers_zero(delta: Cell) -> bool:
 
 
 def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
-    """Return what always held in these rows, with the number of rows that show it.
+    """Return the implications without an exception in these rows, with their support.
 
     fp = 0: f -> c (upper left border); fn = 0: not f -> not c (upper right); tp = 0: f -> not c
-    (lower left); tn = 0: not f -> c (lower right). Nothing follows from a constant feature, nor
-    where the feature is known of one class only.
+    (lower left); tn = 0: not f -> c (lower right). None for constant features or one class.
     """
     counts = ranked.counts
     both = counts.positives[i] > 0 and counts.negatives[i] > 0
@@ -208,10 +198,9 @@ def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
 
 
 def implication_table(ranked: Ranked, level: float | None) -> Rows:
-    """Return one row per implication: its support, and how surely it holds beyond these rows.
+    """Return one row per implication: support, and confidence with its exact lower limit.
 
-    confidence: the share of rows with the left side that have the right side, 1 here; its lower
-    bound is exact, each by itself, and none is given for a cut chosen on these rows.
+    confidence: share of rows with the left side that have the right side; no limit for chosen cuts.
     """
     on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
     found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
@@ -232,10 +221,7 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
 
 
 def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool = False) -> Floats:
-    """Return phi (sign 1) or delta (-1) with its interval, (k, 3); soft votes have no interval.
-
-    Nor has a cut that was chosen on the rows it is judged on. held: those judged by other rows.
-    """
+    """Return phi (sign 1) or delta (-1), (k, 3), with limits but for soft votes and chosen cuts."""
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
     values = ranked.phi if sign == 1 else ranked.delta
     chosen = ~np.isnan(counts.held_tp)
@@ -257,10 +243,7 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool =
 
 
 def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
-    """Say whether the strongest feature is not significant when adjusted for all features.
-
-    Its p-value times the number of features is 1 - level or more (Bonferroni).
-    """
+    """Tell whether the strongest feature is not significant, adjusted by Bonferroni's rule."""
     if level is None or not len(ranked.counts):
         return False
     first = chances(ranked.take(np.array([0]))).item()

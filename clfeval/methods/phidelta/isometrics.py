@@ -34,10 +34,7 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
 def isometric_rows(
     wanted: Sequence[tuple[str, tuple[float, ...]]], populations: Sequence[Population]
 ) -> list[Row]:
-    """Return the points of every line wanted, at each prevalence, to be joined by straight lines.
-
-    phi, delta: in the diamond; phi_b, delta_b: in the one of that prevalence.
-    """
+    """Return the points of every line at each prevalence: phi, delta, and phi_b, delta_b."""
     rows: list[Row] = []
     for one in populations:
         for measure, value in ((name, value) for name, values in wanted for value in values):

@@ -1,4 +1,4 @@
-"""The tables of classifiers in the phi-delta plane, and what a position in it is called.
+"""The tables of classifiers in the phi-delta plane, and the readings of positions.
 
     delta >= 0.8               near oracle
     0.1 < delta < 0.8          informative
@@ -6,11 +6,9 @@
     delta < -0.1               better inverted
 
 An informative model is also biased towards positive (phi > 0.1) or negative (phi < -0.1), or
-balanced. A reading is withheld when the interval of delta covers one of its boundaries, the
-bias when that of phi does.
+balanced. None where the interval covers a boundary.
 
-Armano reads the scatter of a model's runs: their mean phi is its bias (towards which class it
-errs), their spread its variance.
+Of runs of a model mean phi is its bias, the spread its variance (Armano).
 """
 
 from __future__ import annotations
@@ -81,10 +79,9 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Confusion counts of the models of all slices, or runs, ready to be measured at once.
+    """Confusion counts of the models of all slices, or runs; level None: no intervals.
 
-    labels: the slice or run of each model. level: None means no intervals. patterns: of slices,
-    for a bootstrap of clusters or weights.
+    labels: the slice or run of each model. patterns: of slices, for the bootstrap.
     """
 
     labels: tuple[str | None, ...]
@@ -122,10 +119,7 @@ class Plane:
         return column(values, bounds, cells, measure.undefined)
 
     def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
-        """Return a measure of the two rates at a prevalence, without one at that of the rows.
-
-        `values` are those numbers where they are had better.
-        """
+        """Return a measure of the two rates at a prevalence, by default that of the rows."""
         measure, cells = CATALOG[name], Cells.at_prevalence(self.counts, p)
         rates, by = cells.rates, "region"
         if measure.interval == "linear":
@@ -182,8 +176,8 @@ class Plane:
 def model_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model: counts, position, reading, measures with and without class ratio.
 
-    The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
-    at the sample's own. `region_*`: both intervals together cover the point at the level.
+    Measures ending in _u are at equal classes; phi_b, delta_b and others at the sample's
+    prevalence. `region_*`: simultaneous intervals of phi and delta.
     """
     phi, delta = plane.position()
     read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
@@ -205,10 +199,7 @@ def model_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row
 
 
 def population_rows(plane: Plane, populations: Sequence[Population]) -> list[Row]:
-    """Return, per model and population, the prior-aware pair and the measures it would have.
-
-    Slice by slice, and in a slice population by population.
-    """
+    """Return, per slice, population and model, phi_b, delta_b and the measures there."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
     k = len(plane.labels)
     by_population = [
@@ -246,8 +237,7 @@ def run_values(plane: Plane) -> RunValues:
 def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
     """Return, per model, mean, SD and covariance of its runs, and Armano's reading of them.
 
-    SD and covariance divide by runs - 1. The spread that tells the variance is the root of the
-    summed variances of phi and delta: how far a run lies from the mean point.
+    SD and covariance divide by runs - 1; spread: the root of the sum of both variances.
     """
     of = {(one.metric, one.model): one for one in means}
     rows: list[Row] = []

@@ -24,10 +24,10 @@ def report_answer(
     level: float | None, *, same: Sequence[Sequence[str]] = (), of: str = "labels",
     worth: BestSet | None = None, tests: Sequence[Row] = (), untested: str = "",
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in at most five sentences: best, corrected, twins, probabilities, decisions, limits.
+    """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
-    same: models whose labels, or `of` what, are alike in every row. worth: who has the largest net
-    benefit at one threshold. tests: the table of calibration tests.
+    same: models with equal labels, or `of` what. worth: the best by net benefit at one threshold.
+    tests: the table of calibration tests.
     """
     ranked = _ranked(models, lead)
     if not ranked:
@@ -60,10 +60,7 @@ def _ranked(rows: Sequence[Row], name: str) -> list[Row]:
 def _best(
     ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str
 ) -> Answer:
-    """Name the model with the best value, and those that are not significantly different.
-
-    untested: why models are not compared with the best, where that is so.
-    """
+    """Name the best model and those not significantly different; untested: why not compared."""
     top = estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
     leaders = [str(row["model"]) for row in ranked if estimate(row[lead]).value == value]
@@ -95,10 +92,7 @@ def _twins(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
 
 
 def _corrected(first: Row, lead: str, tested: BestSet) -> Answer:
-    """Say the winner's value corrected for the selection of the best of several.
-
-    A limit that nothing lies above, as that of a model without an error, stays where it is.
-    """
+    """Return the sentence on the best value corrected for selection bias; limits of 1 stay."""
     top, bias = estimate(first[lead]), tested.optimism
     was = top.value or 0.0
     value = was - bias
@@ -129,8 +123,7 @@ def _helps(
 ) -> list[Answer]:  # fmt: skip
     """Say at which thresholds net benefit is significantly higher than treat-all and treat-none.
 
-    It holds for all thresholds together; low and high are those of one range without a gap.
-    its: whether the sentence before is about this model.
+    Simultaneously for all thresholds of one range. its: the sentence before has the same subject.
     """
     mine = where(decision, "model", best)
     if not mine or level is None:

@@ -37,11 +37,11 @@ def against_dummies(asked: Sequence[Asked]) -> list[Asked]:
 def hard_baselines(
     counts: ConfusionCounts, asked: Sequence[Asked], values: Observed, *, alike: bool
 ) -> Iterator[Row]:
-    """Yield what the 2 x 2 tables of models are worth by chance, the class totals as they are.
+    """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
-    How many positives are among the rows that a model calls so is hypergeometric; value is the mean
-    over that where the measure is defined, p how much of it is as good as observed. alike: rows
-    count one each and are independent; else value is the measure of the expected table, without p.
+    TP is hypergeometric; value is the mean where the measure is defined, p the probability of a
+    value at least as good as observed. alike: rows are independent and unweighted; else value is
+    the measure of the expected table, without p.
     """
     for one in asked:
         if one.needs != "confusion" or one.name == NET_BENEFIT:
@@ -74,11 +74,10 @@ def score_baselines(
     model: str, counts: ScoreCounts, asked: Sequence[Asked], values: Observed, cut: float | None,
     seed: int, *, alike: bool,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield what the scores of a model are worth by chance, truth dealt anew to its rows.
+    """Yield the values of measures of scores by chance, under permutation of the classes.
 
-    Exactly for the mean of a loss, skills, net benefit and the area, which are linear in the
-    truth: the measure of the expected counts; and for average precision. Else the mean of
-    permutations, from which p is too: (1 + those as good) / (1 + all).
+    Exact for measures linear in the classes and for average precision, else the mean of
+    permutations; p = (1 + those as good) / (1 + all).
     """
     measures = [(one, _at(one, cut)) for one in asked
                 if one.needs in ("scores", "probabilities") or one.name == NET_BENEFIT]  # fmt: skip
@@ -133,11 +132,7 @@ def dummy_baselines(
 def class_baselines(
     patterns: ClassPatterns, asked: Sequence[Asked], values: Observed, seed: int
 ) -> Iterator[Row]:
-    """Yield what labels of several classes are worth by chance: the measure of the expected table.
-
-    That is the mean over all orders of truth of what is linear in the table where its totals stay,
-    as accuracy, kappa, MCC, F1 and balanced accuracy are. p is of permutations.
-    """
+    """Yield measures of the expected table of several classes by chance; p by permutation."""
     alike = patterns.clusters is None and not patterns.fractional
     for model, table in zip(patterns.models, patterns.tables, strict=True):
         drawn = np.zeros((0, *table.shape))

@@ -34,10 +34,7 @@ def bootstrap_estimates(
     every: ScoredRows, names: Sequence[str], held: Sequence[Asked], values: Observed,
     patterns: PatternCounts, reference: str | None, wanted: Certainty,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
-    """Return how models differ by those measures of scores that have no influence values.
-
-    names: the models of these rows; values: of all measures, None where one is undefined.
-    """
+    """Return paired estimates by bootstrap for measures of scores without influence values."""
     some = [
         one for one in held
         if one.needs in ("scores", "probabilities") and one.measure.influence is None
@@ -123,14 +120,14 @@ def _estimates(
 def difference_of_draws(
     difference: float, draws: Floats, size: float, *, level: float, fewest: float
 ) -> tuple[float, float, float, float]:
-    """Return what r draws, (r,), tell of a difference: error, degrees of freedom, limits.
+    """Return standard error, degrees of freedom and limits of a difference from r draws, (r,).
 
     error = sqrt(m / (m - 1)) the standard deviation of the draws, m = fewest rows of a class, or
     clusters; limits: the outer ones of d -+ t error, with min(m, r) - 1 degrees of freedom, and of
     the percentiles.
 
-    size: of the values, beside which draws that hardly differ are alike. NaN draws are left out;
-    with more than half of them, or one row of a class, there are 0 degrees of freedom.
+    size: scale of the values, for rounding. NaN draws are left out; with more than half of them, or
+    one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
     """
     low, high, _ = (float(one) for one in percentiles(draws, level=level))

@@ -33,9 +33,8 @@ def calibration_rows(
 ) -> Rows:
     """Return the bins of the reliability diagram: about a tenth of the rows each, by score.
 
-    Equal scores stay together: one is of the tenth in which the middle of its rows lies, so that
-    there may be fewer bins. mean_score: what the rows are given on average; observed: the share of
-    positives, with Clopper-Pearson limits, in clusters of counts divided by the design effect.
+    Equal scores are in one bin. observed: the share of positives, with Clopper-Pearson limits, in
+    clusters of counts divided by the design effect.
 
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
@@ -71,7 +70,7 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     """Return both score tests of the probabilities of a model, of scores other than 0 and 1.
 
     p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0. groups_off:
-    groups whose share of positives differs from the mean score, each at the level by itself.
+    groups with a significant difference, unadjusted.
     """
     inner = inner_scores(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()

@@ -25,10 +25,7 @@ BACKWARDS = "{} ranks in reverse: rows with higher scores are less often positiv
 def calibration_answer(
     ranked: Sequence[Row], tested: BestSet | None, tests: Sequence[Row], level: float | None
 ) -> list[Answer]:
-    """Say whether the probabilities of the best model are calibrated.
-
-    Also which are, of the models tied with it, where its own are not, or else which are not.
-    """
+    """Return sentences on the calibration of the best model and of those tied with it."""
     verdict, text, measure = _verdict(ranked[0], tests, level)
     if not verdict:
         return []
@@ -47,11 +44,11 @@ def calibration_answer(
 
 
 def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
-    """Return what is said of a model, the sentence, and its measure; nothing without any.
+    """Return the verdict on a model, the sentence, and its measure, or empty strings.
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
-    is below 1 - level; slightly so where nothing is off by as much as would matter. Well
-    calibrated: intervals hold the ideal, and exclude a gross fault.
+    is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
+    ideal and exclude a large fault.
     """
     over, slope, shift = (estimate(row.get(name)) for name in (SURE, SLOPE, LEVEL))
     if over.value is not None:

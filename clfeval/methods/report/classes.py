@@ -39,10 +39,9 @@ _AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """One number of a model, before its error is known.
+    """One measure of a model: of, influence: functions of counts, the latter None if not smooth.
 
-    of, influence: its function, and that of f, of counts, the latter None where it is not smooth.
-    moved: f of the kinds of rows it is made of, (m,). share: of which rows it is what part.
+    moved: f of the kinds of rows, (m,). share: numerator and denominator.
     """
 
     metric: str
@@ -58,11 +57,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinds:
-    """How often each kind of row of a model occurs, n (m,), and in which clusters.
+    """Frequencies n (m,) of kinds of rows of a model, and their clusters.
 
-    numbers: of which one is made. table: of labels, whose cells they are made of, the latter at
-    `place`; None of probabilities. name: of the stream of random numbers. smallest: rows of the
-    class with the fewest. wider (m,): of means over classes, what f is multiplied by.
+    numbers: counts per kind. table: of labels, with cells at `place`; None of probabilities. name:
+    of the random stream. smallest: rows of the smallest class. wider (m,): factors of f for means
+    over classes.
     """
 
     n: Counts
@@ -199,13 +198,11 @@ def _known(parts: Sequence[Measured], kinds: Kinds, wanted: Certainty) -> list[K
 
 
 def wider_by(one: ClassPatterns | ClassScores) -> Floats:
-    """Return by what f of a mean over classes is multiplied for a row of each, (C,).
+    """Return small-sample factors of f for means over classes, by class, (C,).
 
     sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters
 
-    So each class has the factor g / (g - 1) of its own, of rows that are by themselves n / (n - 1);
-    g is taken for 2 at least. In simulations of 10 classes, 20 clusters of ten rows, 95 % limits of
-    balanced accuracy and macro F1 held the truth in 89 % without it, in 93 % with it.
+    Each class has the factor g / (g - 1) of its own, g at least 2.
     Source: Obuchowski 1997, Biometrics 53:567, for the two classes of an area.
     """
     owned, rows = one.clusters, np.bincount(one.truth, one.n, len(one.classes))
@@ -272,12 +269,9 @@ def _limits(
 def _area_beyond(
     value: float, low: float, high: float, rows: float, level: float
 ) -> tuple[tuple[float, float], str]:
-    """Return limits of a mean area, out to the score limits of one of half the rows each.
+    """Return limits of a mean area, extended to the score limits of one of half the rows each.
 
-    Where a class has fewer than 10 rows, or the area is within 3 standard errors of an end. In
-    simulations of 3 and 10 classes, 60 and 200 rows, areas of .78 to .9999 (800 tables each) 95 %
-    limits, these there and those by influence elsewhere, held the truth in 94.0 % at least; those
-    by influence alone in 1 % where hardly a row is out of order.
+    Used where a class has fewer than 10 rows, or the area is within 3 standard errors of an end.
     """
     outer = score_area(value, rows / 2, rows / 2, level=level)
     low, high = (value if isnan(end) else end for end in (low, high))
@@ -290,14 +284,8 @@ def _near_best(
 ) -> tuple[tuple[float, float], str]:
     """Return limits near the best value, the lower one of a table with one row more.
 
-    n + t p' / M²: a row as chance would place it, t and p the rows and columns summed. high: the
-    upper limit of the table itself, NaN where none is known.
-
-    With few errors their variance is hardly known, and with none not at all. In simulations of 3,
-    10 and 20 classes, 50 to 450 rows, recalls of .4 to .99 and classes down to 6 rows, 95 % limits
-    of balanced accuracy, kappa, MCC and macro averages, these ones within 3 standard errors of 1
-    and those by influence elsewhere, held the truth in 92.5 % at least; square-and-add of the
-    recalls in 87 %.
+    n + t p' / M²: one row distributed by chance, t and p the marginal totals. high: the upper limit
+    of the table itself, or NaN.
     """
     assert part.influence is not None
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2

@@ -58,10 +58,7 @@ class ModelComparison:
 
 
 def compared(asked: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
-    """Return the measures models are compared by: what leads, and what was asked for.
-
-    With a reference those of the first screen too. None without intervals.
-    """
+    """Return the measures models are compared by; none without intervals."""
     if options.confidence is None:
         return []
     screen = ON_SCREEN if options.reference is not None else ()
@@ -101,11 +98,10 @@ def compare_models(
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
     counted: Counted | None, uncut: Collection[str] = (),
 ) -> ModelComparison:  # fmt: skip
-    """Return who is tied with the best and the tables of comparisons, in the order of measures.
+    """Return the best set and the tables of comparisons, in the order of measures.
 
-    One family decides: all pairs of models; with a named reference the pairs with it, and then
-    nobody is tested against the best. called: what the measures are called that an option names.
-    uncut: models without a threshold.
+    The family: all pairs of models, or the pairs with a named reference. called: metrics named by
+    an option. uncut: models without a threshold.
     """
     every = [estimates[one.name] for one in held if one.name in estimates]
     observed, reference, level = observed_values(metrics), options.reference, options.level
@@ -257,10 +253,9 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
 def _resolution_rows(
     rows: Sequence[Row], wanted: Mapping[str, float], size: float, level: float
 ) -> Iterator[Row]:
-    """Yield at how many rows a difference of a measure would be seen, of models as these are.
+    """Yield the number of rows needed to detect a difference of a measure with power .8.
 
-    rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s, the
-    smallest difference seen with a power of .8. With the classes, and clusters, of this table.
+    rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
     for row in rows:

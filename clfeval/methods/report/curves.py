@@ -24,11 +24,7 @@ SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thr
 
 
 def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
-    """Return which points of a curve to list: at even steps of both rates, both ends among them.
-
-    Point i is where the i highest scores are positive. So many steep and so many flat parts are
-    kept that a picture does not change.
-    """
+    """Return the indices of points to list, at even steps of both rates with both ends."""
     ends, limit = counts.running, MOST_POINTS if most is None else most
     m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
     if limit == "all" or m <= limit:
@@ -56,7 +52,7 @@ def reached(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
 def curve_rows(
     label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
 ) -> Rows:
-    """Return points of the ROC, precision-recall, gain and lift curves: one row a threshold.
+    """Return points of the ROC, precision-recall, gain and lift curves: one row per threshold.
 
     claimed: share of rows called positive; lift: precision / prevalence.
     """
@@ -135,10 +131,9 @@ def _at_cuts(
 def distribution_rows(
     label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
 ) -> list[Row]:
-    """Return how the scores of each class are spread: rows in bins of equal width.
+    """Return the histogram of scores by class, in bins of equal width.
 
-    classes: the names of the positive and of the negative class. Bins are [low, high), the last
-    one closed; of 0..1, or of the range of finite scores outside of that.
+    Bins are [low, high), the last one closed; of 0..1, or of the range of finite scores.
     """
     finite = np.isfinite(counts.scores)
     low, high = 0.0, 1.0

@@ -29,10 +29,7 @@ def score_estimates(
     weights: Counts | None, owners: Ints | None, asked: Asked,
     moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return models by a measure of scores; moved: its value, and f of the rows (n,).
-
-    sizes: how many rows each class has, or what tells as much.
-    """
+    """Return paired estimates by a measure of scores; moved: its value, and f of the rows (n,)."""
     names, k = list(moved), len(moved)
     if not names:
         return None
@@ -62,10 +59,7 @@ def score_estimates(
 def of_scores(
     asked: Asked, threshold: float | None, counts: ScoreCounts
 ) -> tuple[float, Influence] | None:
-    """Return a measure of the scores of a model, and its influence; None where it has none.
-
-    threshold: that in force, for a net benefit; None for 0.5.
-    """
+    """Return a measure of the scores of a model and its influence, or None."""
     measure = asked.measure
     if asked.name == NET_BENEFIT:
         measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
@@ -82,10 +76,7 @@ def of_scores(
 def row_by_row(
     asked: Asked, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
 ) -> tuple[float, Floats] | None:
-    """Return a measure of the scores of a model, and the influence of its rows, (n,).
-
-    place, truth (n,): of each row where its score is counted, and its class.
-    """
+    """Return a measure of scores and the influence of rows (n,), with place and class of each."""
     found = of_scores(asked, threshold, counts)
     if found is None:
         return None
@@ -192,10 +183,7 @@ def rows_influence(each: Influence, place: Ints, truth: Bools) -> Floats:
 
 
 def as_delong(each: Influence, counts: ScoreCounts) -> Influence:
-    """Scale the influence on an area for variances within a class to be those of DeLong.
-
-    He divides sums of squares by P - 1 and N - 1, not P and N. Not of clusters, nor of weights.
-    """
+    """Scale the influence on an AUC to DeLong's variances, with P - 1 and N - 1, of plain rows."""
     if counts.clusters is not None:
         return each
     sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}

@@ -37,10 +37,7 @@ _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 def outside(
     sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
 ) -> Sample:
-    """Return a sample that has, under the name of each slice, the rows that are not in it.
-
-    labels: some of the slices; without: others whose rows are left out too.
-    """
+    """Return the complement of each slice, under its name; without: slices left out too."""
     counted, whole = sample.counted, sample.slices[None]
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
@@ -155,10 +152,7 @@ class Everybody:
     def outside(
         self, label: str, part: ScoreCounts, at: Ints, held: Sequence[Asked], wanted: Certainty
     ) -> Iterator[tuple[Key, Rest]]:
-        """Yield the measures of rows that are not in a slice; at: where its scores are in all.
-
-        From sums over all rows less those of the slice where these tell them, else counted anew.
-        """
+        """Yield the measures of the complement of a slice; at: indices of its scores."""
         wanted, anew = as_default(wanted), list[Asked]()
         for one in held:
             value = None

@@ -57,11 +57,11 @@ TABLES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllScores:
-    """What scores tell of all models that have some.
+    """Results from the scores of all models.
 
-    estimates: models by measure; digests: of the scores; lost: of each model the rows whose
-    class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack. unjudged: what no slice is judged by; retest: see `slices.Slices.judged`.
+    estimates: models by measure; digests: of the scores; lost: rows of each model whose class had
+    probability 0; same: models with equal scores; beside: measures of slice complements. unjudged:
+    why slices are not tested; retest: see `slices.Slices.judged`.
     """
 
     measures: Sequence[Row] = ()
@@ -185,10 +185,9 @@ def _together(tables: Tables) -> dict[str, LazyRows]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """What the scores of one model tell; moved: measures, and the influence of each row on them.
+    """Results from the scores of one model; moved: measures and the influence of each row.
 
-    tests: of calibration. beside: measures of the rows that slices lack. inside: by measure and
-    slice the same as moved, of its rows.
+    beside: measures of slice complements. inside: as moved, by measure and slice.
     """
 
     model: str

@@ -245,11 +245,9 @@ def _absent(patterns: ClassPatterns) -> Any:
 
 
 def _lead(patterns: ClassPatterns, counted: Counted) -> str:
-    """Return by what models are compared.
+    """Return the leading measure: Hand and Till's AUC where every model has probabilities.
 
-    By Hand and Till's area where every model has probabilities and every class rows; else by the
-    labels: quadratic kappa of classes in a declared order, balanced accuracy, or the accuracy where
-    a class has no row.
+    Else quadratic kappa of ordered classes, balanced accuracy, or accuracy with an empty class.
     """
     scored = all(model.kind == "classes" for model in counted.models)
     absent = bool(_absent(patterns).any())

@@ -19,8 +19,7 @@ def slice_answer(
 ) -> Iterator[Answer]:
     """Say in which slices models are significantly worse than outside the slice.
 
-    rows: the table of slices; compared: comparisons of slices. models: the leader first; of others
-    only slices in which they are worse are named.
+    rows: the table of slices; compared: comparisons of slices. models: the leader first.
     """
     if level is None or not compared:
         return

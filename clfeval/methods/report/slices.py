@@ -45,11 +45,10 @@ Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many rows a slice has, or what they weigh, and what they tell.
+    """Rows or weight of a slice, and effective sizes.
 
-    classes: effective rows of each class, negatives first of two; least: those of the class that
-    has fewest, or clusters. alike: rows are independent and count one each. spans: it has clusters
-    with rows outside it.
+    classes: effective rows of each class, negatives first of two; least: those, or clusters, of the
+    smallest class. alike: independent, unweighted rows. spans: a cluster has rows outside it.
     """
 
     rows: Any
@@ -124,11 +123,7 @@ def go_together(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
-    """The measures of slices and of the other rows, and what is asked of them.
-
-    values: of each model and measure, those of the slices. held: the measures. facets: the columns
-    that make slices.
-    """
+    """Measures of slices and of their complements, by model; facets: the columns of slices."""
 
     values: Mapping[tuple[str, str], Mapping[str, Estimate]]
     held: Sequence[Asked]
@@ -155,10 +150,7 @@ class Slices:
         return list(dict.fromkeys(model for model, _ in self.values))
 
     def changes(self, model: str, rest: Mapping[Key, Rest]) -> Changes:
-        """Return how far a model's measures in slices lie from those of the other rows.
-
-        difference = slice - rest by square-and-add; p only where both sides have rows enough.
-        """
+        """Return differences slice - complement, by square-and-add; p with enough rows."""
         found = Changes()
         for one in self.held:
             values = self.values.get((model, one.name), {})
@@ -182,12 +174,11 @@ class Slices:
         return found
 
     def judged(self, model: str, rest: Mapping[Key, Rest], retest: Retest | None) -> Changes:
-        """Return the changes of a model adjusted over slices and measures together.
+        """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
-        By Benjamini and Hochberg. The worst slice that is significantly worse is left out of the
-        rest of all others of its columns, which are tested again, until none is added: one bad
-        slice makes no other significant, and hides none. retest: measures anew the rest of some
-        slices of a model without others.
+        The worst slice that is significantly worse is excluded from the complement of all others of
+        its columns, which are tested again, until none is added. retest: measures complements
+        without some slices.
         """
         changes, level = self.changes(model, rest), self.level or 0.95
         named = dict[str, Changes]()
@@ -217,8 +208,7 @@ class Slices:
     ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
         """Return the tables of slices and of extremes, and rows of `comparisons`.
 
-        judged: the models whose worse slices are left out of the rest of others. positives: rows
-        of the positive class of each slice.
+        judged: models whose worse slices are excluded from complements. positives: by slice.
         """
         rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
         for model in [*judged, *(one for one in self.models if one not in judged)]:
@@ -264,8 +254,7 @@ class Slices:
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
 
-        With limits that hold for every two slices, so for these two, whose values chose them:
-        Bonferroni's, at 1 - (1 - level) / pairs. Where slices have clusters in common, by the least
+        Limits by Bonferroni, at 1 - (1 - level) / pairs; with clusters in common by the least
         favourable correlation.
         """
         for one in self.held:

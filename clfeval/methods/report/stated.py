@@ -38,10 +38,7 @@ ASKED_FOR = {  # ahead of these, which hold where it knows nothing
 def stated(
     sample: Sample, options: ReportOptions, digests: Sequence[str], *, weighed: bool
 ) -> dict[str, Any]:
-    """Return what a Result says of how it was made.
-
-    digests: of the labels, then of the scores of models. weighed: whether weights are no rows.
-    """
+    """Return the parameters and signature of a Result; digests: of labels, then of scores."""
     said, counted = sample.roles, sample.counted
     first, *others = digests
     statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()

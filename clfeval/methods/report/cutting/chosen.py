@@ -48,11 +48,11 @@ def chosen_thresholds(
 
 
 def _kept_safely(rule: CutRule, counts: ScoreCounts, wanted: Certainty) -> CutRule:
-    """Return the rule with the last value for a limit whose confidence limit keeps to that asked.
+    """Return the rule with the last value whose confidence limit satisfies the limit.
 
-    A fixed sequence of thresholds, for sensitivity from the lowest up, for specificity from the
-    highest down, ends before the first confidence limit beyond: the value in the population is so
-    with probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021, arXiv 2110.01052.
+    Fixed-sequence testing of thresholds, from the lowest up for sensitivity, from the highest down
+    for specificity: error probability (1 - level) / 2 at most. Source: Angelopoulos et al. 2021,
+    arXiv 2110.01052.
     """
     within, at, points = rule.within, rule.sign * np.inf, roc_points(counts)
     assert within is not None
@@ -76,15 +76,13 @@ def cutoff_rows(
 ) -> list[Row]:  # fmt: skip
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
-    value: of what is best, on the rows that chose the threshold, which flatters it. honest, and the
-    rates, are to be expected of others: those of the table at the threshold less the optimism of
-    its two rates. Limits are those of a threshold that is given, made from these rates; they reach
-    to the value here, for a choice at the end of a curve may owe nothing to chance. threshold_low,
-    threshold_high: percentiles of the bootstrap thresholds.
+    value: on the rows that chose the threshold. honest, and the rates: expected on new data, less
+    the optimism of the two rates. Limits are those of a fixed threshold, from these rates, and
+    include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
 
-    Undefined without a row of a class, where no threshold keeps to the limit, where fewer than half
-    of the bootstrap tables have one that does (limit_seldom_met), of infinite scores, and of one
-    row or cluster of a class: the honest values (too_few_rows, too_few_clusters).
+    Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
+    half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
+    of a class: the honest values (too_few_rows, too_few_clusters).
     """
     found = chosen or chosen_thresholds(label, model, counts, rules, wanted)
     points, rows = found.points, list[Row]()

@@ -25,11 +25,9 @@ def cutting_answer(
     cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str],
     at_prevalence: Sequence[Row], level: float,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say which threshold each rule chooses for the best model, and what abstention changes.
+    """Return sentences on thresholds, abstention and predictive values of the best model.
 
-    Also what predictions mean at each prevalence asked for, at the first threshold that was chosen,
-    else at the one in force. models: the best ones; where none of them has scores, the first model
-    that has.
+    models: the best ones; where none of them has scores, the first model that has.
     """
     there: dict[object, Row] = {}
     for row in at_prevalence:

@@ -37,7 +37,7 @@ def cut_tables(
 def at_prevalence(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
     """Return PPV, NPV and alarms of models at the thresholds in force, or of their labels.
 
-    models: the rows of the first screen. Raises where no model has any, and none is chosen.
+    Raises UsageError where no model has predicted positives and no rule is given.
     """
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
     if not known and not options.rules:
@@ -63,10 +63,7 @@ def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold])
 def check_scored(
     options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool
 ) -> None:
-    """Raise if thresholds are to be chosen without scores, or abstention has no threshold.
-
-    thresholds: those in force, by model.
-    """
+    """Raise if thresholds are to be chosen without scores, or abstention has no threshold."""
     for flag, given in (("--best-threshold", options.best_threshold),
                         ("--abstain", options.abstain)):  # fmt: skip
         if given and not scored:

@@ -31,11 +31,7 @@ ANSWERED = {"accuracy": Asked("accuracy", CATALOG["accuracy"], {}), **RATES}
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """Which rows have no answer; name: how tables call it.
-
-    share: about so many of the rows, those nearest the threshold; or what a false positive, a false
-    negative and no answer cost.
-    """
+    """An abstention zone: a share of rows nearest the threshold, or costs of FP, FN, abstention."""
 
     name: str
     share: float = 0.0
@@ -85,15 +81,12 @@ def abstention_rows(
     label: str | None, model: str, counts: ScoreCounts, cut: float | None, zones: Sequence[Zone],
     wanted: Certainty,
 ) -> list[Row]:  # fmt: skip
-    """Return what the answers outside of each zone are worth, as table `abstentions` has them.
+    """Return the measures of predictions outside each zone, as table `abstentions` has them.
 
-    Of a share, the zone holds the scores nearest the threshold in force, whichever side they are
-    on: as many as come nearest to that share of the rows, equal distances together. Truth has no
-    part in that choice, and so it flatters no value. Of costs it is Chow's rule, which no row
-    chooses: no answer where p fn and (1 - p) fp are both more than it costs; the threshold is then
-    the one without a zone, fp / (fp + fn).
-
-    A score from `low` up and below `high` has no answer, one from `high` up is positive.
+    Of a share, the zone holds the scores nearest the threshold, equal distances together. Of costs
+    it is Chow's rule: abstain where p fn and (1 - p) fp are both more than abstention costs; the
+    threshold without a zone is fp / (fp + fn). Scores in [low, high) abstain, those >= high are
+    positive.
     Undefined without a threshold (needs_threshold), of infinite scores, and by costs of scores that
     are no probabilities.
     Source: Chow 1970, IEEE Transactions on Information Theory 16:41; El-Yaniv and Wiener 2010,
