@@ -24,10 +24,10 @@ def title_of(metric: str) -> str:
 def change_answers(
     rows: Sequence[Row], name: str, how: str = "", lead: str | None = None
 ) -> Iterator[Answer]:
-    """Say of each model by which measures it changed significantly, and by which it did not.
+    """Return sentences on significant changes of each model from a baseline.
 
-    rows: of the table `comparisons`, the worst first. name: with what they are compared; how: on
-    which rows. lead: the measure that decides, which is named where it did not change.
+    rows: of the table `comparisons`, the worst first. name: of the baseline; how: on which rows.
+    lead: the measure named where it did not change.
     """
     tested = [row for row in rows if row["p_adjusted"] is not None]
     start = f"Compared with {name}{how}"
@@ -86,10 +86,9 @@ def rows_answer(
     same: Sequence[str], counts: Sequence[object], described: Mapping[str, Change],
     classes: Sequence[Sequence[str]], level: float,
 ) -> Iterator[Answer]:  # fmt: skip
-    """Say how many rows there are then and now, and how shares of classes and scores changed.
+    """Return sentences on the change of rows, class shares and scores.
 
-    same: that the rows are known already. counts, classes: of then, of now. described: numbers of
-    the rows, by what they are called.
+    same: sentences that come first. counts, classes: of the baseline, and now. described: by name.
     """
     facts = []
     sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]

@@ -27,11 +27,10 @@ ChangeKey = tuple[str, str]  # model and measure
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What was: a result, and what more is known of the changes since.
+    """A baseline result, and changes since then.
 
-    name: what it is called; how: on which rows it is compared, where that is to be said. names:
-    what models of today were called then. shared: changes that rows of both sides tell, by model,
-    measure and slice. changes: the rows that are newly wrong.
+    name: of the baseline; how: rows of the comparison. names: former names of models. shared:
+    changes on shared rows, by model, measure and slice. changes: rows newly wrong.
     """
 
     before: Result
@@ -47,10 +46,9 @@ class Baseline:
     def from_results(
         cls, result: Result, earlier: Earlier, but: Collection[str] = (), **more: Any
     ) -> Baseline:
-        """Compare a result with an earlier one; raises UsageError where settings differ.
+        """Compare a result with an earlier one; UsageError where settings but `but` differ.
 
-        but: settings that may. A missing model and a new one with identical numbers are treated
-        as one.
+        A missing model and a new one with identical numbers are treated as one.
         """
         before, name, known = earlier
         notes = [*check_comparable(result, before, but)]
@@ -154,11 +152,10 @@ def change_rows(
     against: str, changes: Mapping[ChangeKey, Change], command: str,
     side: Callable[[str], tuple[str, float]],
 ) -> list[Row]:  # fmt: skip
-    """Return rows of `comparisons`, the worst change first, those of the first screen adjusted.
+    """Return rows of `comparisons`, the worst change first.
 
-    The measures of the first screen of a command and all models are one family, adjusted by
-    Benjamini and Hochberg's rule; others keep their own p alone. side: what a model is compared
-    with, and the level of its intervals.
+    Measures of the first screen are adjusted by Benjamini and Hochberg's rule. side: what a model
+    is compared with, and the level of its intervals.
     """
     screen = tested_measures(command)
     tested = [key for key in changes if key[1] in screen]

@@ -38,10 +38,7 @@ CALLED = {
 
 @dataclass(frozen=True, slots=True)
 class Lines(PathLike[str]):
-    """A baseline that may be a history, and which of its lines count.
-
-    run: of a batch: those of the run of that name. but: those of other labels than this one.
-    """
+    """A baseline that may be a history; lines of a run of a batch, and not of the label `but`."""
 
     path: str
     run: str | None = None
@@ -61,10 +58,7 @@ class Earlier(NamedTuple):
 
 
 def kind_of(name: str | PathLike[str]) -> BaselineKind | None:
-    """Say what a baseline is, by its name and its beginning; None where there is no such file.
-
-    A history that is still empty, or that a merge left its marks in, is one.
-    """
+    """Return the kind of a baseline, by its name and first bytes; None where there is no file."""
     path = fspath(name)
     if not os.path.exists(path):
         if {*path} & {*"*?"} or glob(path):
@@ -91,8 +85,7 @@ def is_history(baseline: Any) -> bool:
 def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Earlier | None:
     """Return a saved result, or lines of a history; None where there is no file, or no such line.
 
-    Raises UsageError when it is none of ours or too new, and for a table, which has to be read as
-    the other was.
+    Raises UsageError when it is neither, too new, or a table.
     """
     if isinstance(baseline, Result):
         return Earlier(baseline, "the baseline")
@@ -111,10 +104,7 @@ def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Ear
 
 
 def _of_lines(asked: Lines, result: Result) -> Earlier | None:
-    """Return the lines that may be compared with a result, as a saved one; None where none is left.
-
-    A line of other settings is refused where the result has its model, and left out else.
-    """
+    """Return the lines comparable with a result as a saved one, or None; UsageError by settings."""
     here, kept = labelled(result), dict[str, PastLine]()
     now = {line.model: line for line in lines_of(result, "", here)}
     lines, same = baseline_of(asked.path, result.command, now, run=asked.run, but=asked.but)
@@ -171,10 +161,7 @@ def differing(ours: Result, theirs: Result) -> dict[str, str]:
 
 
 def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()) -> Iterator[Warn]:
-    """Refuse a baseline made with other settings; yield notes of what only draws otherwise.
-
-    but: settings that do not matter.
-    """
+    """Refuse a baseline of other settings, but `but`; yield warnings on random numbers."""
     every = {key: one for key, one in differing(result, baseline).items() if key not in but}
     if refused := [one for key, one in every.items() if key not in FREE]:
         what = f"the baseline has other settings: {'; '.join(refused)}"
