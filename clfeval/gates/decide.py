@@ -22,10 +22,7 @@ NO_INTERVAL = "no_interval"
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What a gate says of itself before anything is judged.
-
-    shares: limits of the same drop as shares of the baseline's value; all must be exceeded.
-    """
+    """The fields of a gate before its test; shares: limits relative to the baseline's value."""
 
     limit: Limit
     metric: str
@@ -69,10 +66,9 @@ def changed(asked: Judging, model: str | None, part: str | None, change: Change)
 def dropped(asked: Judging, model: str | None, part: str | None, change: Change) -> Gate:
     """Judge how much worse a value is than the baseline's.
 
-    worse = old - new, or new - old where less is better; where the best lies between, how much
-    farther from it. Allowed: the limit, or the largest of it and the shares of the old value. As
-    written in decimals, for in binary .8 - .7 is a hair more than .1. Asked for what is significant
-    alone, a drop is met where the change by itself is not significantly worse.
+    worse = old - new, new - old where less is better, or the change of the distance from a target.
+    Allowed: the largest of the limit and the shares of the old value, in decimals. With
+    `significant` a drop is met where the change is not significantly worse.
     """
     gate, limit = asked.gate(model, part), asked.limit
     was, now = (part_of(cell, limit.part) for cell in (change.old, change.new))

@@ -34,10 +34,7 @@ NO_BASELINE = "baseline_missing"
 
 
 def judged(result: Result, gates: Gates, beside: Baseline | None = None) -> Result:
-    """Return the result with a Gate for each limit that is asked for, the baseline read.
-
-    beside: the baseline, where it is a table: whoever knows how the table was read has it.
-    """
+    """Return the result with a Gate for each limit; beside: the baseline, where it is a table."""
     if not gates.any and gates.baseline is None:
         return result
     limits = gates.limits

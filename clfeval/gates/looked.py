@@ -92,10 +92,7 @@ def _parts(metric: str) -> tuple[frozenset[str], dict[str, str]]:
 
 
 def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
-    """Yield the model, the slice and its gap; or the slices that lie farthest apart, and how far.
-
-    UsageError where the result has no such table, or nothing of this measure in it.
-    """
+    """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
     every = [(row, "gap") for row in result.tables.get("extremes", ())]
     if limit.part.startswith("gap"):
         every = [(row, "difference") for row in comparisons(result, "slice", inside=True)]

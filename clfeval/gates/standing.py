@@ -17,10 +17,7 @@ CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
 def enough_rows(
     result: Result, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
-    """Yield a gate for the rows of the table, and for those of each slice that is judged.
-
-    paired: on how many rows changes are judged, if not on all.
-    """
+    """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
     for name, least in gates.least:
         kind = f"min-{name}"
         if name not in result.summary:
