@@ -38,10 +38,9 @@ SeriesKey = tuple[str, str | None, str]  # command, run and model
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a history says: the last line of each label, run and model, and what was accepted.
+    """The last line of each label, run and model of a history, and the accepted lines.
 
-    lines: in the order of the file, a run that was repeated in its first place. accepted: the line
-    that later ones of a command, run and model are held to, as it was when it was accepted.
+    lines: in the order of the file. accepted: by command, run and model, as they were then.
     """
 
     name: str
@@ -138,15 +137,12 @@ def baseline_of(
     name: str, command: str, now: Mapping[str, PastLine], *, run: str | None = None,
     but: str | None = None,
 ) -> tuple[dict[str, PastLine], list[str]]:  # fmt: skip
-    """Return what lines of today are compared with, by model, and other labels of the same rows.
+    """Return the baseline lines of today's lines, by model, and other labels of the same rows.
 
-    The accepted line of each model; where none was accepted the last that missed no gate, but never
-    one of the same rows with the same values, which is this run itself, where there is one of other
-    rows. A model that is not there today counts while it stands at the label that was accepted
-    last, or at the last one where none was: later it is known to have been given up. run: of a
-    batch; only lines of the run of that name count. but: the label that is being added, no line of
-    which counts unless it was accepted. Empty where no line is like that; UsageError where lines
-    are there, of runs alone, and no run is named.
+    The accepted line of each model, else the last that missed no gate, but not one with the same
+    rows and values where one of other rows exists. Models missing today count while they are at the
+    last accepted label, or the last one. run: only lines of that run of a batch. but: the label
+    that is being added. UsageError where only lines of runs are there, and no run is named.
     """
     past = read_past(name)
     every = [line for line in past.lines if line.command == command]
@@ -199,10 +195,8 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
 def append(name: str, entries: Iterable[PastEntry]) -> int:
     """Add lines to a history under its lock, all or none; return how many.
 
-    The file is written anew beside itself, forced to the disk and put in its place: who reads it,
-    or ends this program at any moment, finds the old or the new one. A last line without its end is
-    ended where it is whole. Raises UsageError: where that line is cut short, where the disk is
-    full, where the system knows no locks.
+    The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
+    full, or locks are not supported.
     """
     texts = [entry.text() for entry in entries]
     path = Path(os.path.realpath(name))

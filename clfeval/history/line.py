@@ -38,12 +38,11 @@ class PastMeasure:
 
 @dataclass(frozen=True, slots=True)
 class PastLine:
-    """What one run found of one model.
+    """The line of one model of one run.
 
-    run: of a batch, its name. settings: the signature without what it says of the data. data: the
-    sha256 of the files. truth: the digest of ids and truth alone, which no model changes. rows,
-    positives: None where they are not the same for all models. gates: the measures that gates
-    name, and whether all of these were met, or only warn.
+    run: its name in a batch. settings: the signature without the data. data: the sha256 of the
+    files. truth: the digest of ids and truth. rows, positives: None where models differ. gates:
+    measures of gates, and whether all were met or only warn.
     """
 
     command: str
@@ -104,10 +103,9 @@ def _dumped(said: Mapping[str, Any]) -> str:
 def lines_of(
     result: Result, label: str, rows: Mapping[str, Row], run: str | None = None
 ) -> Iterator[PastLine]:
-    """Yield a line for each model of a result that is judged.
+    """Yield a line for each model of a result.
 
-    rows: those that speak for the models, as gates look at them. Measures are all cells with a
-    value, an interval or a reason; standard errors are those of its table of measures.
+    rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
     errors = {
         (row["model"], row["measure"]): se
@@ -207,10 +205,7 @@ def parsed(text: str) -> PastEntry:
 
 
 def as_result(lines: Mapping[str, PastLine]) -> Result:
-    """Return lines of one run, by model, as a saved result that holds what they know.
-
-    Its table `models` has the measures of each model, `metrics` their standard errors too.
-    """
+    """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
     first = next(iter(lines.values()))
     models: list[Row] = [
         {"model": name, **{measure: one.estimate for measure, one in line.measures.items()}}
