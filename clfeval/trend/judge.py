@@ -1,8 +1,4 @@
-"""What changed from line to line, and how far measures moved from the line that was accepted.
-
-Nobody kept the rows of earlier lines, so every change is one of two independent samples; of the
-same rows its interval is wider than it need be.
-"""
+"""Changes from line to line, and of measures from the accepted line, as independent samples."""
 
 from __future__ import annotations
 
@@ -23,10 +19,9 @@ EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell
 
 
 def marks_of(lines: Sequence[PastLine]) -> list[tuple[str, ...]]:
-    """Return what changed at each of one model's lines since the line before; nothing at the first.
+    """Return what changed at each of one model's lines since the line before.
 
-    Rows changed where their digest did. The model changed where the rows did not and some value
-    did; with other settings, or on other rows, nobody can tell.
+    Rows changed where their digest did; the model where only a value did.
     """
     return [(), *(_marks(*pair) for pair in pairwise(lines))]
 
@@ -47,12 +42,11 @@ def changes_of(
     series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine], last: str,
     command: str,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
-    """Return how far each measure at the last label is from the accepted line, and since when.
+    """Return changes of each measure at the last label from the accepted line, and their step.
 
-    Rows of `comparisons`: from the line before where none was accepted; none of models without
-    either, nor of those whose accepted line is the last. Rows of `steps`, of significant changes:
-    since: the label at which the lines from the accepted one on fall best into two means; cause:
-    what changed there.
+    Rows of `comparisons`: from the line before where none was accepted. Rows of `steps`, of
+    significant changes: since: the label of the change point of the mean; cause: what changed
+    there.
     """
     found, sides = dict[ChangeKey, Change](), dict[str, PastLine]()
     for name, lines in series.items():
@@ -96,11 +90,11 @@ def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:
 
 
 def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
-    """Return the place from which on a measure has another mean: least squares of two means.
+    """Return the change point of a measure's mean, by least squares.
 
     The k that makes (mean of k.. - mean of ..k)² a b / (a + b) largest, a and b the sums of the
-    weights 1 / se² of either side; equal weights where some se is not known. Lines of other
-    settings are left out. None without two lines.
+    weights 1 / se² of either side; equal weights where some se is unknown. None without two lines
+    of these settings.
     """
     places, values, errors = [], [], []
     for place, line in enumerate(path):

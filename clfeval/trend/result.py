@@ -20,12 +20,11 @@ MOST = 6  # of them
 
 
 def trend_result(past: Past, command: str) -> Result:
-    """Return how measures moved over the lines of a command.
+    """Return changes of measures over the lines of a command.
 
-    Tables: `comparisons` of the last label with the accepted line of each model, else with the line
-    before; `steps`, since when significant ones are there; `events`, where rows, models or settings
-    changed; `history`, a row for each label, model and measure, with its change from the line
-    before.
+    Tables: `comparisons` of the last label with the accepted line of each model, else the line
+    before; `steps`: change points; `events`: changes of rows, models or settings; `history`: each
+    label, model and measure.
     """
     lines = past.of(command)
     labels = list(dict.fromkeys(line.label for line in lines))
