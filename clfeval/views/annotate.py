@@ -30,10 +30,7 @@ ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no othe
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to show: where it is, what it is called and what to say; its first line is short.
-
-    severity: GitLab's word. same: what stays the same while it is not mended.
-    """
+    """An annotation: place, title and text; severity as in GitLab; same: key of its fingerprint."""
 
     level: Weight
     code: str
@@ -47,11 +44,7 @@ class Finding:
 def of_gates(
     gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
 ) -> list[Finding]:
-    """Return what is to be said of gates: those that were missed, and those that warn.
-
-    tables: the inputs as they were given; the first is where a gate's numbers come from. inputs:
-    what was read, the files of a pattern.
-    """
+    """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
     file = next((_place(_first(name, inputs)) for name in tables), None)
     found = []
     for gate in gates:
@@ -102,10 +95,7 @@ def _place(name: str) -> str | None:
 
 
 def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield a workflow command for each finding, and in place of what is not shown how much it is.
-
-    No name in it begins a command of its own: a command ends with its line, and has no other.
-    """
+    """Yield a workflow command for each finding shown, and the number of others, escaped."""
     total = Counter(one.level for one in findings)
     said = Counter[Weight]()
     for one in findings:

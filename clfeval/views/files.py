@@ -43,10 +43,7 @@ BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
 
 def form_of(name: str, said: str = "") -> Form:
-    """Return the form of a file: that of the longest suffix its name ends with.
-
-    said: the option of a shell that names it. Raises UsageError where no suffix fits.
-    """
+    """Return the form of a file by its longest suffix; UsageError, naming the option `said`."""
     end = os.path.basename(name).lower()
     fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
@@ -74,10 +71,7 @@ class Wanted:
 
 
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:
-    """Raise UsageError for a name that no result of the command shows anything under.
-
-    said: the option of a shell that gives them.
-    """
+    """Raise UsageError, naming the option `said`, for names unknown to the command's results."""
     if names:
         from clfeval.pages import page_of
 
@@ -98,10 +92,10 @@ class SavedFiles:
     def __init__(
         self, names: Sequence[str], *, inputs: Sequence[str], gates: bool, said: str = ""
     ) -> None:
-        """Open a draft beside each target; said: the option of a shell that names them.
+        """Open a draft for each target; said: the option that names them.
 
-        inputs: names, or patterns, of what is read. Raises UsageError for a bad name or folder, for
-        a target that is also an input, and for one that is named twice.
+        inputs: names, or patterns, of inputs. Raises UsageError for a bad name or folder, a target
+        that is also an input, and one named twice.
         """
         self._said = said
         self._inputs, self._places = Spared(inputs), set[str]()

@@ -36,10 +36,7 @@ _STYLE = (
 def as_html(
     result: Result, *, digits: int = DIGITS, names: Collection[str] = (), plots: str = ""
 ) -> str:
-    """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away.
-
-    names: of tables that are not folded away. plots: drawn in characters, folded away.
-    """
+    """Return one `<div>`: answer, gates, main tables and those of `names`, the rest folded away."""
     first, *others = headline(result)
     page = fold(result, names, digits)
     out = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']

@@ -34,11 +34,10 @@ class _Case:
 def as_junit(result: Result) -> str:
     """Return the gates as a JUnit document: missed is a failure, undefined an error.
 
-    A suite is called by its run, a case by model, measure and limit, both in the order in which
-    they were asked for. A run of a batch has one case more, that it was computed: what was not is
-    an error, what was left out is skipped. What a baseline says of a gate's model and measure, and
-    a limit that only warns, is the output of its case; the notes of the result are that of the
-    first suite. It holds no times: equal results give equal bytes.
+    A suite is a run, a case a model, measure and limit, in the order requested. A run of a batch
+    has one case more, for its computation. Changes from a baseline and limits that only warn are
+    the output of a case, warnings that of the first suite. No times: equal results give equal
+    bytes.
     """
     suites = _runs(result)
     moved = {(str(row["model"]), str(row["measure"])): _moved(row)

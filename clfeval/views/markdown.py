@@ -33,10 +33,9 @@ _BLOCK = re.compile(r"^(\d{0,9})([-+.)])(?![\w.])")  # opens a list, or is a rul
 
 
 def marker(result: Result) -> str:
-    """Return the first line: by it a bot finds the comment it wrote about the same before.
+    """Return the first line, by which a bot identifies its earlier comment.
 
-    It tells the command, and a key of the names of the inputs and the settings: the same table
-    with new content, held to other gates, or read by a newer version, has the same marker.
+    It has the command and a key of input names and settings, not of content, gates or version.
     """
     settings = settings_of(result.signature).split("|")
     told = "\n".join([result.command, *settings, *(item.name for item in result.inputs)])
@@ -53,10 +52,7 @@ def markdown_lines(
 
 
 def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
-    """Yield the pieces, each whole, that fit; say where some do not.
-
-    What is folded away has the room that the rest leaves.
-    """
+    """Yield the pieces, each whole, that fit, and a note where some do not."""
     parts: list[tuple[str, bool]] = []
     folded = False
     for piece in pieces:
@@ -146,10 +142,7 @@ def _ticks(text: str, least: int) -> str:
 
 
 def escape(text: str) -> str:
-    """Keep user text from being read as Markdown or HTML, steering a terminal, or calling people.
-
-    It shows as it is, with nothing in it that a renderer or GitHub makes something else of.
-    """
+    """Escape Markdown, HTML, control characters and mentions in user text."""
     text = _MEANT.sub(lambda found: found[0] + GAP, tame(text).replace("\n", " "))
     for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")

@@ -7,10 +7,9 @@ from clfeval.result import Result, dumps, value_of
 
 
 def as_metrics(result: Result) -> str:
-    """Return `{model: {measure: value}}` as JSON: what a gate can name, and only its numbers.
+    """Return `{model: {measure: value}}` as JSON, of the measures that gates can name.
 
-    Values are unrounded and in the order of the result; a measure that is undefined or infinite is
-    left out, as `dvc metrics` takes nothing but numbers. Equal results give equal bytes.
+    Values are unrounded; undefined and infinite ones are left out, as `dvc metrics` requires.
     """
     models = {
         label: {name: value for name, cell in row.items()

@@ -43,10 +43,7 @@ GAP = 2
 def plots(
     result: Result, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
 ) -> str:
-    """Draw the plots asked for by name; without names the first that says more than the tables.
-
-    A drawing library is loaded only where one is needed.
-    """
+    """Draw the plots asked for by name; without names the first that adds to the tables."""
     page = page_of(result.command)
     every = not {ALL, PLOTS}.isdisjoint(names)
     if page.command == "phidelta":

@@ -65,8 +65,8 @@ class Strip:
 class Section:
     """One table as shown, with a closing note.
 
-    main: it has one line a row wherever it stands. kept: columns of it no screen leaves out.
-    signs: one for each row, where some are marked. taken: what its intervals take as independent.
+    main: one line per row. kept: columns never left out. signs: marks of rows. taken: the
+    independence that its intervals assume.
     """
 
     title: str
@@ -99,10 +99,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What a page shows: the tables that are open, and those that are not.
-
-    wide: every estimate of those that are open has its interval.
-    """
+    """The open and the folded tables of a page; wide: with the intervals of all open estimates."""
 
     opened: tuple[Shown, ...]
     folded: tuple[Shown, ...]
@@ -188,10 +185,7 @@ def _plots(result: Result) -> Iterator[str]:
 
 
 def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:
-    """Lay out the columns that are shown; an estimate with intervals takes a second column.
-
-    wide: every estimate has its interval, and not only those that decide.
-    """
+    """Lay out the columns that are shown, and intervals, if `wide` of all estimates."""
     page = page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
@@ -294,10 +288,7 @@ def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:
-    """Return the gates to show, missed ones first, all if they are few; and what was left.
-
-    A batch shows those that are not met, each with its run.
-    """
+    """Return the gates to show, missed ones first, and a note on those left out."""
     of_runs = result.command == SUITE
     gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
     gates.sort(key=lambda gate: not gate.failed)

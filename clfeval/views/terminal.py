@@ -55,8 +55,8 @@ def as_text(
 ) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns; when it is None no name is cut.
 
-    names: what is asked for beside what everybody needs; offer: how one asks for it. height: lines
-    of the screen; where the first ones scroll away, the answer's first sentence is the last again.
+    names: additional tables; offer: how to request them. height: lines of the screen; on a longer
+    page the answer's first sentence is repeated at the end.
     """
     out = StringIO()
     page = fold(result, names, digits)
@@ -203,10 +203,7 @@ def _needed(strips: Sequence[Strip], *, folded: int = UNBOUNDED) -> int:
 
 
 def _widths(part: Section, strips: Sequence[Strip], width: int | None) -> list[int]:
-    """Share the screen among columns: text that must be folded gets what the others leave.
-
-    First so much that no word is split, then whatever there is.
-    """
+    """Return widths of columns: folded text shares what the others leave, whole words first."""
     full, wide = ([_least(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH))
     if width is None or part.main:
         return full

@@ -46,10 +46,7 @@ CLOSE = 3  # columns or half rows between dots that are hard to tell apart
 def phidelta_plots(
     result: Result, *, width: int = 80, color: bool = False, every: bool = True
 ) -> str:
-    """Draw what the tables hold: models, runs, curves or features.
-
-    every: at equal classes and at each prevalence asked for, else at the first of these.
-    """
+    """Draw models, runs, curves or features; every: at each prevalence, else at the first."""
     width = max(width, NARROWEST)
     shown, left_out = scenes(result)
     if not every:
@@ -153,10 +150,7 @@ def draw_diamond(canvas: Canvas, population: Diamond) -> None:
 
 
 def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) -> list[str]:
-    """Draw what lies in the diamond; return what must be said of it: which dots share a cell.
-
-    Dots in `parted` are told apart by another diagram, so their meetings are all one sign.
-    """
+    """Draw a scene; return notes on dots in one cell, but for those in `parted`."""
     draw_diamond(canvas, scene.population)
     notes = [draw_density(canvas, scene.density)] if scene.density else []
     for region in scene.regions:
@@ -292,10 +286,7 @@ def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
 
 
 def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, float] | None:
-    """Return a canvas that tells crowding dots apart and the distance of its ticks, if one helps.
-
-    The widest crowd is taken whose dots get a cell each; failing that the one with most cells.
-    """
+    """Return a magnified canvas of crowded dots and the distance of its ticks, or None."""
     points: dict[Point, set[str]] = {}
     for dot in dots:
         points.setdefault(dot.at, set()).add(dot.marker)
