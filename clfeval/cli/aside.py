@@ -19,11 +19,9 @@ PANIC = "panicked at"  # how an engine begins to say that it broke off
 
 @contextmanager
 def engine_aside() -> Iterator[None]:
-    """Keep what libraries of other languages write to descriptor 2 until the block ends.
+    """Capture what native libraries write to descriptor 2; print it only for internal errors.
 
-    An engine that breaks off on a damaged file says so itself, at length, before we can: those
-    words are printed only where the fault is ours. What Python prints goes where it went. The
-    descriptors are swapped before and after, never beside another thread that prints.
+    Python's own output is not captured. Descriptors are swapped while no other thread prints.
     """
     shown = sys.stderr
     if not _is_descriptor_2(shown) or _memory_is_limited():

@@ -83,10 +83,7 @@ def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the metrics of the table: its columns but the one that names the models.
-
-    Of predictions: to what is computed of them.
-    """
+    """Complete to the metric columns of a table of metrics, or to measures of predictions."""
     if ctx.params.get("source") == "predictions":
         return complete_measure(ctx, incomplete)
     columns, _ = _head(ctx)
@@ -95,11 +92,10 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _starting(values: Iterable[str], incomplete: str) -> list[str]:
-    """Keep what begins as typed and what the shell asking can insert as one word.
+    """Keep values with this prefix that the shell can insert as one word.
 
-    A line is a suggestion, so no value may hold a line end. The scripts that typer's
-    --install-completion writes for bash and zsh do not quote; zsh even evaluates what it gets, so
-    that a column named `$(...)` would run as a command: they get plain names only.
+    No value may hold a line end. Typer's own scripts for bash and zsh do not quote, and zsh
+    evaluates: they get plain names only.
     """
     request = os.environ.get("_CLFEVAL_COMPLETE", "")
     bare = request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
@@ -121,10 +117,7 @@ def _values(columns: Sequence[str], rows: SampleRows, column: str | None) -> lis
 
 
 def _head(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
-    """Read the columns, and of delimited text the first rows, of the first table named.
-
-    No table or a broken one: no columns. Nobody wants an error message amid the line they type.
-    """
+    """Read the columns, and of delimited text the first rows, of the first table, or nothing."""
     # an option still without its value stops the parser: the tables then are in `args`
     for name in ctx.params.get("tables") or ctx.args:
         path = _existing(name)

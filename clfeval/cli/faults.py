@@ -1,8 +1,4 @@
-"""What went wrong, as people or programs read it: lines, JSON lines, annotations of a CI server.
-
-Errors are said at the boundary, which knows of a command line no more than its words: what was
-asked for is looked up there, for a command line that cannot be read has no options.
-"""
+"""Errors as text lines, JSON lines and annotations of a CI server."""
 
 from __future__ import annotations
 
@@ -98,10 +94,7 @@ def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
 
 
 def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> None:
-    """Tell a CI server: GitHub by lines of standard error, GitLab by a file; UsageError.
-
-    An unknown kind is refused where options are read. A dry run writes no file.
-    """
+    """Write annotations: GitHub to standard error, GitLab to a file unless dry; UsageError."""
     from clfeval.views.annotate import REPORT, github_lines, gitlab_report
 
     if kind == "github":
@@ -113,10 +106,7 @@ def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> No
 
 
 def usage_error(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:
-    """Return an error of the library that reads the command line as one of ours; None for others.
-
-    Known by what it can do: its class is no public name.
-    """
+    """Return an error of the command-line library as a ClfevalError; None for others."""
     told = getattr(error, "format_message", None)
     if told is None:
         return None

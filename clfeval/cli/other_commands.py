@@ -19,11 +19,7 @@ NO_TABLE = ("batch", "history")
 
 @contextmanager
 def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
-    """Refuse an option that others have with their names; UsageError.
-
-    command: the one that lacks it, or the program; words: what stands behind its name. An option
-    that nobody has is refused as the library of the command line does it.
-    """
+    """Raise UsageError for an option of other commands, naming these; words: the arguments."""
     try:
         yield
     except Exception as error:  # known by what it has: its class is no public name

@@ -130,10 +130,7 @@ def _alike(error: UnicodeError) -> str:
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
-    """Write the result to stdout; raises UsageError when stdout is closed or full.
-
-    People get what their terminal can show; programs get UTF-8 whatever the locale.
-    """
+    """Write the result to stdout, as UTF-8 for programs; UsageError when closed or full."""
     if sys.stdout is None:
         raise UsageError.of("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
@@ -184,10 +181,7 @@ def _wants_color(tty: bool) -> bool:
 
 
 def note(*said: str) -> None:
-    """Say lines on stderr, if anybody is there; folded between words where it is a terminal.
-
-    The only way to stderr: what steers a terminal, a line end within a name too, is spelt out.
-    """
+    """Write lines to stderr, folded for a terminal, with control characters escaped."""
     if said and sys.stderr is not None:
         try:
             lines = [line for text in said for line in _folded(plain(text))]

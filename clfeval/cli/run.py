@@ -52,13 +52,11 @@ def run(
     beside: Callable[[Result], Baseline | None] = lambda _: None,
     said: Callable[[Result], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
-    """Compute, judge, save, print and say what a command line asks for.
+    """Compute, apply gates, save and print what a command line asks for.
 
-    All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. beside: reads the baseline where that is a table. A dry run
-    writes no file, and shows all it has. said: what else is to be noted. found: of a batch, whose
-    runs have gates of their own and say how they fare, what `compute` finds to tell a CI server.
-    Raises typer.Exit when a gate is missed.
+    Options are checked before `compute` reads the table. beside: reads the baseline where that is a
+    table. A dry run writes no file. said: further notes. found: annotations of a batch, filled by
+    `compute`. Raises typer.Exit when a gate is missed.
     """
     limited, batch = gates.any, found is not None
     if history.append is not None:
