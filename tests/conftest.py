@@ -13,7 +13,7 @@ from hypothesis import settings
 
 import tests.thoroughness  # noqa: F401 - it registers the profiles
 
-pytest_plugins = ["tests.texts"]
+pytest_plugins = ["tests.texts", "tests.language"]
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = pytest.StashKey[int]()
 

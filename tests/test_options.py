@@ -48,7 +48,7 @@ class Paint:
     coats: Annotated[int, Opt("How many.", "Paint", least=1, most=9, signed="coats")] = 2
     dots: Annotated[int | Literal["all"] | None, Opt("So many.", "Paint", least=1)] = None
     gloss: Annotated[
-        float | None, Opt("Share.", "Paint", above=0, most=1, outside="is no share", stated=True)
+        float | None, Opt("Share.", "Paint", above=0, most=1, outside="is not a share", stated=True)
     ] = None
     shade: Annotated[tuple[str, ...], Opt("Names.", "Paint", stated=True)] = ()
     mix: Annotated[tuple[float, float] | None, Opt("Two.", "Paint", parse=halves)] = None

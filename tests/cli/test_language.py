@@ -43,13 +43,13 @@ FOR_WRITERS = "## For writers"  # of the guide `words`: below it stands the dict
 
 
 def screen(name: str) -> str:
-    """Return a golden file without its colours; of a document its sentences."""
+    """Return a golden file without colours and names of tables; of a document its sentences."""
     text = (FOLDER / name).read_text(encoding="utf-8")
     if name.endswith(".json"):
         document = json.loads(text)
         said = [*document["answer"], *document["warnings"]]
         return "\n".join(one.get("text") or one["message"] for one in said)
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^also: [^(]*", "", text, flags=re.MULTILINE)
 
 
 # of what is explained: names of columns, measures and codes, and lists of such names
