@@ -19,8 +19,7 @@ def mlcps_answer(
 ) -> tuple[Answer, ...]:
     """Return the first model, the stability of its rank, and the first model of another table.
 
-    places: of the first models, in the tables of one row per model; equal: of those that are not
-    significantly different from the first, None without a test.
+    places: of the first models; equal: of those not significantly different, or None.
     """
     best = tuple(result.summary["best"])
     if not best:
@@ -109,11 +108,7 @@ def _stability(
     result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
     equal: Sequence[int],
 ) -> Iterator[Answer]:  # fmt: skip
-    """Yield under which other conditions the same model is first, and under which it is not.
-
-    equal: as for `mlcps_answer`. Among equally good models one is first in most bootstrap samples
-    by chance, so a high share supports nothing where another model is tied.
-    """
+    """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
     who = quoted(best[0]) if one else "one of them"
     said = [*_orders(result, best, by=by)]

@@ -23,9 +23,8 @@ SURE = 4  # models: of three, one pair in 35 lies that close to a line by chance
 def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
     """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
 
-    r is Pearson's over models, from three models on, undefined for a metric that is constant. The
-    sign that counts is that of the rays: `less` names the metrics of which less is better. Where
-    it is negative the two are opposite and pull against each other.
+    r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
+    rays: `less` names the metrics of which less is better.
 
     Shapes: values (k, n), raw.
     """

@@ -22,9 +22,7 @@ CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", Fa
 def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
     """Return what resampled rows cannot show: classes below 30 rows, and errors no model made.
 
-    No resample of rows can fill an empty cell of a model's 2 x 2 table, or put two rows in a wrong
-    order where none are, and few rows of a class do so too seldom. votes, ranks: whether measures
-    of the table, or of the order of scores, are wanted.
+    votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
     """
     said, n = [], joint.n
     for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
@@ -48,10 +46,9 @@ def _named(joint: JointCounts, which: Bools) -> str:
 
 
 def with_unseen(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
-    """Add to each class what was not seen: MASS rows, half right and half wrong for every model.
+    """Add MASS rows to each class, half right and half wrong for every model.
 
-    The score of such a row is that of a row of its own class, or where the model errs of the other
-    class, one after another from the lowest to the highest; models do so independently.
+    Their scores are those of rows of their own class, or of the other where the model errs.
     """
     # by name, for the order of models is no matter
     wrong = unseen_errors(len(joint.models))[:, np.argsort(by_name(joint.models))]
@@ -89,10 +86,7 @@ def replicates(
     joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
     seed: int, why: Sequence[str],
 ) -> Floats:  # fmt: skip
-    """Return the measures of bootstrap samples, (resamples, k, n): smoothed where `why`.
-
-    why: from `thin`; without it the rows themselves are drawn again.
-    """
+    """Return the measures of bootstrap samples, (resamples, k, n), smoothed where `why`."""
     rng = stream(seed, "mlcps")
     if not why:
         measure = measured_by(joint)

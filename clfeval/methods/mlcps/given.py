@@ -23,10 +23,7 @@ from clfeval.result import InputFile, Warn
 
 
 def evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
-    """Return the function from counts of the joint rows (b, m) to measures (b, k, n).
-
-    row: how many counts make a row.
-    """
+    """Return the function from counts (b, m), `row` per row, to measures (b, k, n)."""
     of = {name: measure_named(name).given(row=row) for name in names}
     cells = _cells(joint)
     losses = {
@@ -66,10 +63,7 @@ def _roomy(counts: Counts) -> Counts:
 
 
 def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
-    """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each.
-
-    Rows of the same truth and votes are neighbours: they are added up first.
-    """
+    """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each."""
     rows = np.column_stack([joint.truth, joint.votes])
     first = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
     truth = joint.truth[first]
@@ -86,10 +80,7 @@ def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
 
 
 def _orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Counts, Counts]]:
-    """Return, per model, the rows in the order of its scores: places, scores or ranks, truth.
-
-    whole: the scores themselves, and not their ranks, which take half the memory.
-    """
+    """Return, per model, rows in order of its scores: places, scores (`whole`) or ranks, truth."""
     found = []
     for scores in _columns(joint):
         order = np.argsort(scores, kind="stable")
@@ -119,11 +110,10 @@ INFINITE = ("infinite", "minus_infinite")
 class Given:
     """Raw values (k, n) of models by metrics, and what else the source knows.
 
-    reasons: why value i, j is undefined, NaN, or that it is infinite. by_split: (s, k, n) of
-    cross-validation splits. replicates: (B, k, n), all models on the same rows in each. limits:
-    of the values, (k, n) each, NaN where only replicates tell. fewest: rows of the smaller class of
-    those drawn again. problem: builds the error for value i, j, naming its file, row and column.
-    percent: metrics that are written as percentages.
+    reasons: why value i, j is undefined or infinite. by_split: (s, k, n) of cross-validation
+    splits. replicates: (B, k, n), paired over models. limits: of the values, (k, n) each, NaN where
+    from replicates. fewest: rows of the smaller class. problem: builds the error for value i, j.
+    percent: metrics written as percentages.
     """
 
     name: str
@@ -162,12 +152,11 @@ def measured(
     counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int,
     level: float = 0.95,
 ) -> Given:  # fmt: skip
-    """Measure every model of a table; `resamples` 0 for no replicates, None for a fit number.
+    """Measure every model of a table; `resamples` 0 for no replicates, None for the default.
 
-    Without a number there are 1000 replicates, or fewer where 1000 times the distinct rows would
-    be more than 500 million, and never fewer than 100. No metrics: the default ones. Where rows
-    drawn again cannot show an error, the draws have room for it (and a third as many rows are
-    many), and a note says so.
+    The default is 1000, or fewer where 1000 times the distinct rows exceed 500 million, but at
+    least 100. No metrics: the default ones. A smoothed bootstrap is used where `thin`, with a
+    warning.
 
     Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
     replicates of rows of fractional weight; DataError where probabilities are none.
@@ -265,12 +254,10 @@ def _reasons(
 
 
 def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptions) -> Given:
-    """Measure the models of a prediction table, and resample its rows for all of them at once.
+    """Measure the models of a prediction table, with paired bootstrap replicates.
 
-    Measures of which nothing is made, having weight 0, may be undefined.
-
-    Errors: DataError for measures that are undefined, such as the precision of a model that never
-    says positive; UsageError for weights that are not whole where a bootstrap is wanted.
+    Errors: DataError for undefined measures of weight above 0; UsageError for weights that are not
+    whole where a bootstrap is wanted.
     """
     given = measured(
         counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level

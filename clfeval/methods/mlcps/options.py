@@ -81,10 +81,7 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MlcpsOptions:
-    """Weights, scales and wishes, what to try out, and how sure the numbers are to be.
-
-    resamples: of the bootstrap, None for as many as the table bears.
-    """
+    """Weights, scales, desirabilities and sensitivity analyses; resamples: None for the default."""
 
     source: Annotated[
         Literal["metrics", "predictions"],
@@ -204,10 +201,7 @@ class MlcpsOptions:
 
 
 def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
-    """Replace each glob by the metrics it matches, and other names of a measure by the one here.
-
-    What means no metric stays, to be refused.
-    """
+    """Replace globs by the metrics they match, and synonyms of measures; keep unknown names."""
     found: dict[str, T] = {}
     for name, value in given.items():
         meant = _meant(name, metrics)

@@ -57,7 +57,7 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
 
     mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
     order_free, lowest, highest: mean, least and greatest area over all orders; mean, sd: of the
-    metrics themselves, those of weight 0 aside, the standard deviation with n - 1.
+    metrics of weight above 0, the standard deviation with n - 1.
 
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
@@ -96,8 +96,7 @@ ROUNDING = 1e-9
 class OrderRanks:
     """Ranks over orders: least and greatest of each model, and all first models.
 
-    `dependent` and `settled` (k,): the rank is seen to change, is proved not to; where neither
-    holds nobody knows.
+    dependent (k,): the rank changes; settled (k,): it is proved not to; else unknown.
     """
 
     looked_at: int
@@ -112,9 +111,8 @@ class OrderRanks:
 def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     """Rank the models in every order of their rays, or in a seeded sample of orders.
 
-    All (n - 1)! / 2 orders are looked at for n <= 9 metrics, unless models times orders exceed
-    2**24. A sample shows that a rank depends on the order, never that it does not: that is proved
-    where a model's least and greatest area over all orders overlap with nobody else's.
+    All (n - 1)! / 2 orders for n <= 9 metrics, unless models times orders exceed 2**24. A rank is
+    proved constant where a model's range of areas overlaps with no other's.
 
     Shapes: rays (k, n), n >= 3.
     """
@@ -141,10 +139,7 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
 
 
 def _apart(rays: Floats) -> Bools:
-    """Tell whose area overlaps with nobody's over all orders, as with all of those above it.
-
-    The distinct areas above such a model are as many in every order.
-    """
+    """Tell which models' range of areas over all orders overlaps with no other's."""
     lowest, highest = polygon.extremes(rays)
     by_low = np.argsort(lowest, kind="stable")
     low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
@@ -164,11 +159,11 @@ class Ranking:
     """Models scored and ranked.
 
     weights (n,); d (k, n): the rays before weighting; wished (k, m): desirabilities. scores: each
-    (k,), among them `desirability` where wanted; limits: of scores with replicates; first: share
-    of replicates in which a model is first; failed: those without a score, of the model that has
-    most of them. ranks: by each score, 0 where it is undefined; `main` is the score that decides,
-    `best` who is first by it, `equal` who cannot be told from the first, None without replicates.
-    under (k,): a front model that dominates, -1 on the front.
+    (k,), among them `desirability` where wanted; limits: of scores with replicates; first: share of
+    replicates in which a model is first; failed: largest number of undefined replicates of a model.
+    ranks: by each score, 0 where undefined; `main`: the leading score, `best`: the first by it,
+    `equal`: those not significantly different from it, None without replicates. under (k,): a front
+    model that dominates, -1 on the front.
     """
 
     given: Given
@@ -236,7 +231,7 @@ def ranking_of(
 def _differences(
     given: Given, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
 ) -> Iterator[Row]:
-    """Yield how far models lie from the reference over the same resamples: percentile limits.
+    """Yield differences from the reference over the same resamples: percentile limits.
 
     p = 2 min(share of resamples at or below 0, at or above it), one resample added to each;
     adjusted for all models by Bonferroni's rule.
@@ -266,9 +261,7 @@ def _not_told_apart(
 ) -> list[int]:
     """Return models that are not significantly worse than the first, best first.
 
-    By the differences over the same resamples, each at 1 - (1 - level) / pairs (Bonferroni), of all
-    pairs of models: the first was chosen on these rows. By percentile limits alone one of three
-    equal models was told from another in 5 to 8 % of tables, one of twelve in up to 16 %.
+    By the paired bootstrap, each at 1 - (1 - level) / pairs (Bonferroni), of all pairs of models.
 
     Shapes: scores and ranks (k,), replicates (r, k).
     """
@@ -286,10 +279,9 @@ def _not_told_apart(
 def _better(
     given: Given, d: Floats, scales: Sequence[Scale], wished: Floats, wishes: Sequence[Wish]
 ) -> Floats:
-    """Return what dominance compares, (k, metrics), more being better in each.
+    """Return the values that dominance compares, (k, metrics), higher better.
 
-    Rays, but for metrics with a wish: their raw values where the wish is to have more or less of
-    it (a desirability of 1 hides differences), else the desirability.
+    Rays, or of metrics with a wish raw values (maximize, minimize) or desirabilities.
     """
     columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
     for i, wish in enumerate(wishes):

@@ -70,10 +70,7 @@ def around(values: Floats) -> tuple[float, float]:
 
 
 def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> str:
-    """Return what to type about a metric; a range is the possible one, not the observed one.
-
-    fixes: what is guessed.
-    """
+    """Return the hint for a metric, with its possible range; fixes: the guessed options."""
     measure, values = measure_of(metric), _values(metric, given)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     ends, hint, name = range_text((low, 1.0)), _HINTS[code], word(metric)
@@ -99,10 +96,9 @@ def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> 
 def remedy(
     code: str, metric: str, given: Given, span: tuple[float, float] | None, spared: int
 ) -> dict[str, Any]:
-    """Return the options that give a metric a scale as well as can be guessed, by name.
+    """Return the guessed options that give a metric a scale, by name.
 
-    span: the range it is scaled from, if there is one. spared: how many metrics there are beside
-    it and others that are to be left out.
+    span: the range it is scaled from, or None. spared: number of metrics kept in any case.
     """
     values = _values(metric, given)
     if code in _LEFT_OUT:
@@ -149,10 +145,9 @@ def _values(metric: str, given: Given) -> Floats:
 def asking(
     unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]], given: Given, scaled: int
 ) -> DataError:
-    """Build the error of metrics without a scale: what to type about each, and all of it at once.
+    """Build the error of metrics without a scale, with hints for each and for all.
 
-    unfit: metrics, what is wrong, and the range they are scaled from. scaled: how many others have
-    a scale.
+    unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.
     """
     hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
     if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:

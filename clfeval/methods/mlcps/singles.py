@@ -16,10 +16,8 @@ from clfeval.methods.estimates import Cells, Limits, exact_limits, limits
 def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
     """Return lower and upper limits of measures (k, n), NaN where a bootstrap is needed.
 
-    Shares of rows: exact (Clopper and Pearson). Measures that do not change with the class ratio:
-    as everywhere, from the two rates. The area under the ROC curve and Gini: those of `delong_auc`,
-    NaN with one row of a class. Other measures change with the class ratio, which is as random as
-    the rows are: NaN.
+    Shares of rows: exact (Clopper and Pearson). Measures invariant to the class ratio: from the two
+    rates. ROC AUC and Gini: `delong_auc`, NaN with one row of a class. Others: NaN.
 
     Source: each method's own, see `inference`.
     """

@@ -154,8 +154,7 @@ def _metrics(ranking: Ranking) -> list[Row]:
 def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
     """Return the function from a ray to the areas without it, and with twice its length.
 
-    Up to the factor that all models share; only where three rays are left. Products are added up,
-    never taken away again: that would leave their rounding.
+    Up to a common factor; None where fewer than three rays are left.
     """
     n = rays.shape[1]
     products = rays * np.roll(rays, -1, axis=1)
@@ -184,10 +183,7 @@ def _named(names: Sequence[str], ranks: Ints, before: Ints) -> str:
 
 
 def _profile(ranking: Ranking) -> Rows:
-    """Return a row per model and ray: the raw value, and the length of the ray before weighting.
-
-    Limits of the value: its own where it has a closed form, else those of its replicates.
-    """
+    """Return a row per model and ray: raw value with limits, and length before weighting."""
     scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
     sides: tuple[Floats, ...] | None = None
     if given.replicates is not None:

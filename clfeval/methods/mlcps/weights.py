@@ -38,8 +38,7 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     Weights are uniform on the simplex, Dirichlet(1, ..., 1): independent exponential numbers over
     their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
     sum of w_i w_j d_i d_j over all pairs) is within one part in 10**12 of the greatest.
-    Both scores are judged on the same draws. These are the same whatever the models: only `draws`
-    times n numbers are taken from `rng`, in the order of draws, then of metrics.
+    Both scores use the same draws, `draws` times n numbers from `rng`, independent of the models.
 
     Shapes: d (k, n) in 0..1; results (k,), 0..draws. With ties they add up to more than `draws`.
     Errors: ValueError with fewer than three metrics.
@@ -57,13 +56,12 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
 
 
 def weight_dependent(d: Floats) -> Bools:
-    """Return which models' dense ranks hang on the weights.
+    """Return which models' dense ranks depend on the weights.
 
     Q_A(w) = sum of w_i w_(i+1) a_i a_(i+1) >= Q_B(w) for all weights, if and only if
-    a_i a_(i+1) >= b_i b_(i+1) for every i: else two neighbours' weights, large beside all others,
-    turn it round. So a model depends on the weights when one of its products is greater and
-    another one less than that of the same other model, by more than one part in 10**12; and also
-    when that is so of a model above it, which ties under some weights and so takes one rank less.
+    a_i a_(i+1) >= b_i b_(i+1) for every i. A model depends on the weights when one of its products
+    is greater and another less than that of another model, by more than one part in 10**12, or when
+    this holds for a model above it.
 
     Shapes: d (k, n) in 0..1; result (k,). The work is k**2 n.
     Errors: ValueError with fewer than three metrics.
@@ -110,9 +108,7 @@ def _around(a: Real, w: Real) -> Real:
 def _all_pairs(a: Real, w: Real) -> Real:
     """Return the sum over all pairs of models (k, n) under weightings (m, n): (k, m).
 
-    It is (S**2 - sum of squares) / 2, but that would lose the digits of ties where one metric
-    outweighs the others. So no term is taken away: pairs inside blocks of metrics are multiplied
-    out, and each block's sum is multiplied by that of the blocks before.
+    Summed by blocks of metrics, without the cancellation of (S**2 - sum of squares) / 2.
     """
     ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
     total = _summed(_pairs(ours), _pairs(theirs))
@@ -132,11 +128,7 @@ def _pairs(x: Real) -> Real:
 
 
 def _summed(a: Real, w: Real) -> Real:
-    """Return the matrix product of models (k, f) and weightings (m, f): (k, m).
-
-    In pieces so small that the library does not deal them to threads, which would wait for each
-    other: on a busy machine that takes ten times as long.
-    """
+    """Return the matrix product of models (k, f) and weightings (m, f): (k, m), without threads."""
     if not a.shape[1]:
         return np.zeros((len(a), len(w)), a.dtype)
     across = np.ascontiguousarray(w.T)

@@ -42,7 +42,7 @@ SHOWN_POINTS = 6
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is wanted of one metric; only the numbers its goal takes are set.
+    """The desirability goal of one metric; only the numbers its goal takes are set.
 
     gamma: one exponent for maximize and minimize, two for target, below it and above it.
     assumed: which of low and high were not given and are ends of the measure's range.
@@ -243,10 +243,7 @@ def read_wishes(name: str | os.PathLike[str]) -> tuple[Wish, ...]:
 
 
 def wishes_of(wishes: object, *, place: Callable[..., str] | None = None) -> tuple[Wish, ...]:
-    """Take a mapping from metrics to goals or mappings; UsageError with all that is wrong.
-
-    place: says where the key at a path stands; by default to which metric it belongs.
-    """
+    """Parse a mapping from metrics to goals or mappings; UsageError with all problems."""
     entries = Entries(place or _of_metric)
     found: list[Wish | None] = []
     if not isinstance(wishes, Mapping) or not wishes:
