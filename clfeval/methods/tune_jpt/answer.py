@@ -32,9 +32,8 @@ TITLES = {ACCURACY: "accuracy (TAR)"}
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
     """Return the best model by the measure compared, its predictive values, and where it leads.
 
-    Table `winners` has the models that are tied with it and those that are significantly worse.
-    Where one prediction for all rows has a higher accuracy than every model, predictive values
-    come first. One model has predictive values only.
+    Predictive values come first where one prediction for all rows has a higher accuracy than every
+    model. One model has predictive values only.
     """
     rows = side_by_side(tables["models"])
     places: dict[object, list[Row]] = {}
@@ -73,10 +72,7 @@ def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The models with the best value at one class ratio, those tied, those worse.
-
-    only: the measure is undefined for all other models.
-    """
+    """Best, tied and worse models at one class ratio; only: undefined for all other models."""
 
     names: tuple[str, ...]
     cell: Estimate
@@ -231,11 +227,7 @@ class Told:
     def usable(
         self, here: Sequence[Row], name: str | None = None, *, same: bool = False
     ) -> Iterator[Answer]:
-        """Yield the predictive values of a model at its best usable threshold.
-
-        Without a name those of the first model of the table. same: the sentence before is about
-        this model only.
-        """
+        """Yield the predictive values of a model, by default the first, at its best threshold."""
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):

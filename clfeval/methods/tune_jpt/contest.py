@@ -31,10 +31,8 @@ Pair = tuple[int, int]  # places of two models
 class Crossings:
     """Pairs of models, each with c odds `ratio` at which they are equal; the arrays are (c,).
 
-    pair: which of the pairs that were looked at; they come in that order, of one pair from few
-    positives to many. `below` leads at lower odds, `above` at higher ones. low, high: the nearest
-    odds at which the interval of the difference excludes 0; NaN where it covers 0 up to the end of
-    the range.
+    pair: index, ascending, of one pair by odds. `below` leads at lower odds, `above` at higher
+    ones. low, high: the nearest odds at which the interval of the difference excludes 0, or NaN.
     """
 
     pair: Ints
@@ -47,11 +45,10 @@ class Crossings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """Who is ahead in q pairs over a grid of odds; the arrays are (q,).
+    """The signs of differences of q pairs over a grid of odds; the arrays are (q,).
 
-    ahead: at how many odds more the first is better than the second. defined: both have a value
-    somewhere. differ: one is better somewhere. turns: the pair, its first and its second model, the
-    sign at first, and the places in the grid around each change of sign.
+    ahead: grid points where the first is better less those where the second is. defined, differ: at
+    some point. turns: pair, both models, sign before, and grid points around each change of sign.
     """
 
     ahead: Ints
@@ -61,11 +58,11 @@ class Course:
 
 
 def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
-    """Return how the rates of the models of s parts vary; patterns: of each part, or none.
+    """Return the covariance of the rates of the models of s parts; patterns: of each part, or none.
 
     V = (n_ij - n_i n_j / n) / n² M / (M - 1) within a class of n rows, of M in all, n_ij of which
-    both models call positive. Over clusters, and rows that weigh differently, C / (C - 1) times
-    the sum of F F', F what all rows of a cluster add to the rates.
+    both models predict positive. Over clusters, and weighted rows, C / (C - 1) times the sum of F
+    F', F the sum of influence values of a cluster.
     """
     if patterns:
         parts = [_of_patterns(one) for one in patterns]
@@ -138,7 +135,7 @@ def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Cours
 def crossings(
     contest: Contest, ratios: Floats, first: Ints, second: Ints
 ) -> tuple[Crossings, Ints, Course]:
-    """Return where pairs of models (q,) change places; which never do, and the course of those.
+    """Return crossings of pairs of models (q,), the pairs without any, and the course of those.
 
     What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
     TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared at a fine grid of `ratios`
@@ -230,10 +227,7 @@ def _gaps(contest: Contest, pairs: Iterable[Pair]) -> Iterator[tuple[int, int, f
 
 
 def _linear_weight(contest: Contest) -> float | None:
-    """Return what a false positive costs in true positives, for measures linear in the rates.
-
-    So are those whose limits are derived from a linear one, which they rise with.
-    """
+    """Return the cost of a false positive in true positives, for (functions of) linear measures."""
     measure, base = contest.measure, contest.measure.base
     if measure.interval == "derived" and base is not None:
         measure = CATALOG[base]
@@ -245,10 +239,7 @@ def _linear_weight(contest: Contest) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """The measure that models are compared by, k in each of s parts; level None: no intervals.
-
-    The parts, such as slices, stand one behind the other, and models of two are never compared.
-    """
+    """The measure of comparison of k models in each of s parts; level None: no intervals."""
 
     measure: Measure
     counts: ConfusionCounts
@@ -277,11 +268,10 @@ class Contest:
         return np.asarray(found, np.float64)
 
     def together(self, comparisons: int, *, everywhere: bool = False) -> Contest:
-        """Return the contest with intervals that hold together, everywhere: at every class ratio.
+        """Return the contest with simultaneous intervals, everywhere: at every class ratio.
 
-        A measure that rises with sensitivity and specificity adds up the differences of two models
-        in both with weights of one sign, whatever the ratio: no more than a quarter turn, if the
-        two are independent; clusters may have rows of both classes, and then it may be a half.
+        The direction turns by a quarter at most for measures increasing in both rates, with
+        clusters of both classes by a half: see `level_together`.
         """
         if self.rates is None or self.level is None:
             return self
@@ -303,10 +293,7 @@ class Contest:
         return self.significant(places, places + len(first), models, np.tile(ratios, 2))
 
     def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
-        """Return whether the interval of how much better some estimates are excludes 0: (q,).
-
-        models, ratios (e,): of the estimates; first, second (q,): their places.
-        """
+        """Return whether intervals of differences exclude 0, (q,); models, ratios: (e,)."""
         if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
         known = self.rates.at(self.measure, models, ratios)

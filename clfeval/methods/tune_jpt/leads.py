@@ -71,10 +71,7 @@ def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) 
 
 
 def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
-    """Yield how models differ from a reference at each target; without targets on these rows.
-
-    By the measure that compares models, named as `ppv:prevalence=0.02`, on the rows they share.
-    """
+    """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
     contest, margin = _contest(given, [None], options), options.least_difference
     places = places_of(given, None, options)
     kind = "target" if options.populations else places[0][0]
@@ -103,10 +100,9 @@ def winner_rows(
     """Yield, per population of a part, the model with the best value, and those tied with it.
 
     `winner` is that model where every other one is significantly worse; else None, and `undecided`
-    names the models that are not. Pairs are compared on the rows they share: all pairs of a
-    population together by the joint maximum, of many models by Bonferroni's rule, and swept rows
-    as crossings are. With a margin also the verdict on the leader against all others, those that
-    are `equivalent` to it, and those that `may_be_better` by as much as matters.
+    names the models that are not. All pairs of a population are adjusted by the joint maximum, of
+    many models by Bonferroni's rule, swept rows as crossings. With a margin also the verdict on the
+    leader, models `equivalent` to it, and those that `may_be_better` by the margin.
 
     places: the part, the kind (all swept, or none) and the population of each row.
     """
@@ -158,10 +154,7 @@ def winner_rows(
 def _levels(
     contest: Contest, known: RateEstimates, p: Floats, options: TuneOptions, *, everywhere: bool
 ) -> Floats:  # fmt: skip
-    """Return the level of each interval at which those of all pairs of a row hold together, (g,).
-
-    By the joint maximum (see `family_of`); everywhere, or of many models: as of `together`.
-    """
+    """Return the level of intervals for all pairs of a row, by `family_of` or `together`, (g,)."""
     g, k = p.shape
     alone = contest.level or 0.0
     levels = np.full(g, contest.together(k * (k - 1) // 2, everywhere=everywhere).level)
@@ -203,11 +196,10 @@ def crossover_rows(
 ) -> Iterator[tuple[str | None, Row]]:
     """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
-    The limits of a crossing are the prevalences, on either side of it, from which on the interval
-    of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
-    odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
-    `identical`, `invariant` or `undefined`. All intervals of a part hold together, over every class
-    ratio and every pair: with probability `level` no lead is called significant that is none.
+    The limits are the prevalences, on either side, beyond which the interval of the difference
+    excludes 0, or None. `ends` are odds, the lower first. The value is a prevalence inside them, or
+    None and the reason: `none`, `identical`, `invariant` or `undefined`. Intervals of a part are
+    simultaneous over every class ratio and pair.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
     k, names, measure = contest.each, contest.counts.models, contest.measure.id

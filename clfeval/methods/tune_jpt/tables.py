@@ -44,10 +44,7 @@ SWEEP = "slice model prevalence odds ratio"
 
 
 def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
-    """Return the populations of a slice by kind, its own where its models share one.
-
-    Swept odds are for the whole table only.
-    """
+    """Return the populations of a slice by kind; swept odds for the whole table only."""
     sample = totals_of(given, label)[-1]
     return [
         *([("sample", sample)] if sample is not None else []),
@@ -59,10 +56,7 @@ def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Pl
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """The models of all slices, ready to be tuned at once: hundreds cost little more than one.
-
-    labels: the slice of each model, None for the whole table.
-    """
+    """The models of all slices; labels: the slice of each model, None for the whole table."""
 
     given: Sample
     options: TuneOptions
@@ -104,10 +98,7 @@ class Tuner:
     def estimates(
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times so many rows, with limits by formula.
-
-        chosen: of corrected tables what they are on the rows that chose the threshold; limits reach
-        to its values.
+        """Return a measure of tables, times `times`, with limits by formula that include `chosen`.
         """
         of, still = formulas(self.options.beta, self.options.stakes)[name], CATALOG[name].invariant
         value, here = (
@@ -121,8 +112,7 @@ class Tuner:
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
 
-        A row per model as counted, at 1:1 and at each target; a row per swept population and model
-        of the whole table. They are estimated together, which costs little more than a few.
+        A row per model in the sample, at 1:1 and each target, and per swept population and model.
         """
         counts, options, thresholds = self.counts, self.options, self.given.thresholds
         pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
@@ -199,11 +189,9 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     """Return, per model and population, the cells expected among so many rows, with intervals.
 
-    TP and FN are shares of the positives there, FP and TN of the negatives: their intervals are
-    those of sensitivity and specificity, scaled. `called` is TP + FP, all that are called positive.
-    The class totals are taken as known; what a single sample of that size shows varies more.
-    Range 0..rows; undefined, with a reason, without the class. Intervals: Clopper-Pearson, and for
-    `called` square-and-add of Wilson limits.
+    Intervals of TP, FN, FP and TN are those of sensitivity and specificity, scaled; class totals
+    are known. `called` is TP + FP, all predicted positive. Range 0..rows; undefined, with a reason,
+    without the class. Intervals: Clopper-Pearson, and for `called` square-and-add of Wilson limits.
     """
     places = [
         (i, kind, one)
@@ -244,8 +232,7 @@ DRAWS = 10_000  # of simulations
 def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, the lowest and the highest value over the prevalences.
 
-    Each with its own interval, and the prevalence at which it is reached: an end, or in between as
-    for MCC and EPA. What does not move with the class ratio has one value, at the lower end.
+    Each with its interval and its prevalence; measures invariant to it at the lower end.
     """
     low, high = (Population.of_prevalence(end).ratio for end in ends)
     at_end, options = {low: ends[0], high: ends[1]}, tuner.options
@@ -268,10 +255,8 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
 def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, its distribution when the prevalence is Beta(a, b).
 
-    Each draw takes a prevalence from the prior and, where rows were counted, a true and a false
-    positive rate from what the rows leave plausible of each, Beta(k + 1/2, n - k + 1/2) (Jeffreys):
-    low and high hold all three uncertainties, and an empty cell does not pass for known. A measure
-    that is undefined for the rows as counted has no distribution.
+    Each draw takes a prevalence from the prior and, of counted rows, both rates from their
+    posteriors Beta(k + 1/2, n - k + 1/2) (Jeffreys). Undefined where the measure of the rows is.
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []

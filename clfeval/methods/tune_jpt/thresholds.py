@@ -29,10 +29,7 @@ Vertex = tuple[float, float, float]  # threshold, true and false positives
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestThresholds:
-    """What the rules, of measures at the class ratios of places, choose on the scores of a model.
-
-    kept: the threshold in use, None for votes of the largest class, and its table.
-    """
+    """Thresholds of one model by rules at class ratios; kept: the one in use and its table."""
 
     label: str | None
     model: str
@@ -60,10 +57,7 @@ def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
 def threshold_tables(
     given: Sample, options: TuneOptions
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
-    """Return the tables of thresholds, the digests of scores, and models with infinite scores.
-
-    One model's scores are held at a time. Where scores are infinite no threshold can be written.
-    """
+    """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
     digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
     models = () if given.counted is None or not options.tuned else given.counted.models
     known = [i for i, model in enumerate(models) if model.kind != "label"]
@@ -110,11 +104,10 @@ def _scores(given: Sample, i: int) -> Mapping[str | None, ScoreCounts]:
 
 
 def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]) -> list[Row]:
-    """Return what to expect of each model at its best usable threshold, as `prevalence_rows` does.
+    """Return the `prevalence_rows` of each model at its best usable threshold.
 
-    That is the threshold given, else that of the lowest expected cost, else that of the largest J;
-    of labels, and where nothing is known of other rows, the table as it is. Of each population the
-    model of the highest net benefit, or else J, is first.
+    That is the threshold given, else that of the lowest expected cost, else of the largest J; of
+    labels the table itself. Of each population the highest net benefit, or else J, is first.
     """
     counts, rule = given.slices[None], _usable_rule(options)
     best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
@@ -151,10 +144,7 @@ def _best_thresholds(
     *,
     swept: bool = True,
 ) -> Iterator[BestThresholds]:
-    """Yield what is chosen for the model of this number in slices that have both classes.
-
-    swept: at the odds of the sweep too.
-    """
+    """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
     names = list(dict.fromkeys((*options.tuned, _usable_rule(options))))
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
@@ -173,8 +163,7 @@ def threshold_rows(
 ) -> list[Row]:
     """Return the rows of table `thresholds`: per slice and model, measure and population.
 
-    The value is that of the best threshold on the rows it was chosen on, which flatters it; honest
-    is what to expect on others, as `corrected` says, with limits that reach to the value here.
+    value: on the rows that chose the threshold; honest: expected on new data.
     """
     if not found:
         return []
@@ -227,10 +216,7 @@ def _honest(
 
 
 def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of table `cutoffs`: per model and measure, the whole table's thresholds.
-
-    From few positives to many, each class ratio once. A threshold of None is above every score.
-    """
+    """Return the rows of table `cutoffs`: per model and measure, thresholds by class ratio."""
     names = ("model", "measure", "odds", "threshold", "rule")
     found: dict[tuple[str, str], dict[float, Row]] = {}
     for row in rows:
