@@ -30,9 +30,8 @@ def over(part: Number, whole: Number) -> Floats:
 class Influence:
     """The influence values f on a measure: of a positive and a negative row at each of m scores.
 
-    at(which, y): those of the class y at the scores in these places. They are made where they are
-    asked for: of ten million scores new memory takes longer than the numbers. As an array they are
-    all, (2 m,), positives first.
+    at(which, y): those of the class y at the scores of these indices, computed on demand. As an
+    array all, (2 m,), positives first.
     """
 
     m: int
@@ -50,11 +49,7 @@ class Influence:
 
 
 def remembered(made: Callable[..., Floats]) -> Callable[..., Floats]:
-    """Return a function that is not asked twice in a row, in one thread, of the same arrays.
-
-    Only of arrays that nobody can write to, and functions; what it returns cannot be written to
-    either.
-    """
+    """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()
 
     @wraps(made)

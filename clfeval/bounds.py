@@ -25,9 +25,9 @@ PARTS: tuple[Part, ...] = (
 class Gate:
     """One limit and whether it was met, judged on unrounded values.
 
-    limit: of a drop what it amounts to, where it is given as a share of the baseline's value; then
-    `limit_text` has it as given. severity: what a miss means. slice: None for the whole table.
-    among: of how many models this one stands for all, of which any may keep to it. run: of a batch.
+    limit: of a drop in absolute terms; `limit_text`: as given, where a share of the baseline's
+    value. slice: None for the whole table. among: number of models of which any one may meet it.
+    run: of a batch.
     """
 
     kind: str  # fail-under, fail-over, warn-under, warn-over, max-drop, min-rows, still-best ...

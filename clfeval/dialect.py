@@ -1,10 +1,8 @@
 """The words of a door: what a shell calls `--level` is `level=0.9` in Python, `level: 0.9` in YAML.
 
-Every message below the doors says `--level` and, in hints, `--id 'x'` or `add --curve`: what to
-type. `retell` rewrites those words, and no others, for callers of Python (`level`, `id='x'`,
-`add curve=True`) and for a batch (`suite.yaml:4:7: level`, `id: 'x'`); `in_python` those of the
-notes, sentences and tables of a result. What stands in quotes is a name or a value of the user's
-and is left alone.
+Messages name options as in a shell (`--level`, `--id 'x'`, `add --curve`). `retell` rewrites them
+for Python (`level`, `id='x'`, `add curve=True`) and for a batch (`suite.yaml:4:7: level`, `id:
+'x'`); `in_python` those of warnings, sentences and tables. Quoted text is not changed.
 """
 
 from __future__ import annotations
@@ -39,10 +37,7 @@ MEANT = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a value is given to an option: what stands between, around several, and what says yes.
-
-    place: where an option stands in a file, from its name; None where it does not.
-    """
+    """The syntax of option values; place: the place of an option in a file, by name, or None."""
 
     gives: str
     several: str

@@ -61,10 +61,8 @@ class Problem:
 class ClfevalError(Exception):
     """Base of every error clfeval raises on purpose; carries all problems of one pass.
 
-    fixes: the options, by name, that answer it as well as can be guessed; nothing where none does.
-    instead: those that do where other options, or the rows, show that the first ones do not.
-    parts: the errors it puts together. settled: with the fixes there is nothing left to ask. offer:
-    the whole command with them.
+    fixes: the guessed options, by name, that resolve it. instead: alternatives to them. parts: the
+    errors combined. settled: the fixes resolve everything. offer: the command with them.
     """
 
     exit_code = ExitCode.BUG
@@ -115,10 +113,7 @@ class ClfevalError(Exception):
 
     @classmethod
     def asking(cls, parts: Sequence[ClfevalError]) -> Self:
-        """Put together the errors that know an answer, with all their fixes.
-
-        The others are met again when the answers are tried; where none knows one, all stand here.
-        """
+        """Combine the errors that have fixes, or all where none has."""
         asked = [part for part in parts if part.fixes] or parts
         made = cls.together(asked)
         if len(asked) == 1:

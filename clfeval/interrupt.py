@@ -1,8 +1,7 @@
-"""Ctrl-C and the signals that end a program: at any moment, in silence, with nothing left behind.
+"""Handling of Ctrl-C and other signals: temporary files are removed and the process ends.
 
-Set before anything else is imported, so this file imports nothing that Python has not loaded yet;
-`signal` itself would take milliseconds. The handler ends the process where it stands: no exception
-runs through half-imported modules, and nobody can catch it.
+Imported first, so this file imports only modules that Python has loaded already. The handler ends
+the process without raising an exception.
 """
 
 from __future__ import annotations
@@ -19,11 +18,7 @@ ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class State:
-    """What is to be undone when a signal ends the program.
-
-    litter: files that have a name and should not; stderr: where standard error is; restoring: what
-    the terminal must get, to be as it was.
-    """
+    """What to undo at a signal: temporary files, the descriptor of stderr, terminal settings."""
 
     litter: ClassVar[set[str]] = set()
     stderr: ClassVar[int] = 2

@@ -23,8 +23,8 @@ SHAPE = "METRIC=VALUE"
 class Limit:
     """A parsed `[any:][MODEL:]METRIC[:KEY=V][[SLICE]][.low|.high|.change|.gap ...]=VALUE`.
 
-    slices: a slice's name or a pattern, None for the whole table. share: the limit is a share of
-    the baseline's value. any: one model that keeps to it is enough.
+    slices: a slice's name or a pattern, None for the whole table. share: the limit is relative to
+    the baseline's value. any: one model that meets it suffices.
     """
 
     kind: LimitKind
@@ -86,10 +86,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
 
 
 def _limits(flag: str, given: Any) -> tuple[str, ...]:
-    """Return limits as a shell writes them, from such texts or a mapping of names to numbers.
-
-    One name may have several: `{"recall": [0.01, "2%"]}`.
-    """
+    """Return limits as texts, from texts or a mapping such as `{"recall": [0.01, "2%"]}`."""
     if given is None:
         return ()
     if isinstance(given, Mapping):

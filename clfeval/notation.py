@@ -1,7 +1,4 @@
-"""The small languages of option values: 5%, 1:10, MODEL=0.3, NAME=A,B, METRIC=LOW:HIGH.
-
-Each function takes the option's flag and its texts as a shell gives them.
-"""
+"""Parsers of option values: 5%, 1:10, MODEL=0.3, NAME=A,B, METRIC=LOW:HIGH."""
 
 from __future__ import annotations
 

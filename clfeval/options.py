@@ -1,10 +1,8 @@
-"""Options, declared once: a field of a group with its `Opt`, and everything that is read from it.
+"""Declarations of options: fields of groups with their `Opt`.
 
-A group is a frozen dataclass whose fields are `Annotated[type, Opt(...)]`, a command is a few
-groups. From them come the command line (cli/command.py), the Python signature (api/entry.py), the
-parameters and the signature of a result, and the JSON Schema of batches. Messages are written as
-the shell would say them; api.entry turns them, at the other doors, into the words used there.
-Nobody compares or prints a group: methods for that would be compiled at every start.
+A group is a frozen dataclass of `Annotated[type, Opt(...)]` fields. From groups come the command
+line (cli/command.py), the Python signature (api/entry.py), the parameters and signature of a
+result, and the JSON Schema of batches. Messages use the words of the shell.
 """
 
 from __future__ import annotations
@@ -32,16 +30,13 @@ def plain(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opt:
-    """What a field's type does not say of its option.
+    """Properties of an option beyond its field's type.
 
-    flags: where --the-fields-name will not do.
-    parse: its small language in a shell, from the flag and its texts; write: one of its values (of
-    a mapping, what stands behind the =) in that language. many: whether a shell may repeat it,
-    where its type does not say so. accept: from the flag and what Python or YAML gave to
-    the field's value, where its type does not tell how; takes: the type of what it accepts.
-    outside: said of numbers beyond `least`, `most`, `above`, `below`. needs: the field without
-    which this one does nothing, and what it does. signed: its key in the signature. stated: whether
-    it stands among the parameters of the document.
+    flags: if not --the-fields-name. parse: from the flag and its texts; write: the inverse, of one
+    value (of a mapping, after the =). many: repeatable in a shell, if the type does not tell.
+    accept: from the flag and a value of Python or YAML; takes: the accepted type. outside: the
+    error for numbers beyond `least`, `most`, `above`, `below`. needs: a field required, and why.
+    signed: its key in the signature. stated: it is a parameter of the document.
     """
 
     help: str
@@ -125,10 +120,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Command:
-    """A command: its groups, and what its help says beside them.
+    """A command: its groups, and further text of its help.
 
-    have, want: whoever has the one and wants to know the other is right here. input: the group of
-    its table, which stands first. words: what fields of the input say otherwise. without: unused.
+    have, want: input and purpose. input: the group of its table, first. words: texts replacing
+    those of input fields. without: unused fields.
     """
 
     name: str

@@ -27,9 +27,8 @@ class Column:
 
     kind: as `$defs` of the JSON Schema have it; `?` it may be null, `*` a list, `+` one not empty.
     title: else that of the measure of this name, with an arrow over a column, else the name.
-    when: empty for always; `?` now and then; `key=value` where a parameter is so, `key` where it
-    is given; `+table` where the result has that table; `one` of the columns marked so. After a
-    condition `?` means then at most.
+    when: empty for always; `?` optional; `key=value` where a parameter is so, `key` where it is
+    given; `+table` where the result has that table; `one` of the columns marked so; `?` may follow.
     """
 
     name: str
@@ -83,19 +82,15 @@ COMMON = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A table, or part of it, as people see it.
+    """A table, or part of it, as displayed.
 
-    columns: names, with `?` where it is shown only if it holds something; or heading -> source,
-    where headings that are equal differ by blanks around them. Those of a main table stand in
-    order of their weight: a narrow screen leaves out the last.
-    rows: else those of the table. most: of these rows are shown. right: headings of text that
-    stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
-    there are, if not as many as given. write: rounds numbers. between: heading of intervals.
-    name: what asks for it, if not the table's. lead: the column that decides; it alone has its
-    intervals beside it where nobody asks for all. whole: no screen leaves out a column. legend:
-    columns, or headings of what is made for the screen, that the page's glossary explains below;
-    words: what some mean in this result alone. places: how each row stands, if the answer does not
-    tell.
+    columns: names, with `?` if shown only when not empty; or heading -> source, equal headings made
+    unique by blanks. Those of a main table in order of weight: a narrow screen omits the last.
+    rows: by default those of the table. most: maximum of rows. right: right-aligned headings. more:
+    how to get all rows. total: number of rows, if more. write: rounds numbers. between: heading of
+    intervals. name: requests it, by default the table's. lead: the leading column, with intervals
+    by default. whole: no column is omitted. legend: columns or headings in the glossary; words:
+    meanings in this result. places: marks of rows.
     """
 
     table: str
@@ -120,10 +115,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis says and how its numbers lie; its ends are the data's where none are given.
+    """Title, range (by default that of the data) and scale of an axis.
 
-    log: numbers are logarithms to the base 10 and are written as what they are logarithms of;
-    odds: the same, written as positives:negatives, the ends as in `names`.
+    log: numbers are logarithms to the base 10; odds: the same, written as positives:negatives.
     """
 
     label: str = ""
@@ -134,10 +128,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Something with a name in a chart: values, or points in parts that are not connected.
-
-    letter: in a chart of lines, of one that others are held against.
-    """
+    """A named series of a chart: values, or points in parts; letter: of a reference line."""
 
     name: str
     parts: tuple[tuple[Point, ...], ...] = ()
@@ -165,12 +156,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as data: what a terminal draws in characters a picture may draw in lines.
+    """A chart as data.
 
-    bars: a value for each series. lines: points over x, of many curves the best first, which
-    is drawn on top. points: a letter for each series.
-    cells: a matrix of values, a series a row. profile, radar: values by their `names`.
-    name: what asks for it. rank: one that is no detail is drawn where plots are.
+    bars: a value for each series. lines: points over x, the best curve first. points: a letter for
+    each series. cells: a matrix of values, a series a row. profile, radar: values by their `names`.
+    name: requests it.
     """
 
     kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
@@ -189,12 +179,12 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a command's results hold and how they read.
+    """The layout of a command's results.
 
-    shown: yields the tables in reading order, for so many digits. summary: what of it a gate may
-    limit. aside: notes, by code, that matter only beside one of these parts. glossary: what columns
-    mean, by name or `table.name`; headings: what leads to one of them from the screen. beyond: what
-    an option would tell beside all that.
+    shown: yields the tables in reading order, for a number of digits. summary: keys a gate may
+    limit. aside: warnings, by code, that apply to one of these parts. glossary: meanings of
+    columns, by name or `table.name`; headings: keys of the glossary by heading. beyond: further
+    options.
     """
 
     command: str

@@ -15,10 +15,7 @@ _PIECE = re.compile(
 
 
 def word(text: str, *, bare: bool = True) -> str:
-    """Write text as one word; bare: without quotes where it needs none.
-
-    What does not print stands in `$'..'`, which bash and zsh know.
-    """
+    """Quote text as one word, if needed or not `bare`; `$'..'` for control characters."""
     if not text.isprintable():
         return f"$'{''.join(map(_escaped, text))}'"
     if "'" in text and not {*text} & {*'"$`\\!'}:

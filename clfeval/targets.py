@@ -21,10 +21,7 @@ class Spared:
     """Files that nothing is written in place of, by their names and patterns."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Look up the files there are; of a pattern also what would be one of its files.
-
-        A pattern of folders within folders is not looked up: it may lead through a whole disk.
-        """
+        """Look up the files and patterns; patterns of nested folders (`**`) are not searched."""
         self._patterns: list[str] = []
         self._files: set[str] = set()
         for name in names:

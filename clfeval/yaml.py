@@ -1,8 +1,7 @@
-"""YAML files of one YAML 1.2 document: plain values, and where each key stands for messages.
+"""YAML files of one YAML 1.2 document: plain values, with line and column of each key.
 
-YAML 1.1, which PyYAML follows, reads `no` as False, 1e-3 as text, 12:30 as 750 and 010 as 8, and
-keeps the last of two equal keys in silence. Here only its parser is used, and what an event means
-is decided below: no file can build anything but plain values, and keys are text as written.
+Only PyYAML's parser is used: its resolver follows YAML 1.1 (`no` is False, 010 is 8) and keeps the
+last of two equal keys.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ _NO_FLOAT = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Line and column, from 1, of a key, an item or a whole value, and what is inside.
-
-    text: of a scalar without quotes, as it is written.
-    """
+    """Line and column, from 1, of a key, an item or a value; text: of an unquoted scalar."""
 
     line: int
     column: int
@@ -249,10 +245,9 @@ def read_yaml(
 ) -> YamlFile:
     """Read a file that holds one document.
 
-    found: told what is wrong with keys, tags and aliases, which then stops nobody from reading on.
-
-    Keys are text as written; other scalars follow the core schema of YAML 1.2. Refused are tags,
-    merge keys, keys given twice, aliases of what is around them, a second document.
+    found: receives errors of keys, tags and aliases, instead of raising them. Keys are text as
+    written; other scalars follow the core schema of YAML 1.2. Refused are tags, merge keys, keys
+    given twice, aliases of what is around them, a second document.
 
     Errors: UsageError with file, line and column for all that cannot be read so.
     """
