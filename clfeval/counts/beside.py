@@ -18,12 +18,11 @@ def threshold_beside(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
     write: Callable[..., list[str]], known: Collection[str],
 ) -> tuple[float, float, float] | None:  # fmt: skip
-    """Return a threshold at which the scores of a model say what its labels say, and which do.
+    """Return a threshold t at which scores give the labels of a model, and its range (low, high].
 
-    It is 0.5, or else the shortest number, of all that lie above the second and not above the
-    third. None where the scores cannot be read, which is told later. write: numbers as the column
-    of scores has them. known: the labels of truth. Raises DataError where no threshold does, and
-    where no label is a known one.
+    t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
+    numbers as in the score column. known: the labels of truth. Raises DataError where no threshold
+    gives the labels, and where no label is a known one.
     """
     label = str(model.beside)
     chosen = columns.readings("plain")
@@ -96,10 +95,7 @@ def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColu
 def _differ(
     what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
 ) -> DataError:
-    """Build the error of labels that do not follow from what they stand beside.
-
-    sure: that is how sure the model is of them, and no score of the positive class.
-    """
+    """Build the error of labels that contradict their scores; sure: of the predicted class."""
     label, many = str(model.beside), len(model.columns) > 1
     others = " ".join(given("--ignore", name) for name in model.columns[:2])
     hint = f"add {given('--ignore', label)} to evaluate the "

@@ -19,8 +19,8 @@ _FIRST = 2**14  # rows in which models mostly differ often enough
 def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) -> Iterator[Row]:
     """Yield, of each pair of a model and its reference, rows newly wrong, then those newly right.
 
-    At most so many of each, in the order of the table (of the ids, of a long table). A row names
-    its id, or else file and row; truth, what the reference said (before), and the model (after).
+    At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
+    file and row; truth, prediction of the reference (before) and of the model (after).
     """
     settled = counted.kept.settled
     names = [model.name for model in settled.columns.models]
@@ -49,10 +49,7 @@ _Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key,
 def _two_classes(
     counted: Counted, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[list[_Change]]:
-    """Return what the first model of each pair alone has wrong, or right.
-
-    All pairs look at the first rows, read once; where these are not enough, the pair at all rows.
-    """
+    """Return the rows that only the first model of each pair has wrong, or right."""
     found: list[list[_Change]] = [[] for _ in pairs]
     kept, positive = counted.kept, counted.positive
     names = [one for one in counted.order if one != positive]

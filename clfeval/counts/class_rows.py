@@ -16,10 +16,10 @@ from clfeval.tables.scan import collect
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbabilityRows:
-    """Every row of a table with one model's probabilities of C classes, as they stand in it.
+    """Every row of a table with one model's probabilities of C classes.
 
-    truth (n,): places of classes; p (n, C): the probability of each; weights (n,), None where each
-    row counts once; owners (n,): the cluster of each, None where rows are taken as independent.
+    truth (n,): indices of classes; p (n, C): probabilities; weights (n,) or None; owners (n,): the
+    cluster of each row, None where rows are independent.
     """
 
     truth: Ints
@@ -34,10 +34,7 @@ class ProbabilityRows:
 
 
 def class_rows(kept: Kept, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
-    """Read the rows that were counted, with the class probabilities of model i: one pass.
-
-    The rows of all models come in one order, that of their ids where there are any.
-    """
+    """Read the rows evaluated, with the class probabilities of model i, in order of any ids."""
     columns = kept.settled.columns
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     picked += ["key"] if columns.id else []

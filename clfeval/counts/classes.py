@@ -47,10 +47,7 @@ class ClassPatterns(Weighed):
         cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
         unit: float = 1, *, owners: Owners | None = None,
     ) -> ClassPatterns:  # fmt: skip
-        """Merge equal rows, drop those never seen, and put the rest in order.
-
-        owners: the cluster of each, or the sum of its squared weights.
-        """
+        """Merge equal rows, drop those of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in by_name(models))]
         first, total, clusters = _merged(keys, n, owners)
         names = tuple(models), tuple(classes)
@@ -172,10 +169,10 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRows:
-    """Rows of labels, each with its count, as places of classes; what all slices are made of.
+    """Rows of labels as indices of classes, with counts.
 
-    slices: the places of the rows of each; owners (m,): the cluster of each row, or the sum of its
-    squared weights, None where rows are alike.
+    slices: row indices of each; owners (m,): the cluster, or sum of squared weights, of each row,
+    or None.
     """
 
     models: tuple[str, ...]
@@ -198,10 +195,7 @@ class LabelRows:
 
 
 def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
-    """Return the classes: those of truth, of --classes and of columns, in declared order.
-
-    Those that are not declared follow in natural order.
-    """
+    """Return the classes of truth, --classes and columns, in declared, then natural order."""
     models, roles = settled.columns.models, settled.roles
     names = {*judged.classes, *roles.classes, settled.positive}
     names |= {label for model in models if model.kind == "classes" for label in model.classes}
@@ -215,10 +209,7 @@ def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
 
 
 def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -> LabelRows | None:
-    """Return the labels as grouped in the one pass, of more than two classes; else None.
-
-    None too where a model has no labels: its largest class probability is not among the votes.
-    """
+    """Return the labels of more than two classes as grouped; None if a model has no labels."""
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
@@ -238,10 +229,7 @@ def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -
 
 
 def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
-    """Count the labels of all models that have some, or class probabilities: one pass more.
-
-    A largest probability is a label; of equal ones that of the first class in the model's order.
-    """
+    """Count labels, or most probable classes (first of ties), of all models: one more pass."""
     columns = kept.settled.columns
     places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
     by = [f"b{j}" for j in range(len(columns.by))]
@@ -265,10 +253,7 @@ def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
 def read_class_scores(
     kept: Kept, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
-    """Count the class probabilities of model i, of the whole table and of every slice: one pass.
-
-    A class without a column has probability 0. One model at a time, as many rows are distinct.
-    """
+    """Count the class probabilities of model i by slice: one pass; 0 without a column."""
     model, columns = kept.settled.columns.models[i], kept.settled.columns
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")

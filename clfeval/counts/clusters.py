@@ -18,9 +18,8 @@ from clfeval.inference.resampling import CELLS, resampled_clusters, resampled_co
 class ClusterCounts:
     """How often the m patterns of another statistic occur in each of c clusters; r entries.
 
-    names (c,): the clusters, in order; place (r,): which pattern, n (r,): how many rows show it, or
-    what weight; starts (c,): where the entries of each cluster begin. Entries are sorted by cluster
-    and pattern.
+    names (c,): the clusters, in order; place (r,): index of the pattern, n (r,): rows or weight;
+    starts (c,): first entry of each cluster. Entries are sorted by cluster and pattern.
     """
 
     names: tuple[str, ...]
@@ -83,10 +82,7 @@ class ClusterCounts:
         return here, there
 
     def totals(self, weights: Floats) -> Floats:
-        """Return, per cluster, the sums over its rows of what each pattern counts: (w, m): (w, c).
-
-        With 1 and 0 for weights these are how many rows of the cluster are of a kind.
-        """
+        """Return the sums of pattern weights (w, m) over the rows of each cluster, (w, c)."""
         found = np.zeros((len(weights), len(self)))
         for row, each in zip(found, weights, strict=True):  # one at a time: clusters may be many
             if len(self):
@@ -161,10 +157,7 @@ class ClusterCounts:
         return len(np.unique(self._entry[which[self.place]]))
 
     def fold_of(self, folds: int, which: Bools, rng: np.random.Generator) -> Ints:
-        """Return the fold to which each cluster is dealt, as many to each as can be: (c,).
-
-        which (m,): patterns; clusters that have rows of some of them are dealt by themselves.
-        """
+        """Return the fold of each cluster, (c,), stratified by rows of `which` patterns (m,)."""
         some = np.zeros(len(self), bool)
         some[self._entry[which[self.place]]] = True
         fold = np.empty(len(self), np.int64)

@@ -42,10 +42,8 @@ from clfeval.tables.taken import Facts
 def count(opened: Predictions, *, top: str | None = None, any_range: bool = False) -> Counted:
     """Count the patterns of a prediction table.
 
-    `top` takes each model's highest rows for positive, in place of thresholds, after a first count;
-    `any_range` admits scores outside 0..1 without threshold, of which only the order matters.
-
-    Raises DataError with every problem of the table, found in one second look.
+    `top`: each model's highest rows are predicted positive, in place of thresholds; `any_range`:
+    allow scores outside 0..1 without threshold. Raises DataError with every problem of the table.
     """
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
@@ -111,8 +109,7 @@ def _unit(settled: Settled) -> tuple[float, float]:
 class Sample:
     """Confusion counts of the whole table (slice None), of slices, and of runs.
 
-    counted: the predictions behind them, which alone hold scores and say what models share; tables
-    of counts, and bare numbers, have none. sampled: they are counted rows, and no rates.
+    counted: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
     """
 
     slices: Mapping[str | None, ConfusionCounts]

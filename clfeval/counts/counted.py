@@ -43,15 +43,14 @@ class Top:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What was counted of a prediction table; further statistics are taken when asked for.
+    """The counts of a prediction table; further statistics are computed on demand.
 
     slices: patterns of the whole table under None, then of every slice.
     thresholds: per model the cut in force, None for labels and for largest-class votes.
-    uncut: the ends of what models say that have scores and no threshold: their votes mean nothing.
-    reread: models whose first rows looked like labels and which hold scores.
-    order: the classes of truth, --classes and columns, as declared, else in natural order.
-    labelled: the labels of more than two classes, None where no model holds any, or one holds
-    probabilities.
+    uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
+    models whose first rows looked like labels and which hold scores. order: the classes of truth,
+    --classes and columns, as declared, else in natural order. labelled: the labels of more than two
+    classes, None where no model holds any, or one holds probabilities.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -197,8 +196,7 @@ class Counted:
     def labels(self) -> Mapping[str | None, ClassPatterns]:
         """Return the labels of the models, of the whole table and of every slice.
 
-        One pass more where class probabilities of more than two classes are among them. Of more
-        than two classes a model with one score has no label, and is not among the models.
+        One more pass with class probabilities. Of many classes without models of one score.
         """
         return self._once(
             "labels", self._labels, lambda found: sum(len(one.n) for one in found.values())
@@ -212,7 +210,7 @@ class Counted:
         return {name: rows.patterns(name) for name in self.slices}
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
-        """Return the class probabilities of model i, of all and of every slice: one pass more.
+        """Return the class probabilities of model i, of all and of every slice: one more pass.
 
         Errors: ValueError for a model without them.
         """

@@ -34,9 +34,8 @@ def refuse_stray(
 ) -> None:
     """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
 
-    A flag would become a model and change what the others alone find; who names the models is not
-    asked. votes: per model the values that stand in its column, of scores the first ones.
-    unbounded: models whose scores have no known scale; fewer of them than labels are the strays.
+    Not where models are named. votes: values of each model, of scores the first ones. unbounded:
+    models of scores without a known scale, stray where fewer than labels.
     """
     roles, columns = settled.roles, settled.columns
     if roles.model or roles.kind or columns.answer:
@@ -69,10 +68,7 @@ def refuse_stray(
 
 
 def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
-    """Raise where all that models say is 0 and 1, and truth has other labels.
-
-    As scores they would have a calibration and a net benefit, which no labels have.
-    """
+    """Raise where all predictions are 0 and 1, and truth has other labels."""
     roles, columns = settled.roles, settled.columns
     bits = [
         columns.source(model)
@@ -92,10 +88,7 @@ def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
 
 
 def refuse_complements(settled: Settled) -> None:
-    """Raise for neighbours whose scores are 1 together in every row: two classes of one model.
-
-    Which of them is the positive class's their names may tell; else it is the second.
-    """
+    """Raise for adjacent columns of scores that sum to 1 in every row: two classes of one model."""
     roles, columns = settled.roles, settled.columns
     if roles.model or roles.kind or columns.answer:
         return
@@ -228,9 +221,7 @@ def refuse_unbounded(
 ) -> None:
     """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
 
-    Where a threshold is all that is asked of all models, a command that ranks does without it.
-
-    found: the ends of what each model says, beyond 0..1.
+    any_range: not for want of a threshold only. found: the range of each model beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
     what = "class probabilities range from {} to {}"
@@ -256,10 +247,7 @@ def refuse_unbounded(
 
 
 def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
-    """Raise where one threshold is to cut probabilities and scores of another scale alike.
-
-    Those that it does not seem to be meant for are asked about; a threshold of their own tells.
-    """
+    """Raise where one threshold applies to probabilities and to scores of another scale."""
     cuts = settled.roles.threshold
     cut = cuts.get(None)
     found = {
@@ -314,10 +302,7 @@ def _beyond(settled: Settled, model: ModelColumns, what: str) -> Problem:
 
 
 def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:
-    """Raise for rows whose class probabilities do not sum to 1, with the worst of them.
-
-    off: how far from 1, at most. Two decimal places in every column are exact enough.
-    """
+    """Raise for rows whose class probabilities do not sum to 1; off: largest error by model."""
     problems = []
     for model in settled.columns.models:
         allowed = HALF * len(model.columns) + 1e-9

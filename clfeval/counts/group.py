@@ -1,8 +1,4 @@
-"""One pass over the rows: how often each combination of raw values occurs.
-
-Written against narwhals: the same lines run on polars (the default, streaming), DuckDB, pandas,
-Arrow and Spark.
-"""
+"""One pass over the rows: frequencies of combinations of raw values, by any narwhals backend."""
 
 from __future__ import annotations
 
@@ -35,12 +31,11 @@ class Grouped:
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
-    off: per model of these, how far from 1 they sum up at most.
-    origin: the number of the file each combination was counted in.
-    clusters: the cluster of each combination, which then is one of each cluster; else None.
-    squares: the sums of the squares of sampling weights, None of rows and in clusters.
-    bad_weights: rows whose weight is none; wrong: observations whose rows contradict each other.
-    text_bytes, no_tail: bytes in fields read as text, rows without their last field.
+    off: per model of these, largest distance of their sum from 1. origin: the number of the file of
+    each combination. clusters: the cluster of each combination, which then is one of each cluster;
+    else None. squares: the sums of the squares of sampling weights, None of rows and in clusters.
+    bad_weights: rows of invalid weight; wrong: observations with contradicting rows. text_bytes,
+    no_tail: bytes in fields read as text, rows without their last field.
     """
 
     truth: list[Any]
@@ -112,10 +107,7 @@ class Grouped:
 
 
 def group(settled: Settled) -> Grouped:
-    """Count the raw values of all files: the fastest reading first, a slower one where it fails.
-
-    Raises what the last reading raised.
-    """
+    """Count the raw values of all files, with slower readers where a faster one fails."""
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
             if settled.roles.several and settled.roles.positive is None:
@@ -203,8 +195,7 @@ def score_column(model: ModelColumns, positive: str | None, types: Types) -> nw.
 def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
     """Return the scores of every column of a model.
 
-    Those of 32 bits are the decimals they stand for, so that a table says the same as its CSV,
-    where .7 is .7 and not .699999988. -0 is 0, and would sort before it.
+    Scores of 32 bits become their shortest decimals, as in CSV; -0 becomes 0.
     """
 
     def number(name: str) -> nw.Expr:
@@ -227,10 +218,7 @@ def largest(model: ModelColumns) -> nw.Expr:
 
 
 def says_positive(model: ModelColumns, settled: Settled, types: Types) -> nw.Expr:
-    """True where the score is at or above the threshold, or the positive class the likeliest.
-
-    A threshold of NaN asks for the largest class probability; ties go to the first class.
-    """
+    """True where score >= threshold; with NaN where the positive class is most probable."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
         if model.shares:
@@ -271,10 +259,7 @@ def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
 
 
 def weighed(column: str, unit: float = 1) -> dict[str, nw.Expr]:
-    """Return, for sums: w, the weights that are finite numbers from 0 up; x, 1 for what is none.
-
-    y is 1 for a weight that is not whole; w is in units.
-    """
+    """Return, for sums: w, valid weights in units; x, 1 for invalid, y, 1 for fractional ones."""
     weight = nw.col(column)
     good = ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
@@ -306,8 +291,7 @@ def _all_bits(settled: Settled) -> bool:
 def _single_bytes(settled: Settled, grouped: Grouped) -> bool:
     """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
 
-    The bytes that are neither header, delimiter, line end nor in a text column must be exactly
-    one for each such field that is not empty: none has less, so all files are summed up.
+    Bytes other than headers, delimiters, line ends and text columns must equal non-empty fields.
     """
     spare = -grouped.text_bytes
     for file, task in zip(settled.files, settled.tasks, strict=True):

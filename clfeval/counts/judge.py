@@ -90,10 +90,10 @@ def raise_found(
     more: Iterable[Problem] = (),
     declared: tuple[str, ...] = (),
 ) -> None:
-    """Take the second look: run the checks over numbered rows, and raise what they find.
+    """Run the checks over numbered rows, in a second pass, and raise all problems.
 
-    Problems come in the order of the files; `more` are known without looking; `declared`: labels
-    that are classes, most likely.
+    In the order of the files; `more`: further problems; `declared`: labels that are probably
+    classes.
     """
     problems = list(more)
     totals = Counter(problem.code for problem in problems)
@@ -114,10 +114,7 @@ def raise_culprits(
     settled: Settled, classes: Iterable[str], unknown: Mapping[str, Collection[str]], *,
     wrong: bool = False, weights: bool = False, lost: bool = False,
 ) -> None:  # fmt: skip
-    """Find the rows to blame in every file and raise them all; return if there is none.
-
-    lost: some rows lack their cluster.
-    """
+    """Raise DataError with the invalid rows of every file, if any; lost: clusters are missing."""
     classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural)
     refuse_mixed(settled, known)
@@ -135,10 +132,7 @@ def raise_culprits(
 
 
 def _fixes(problems: Sequence[Problem]) -> dict[str, Any]:
-    """Return what answers problems of cells: which words mean missing; no row is left out.
-
-    Nothing where anything else is wrong too.
-    """
+    """Return the words of missing values that fix all problems, if of cells only."""
     codes = {problem.code for problem in problems}
     if codes == {"missing-value"}:
         return {}
@@ -210,10 +204,7 @@ MOST_SHARED = 0.5  # of the ids
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the distinct values say: which patterns lack a value and what is not acceptable.
-
-    blank: blank lines of the files, looked for only where some pattern looks like one.
-    """
+    """Missing and invalid values among the distinct patterns; blank: blank lines of the files."""
 
     grouped: Grouped
     classes: tuple[str, ...]
@@ -262,10 +253,7 @@ def judge(grouped: Grouped, settled: Settled) -> Judged:
 
 
 def otherwise(judged: Judged, settled: Settled) -> Settled | None:
-    """Return what the rows show the table to be, if not what it was taken for: count it again.
-
-    Another class is positive, or labels that are no class and all numbers are scores.
-    """
+    """Return corrected settings to count again: another positive class, or scores for labels."""
     scores = set()
     if settled.roles.kind is None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}

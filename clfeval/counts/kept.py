@@ -29,10 +29,10 @@ _DISTINCT = 0.95  # of the first rows: a column with more values names rows
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What tells the rows that were counted, and what they say, from the rest of the files.
+    """The rows evaluated, and how their values are read.
 
-    positive_values, vote_values: the raw values of truth, and of each label model, that mean the
-    positive class. complete: no row lacks a value. rows: in all.
+    positive_values, vote_values: raw values of the positive class in truth, and in each label
+    model. complete: no row lacks a value. rows: in all.
     """
 
     settled: Settled
@@ -106,10 +106,7 @@ class Kept:
         return said
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
-        """Return how many observations there are by id, and how many rows each run has.
-
-        DataError for one whose truth is another in another run.
-        """
+        """Return the number of ids, and rows of each run; DataError where truth differs by run."""
         rows = collect(together(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
@@ -166,8 +163,7 @@ class JointCounts(Weighed):
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
     columns of models that hold labels, None where no score is counted; n (m,) is how many rows, or
     what weight, are alike, in units of which `unit` are one. Rows are distinct and sorted by truth,
-    then the votes and then the scores of the models in the order of their names: equal tables are
-    equal arrays whatever order their rows and columns came in.
+    then the votes and then the scores of the models in the order of their names.
     """
 
     models: tuple[str, ...]
@@ -220,10 +216,7 @@ class JointCounts(Weighed):
 
 
 def joint_counts(kept: Kept) -> JointCounts:
-    """Count the distinct rows of the whole table, with the scores of every model that has them.
-
-    One more pass over the files. The rows, and every vote, are those of the pattern counts.
-    """
+    """Count the distinct rows of the whole table, with scores of all models: one more pass."""
     models = tuple(model.name for model in kept.settled.columns.models)
     scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
     places = by_name(models)
@@ -250,11 +243,11 @@ def list_exclusive(
     rule: str,
     groups: Mapping[str, tuple[str, ...]],
 ) -> list[dict[str, Any]]:
-    """List the target rows that one model alone finds (`found`) or alone misses (`missed`).
+    """List the target rows that only one model detects (`found`) or misses (`missed`).
 
-    A row names model, list and file, and the id of the observation, or else its row.
-    Missed alone means: by this model, while every other (rule `all`) or some other (rule `any`)
-    finds it. Order: model, kind, then the order of the table (of the ids, for a long table).
+    A row names model, list and file, and its id or row. Missed: while every other model (rule
+    `all`) or some other (rule `any`) detects it. Order: model, kind, then the order of the table
+    (of the ids, for a long table).
     """
     settled = kept.settled
     key = "row" if settled.columns.id is None else "id"

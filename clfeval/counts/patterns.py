@@ -41,10 +41,9 @@ class PatternCounts(Weighed):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
-    weight, show the pattern, in units of which `unit` are one. Patterns are distinct and in a fixed
-    order, so equal tables are equal arrays whatever order their rows came in. clusters: how often
-    each occurs in each cluster, or how unlike its rows weigh; None where rows are independent and
-    count one each.
+    weight, show the pattern, in units of which `unit` are one. Patterns are distinct and sorted.
+    clusters: frequencies by cluster, or sums of squared weights; None for independent unweighted
+    rows.
     """
 
     models: tuple[str, ...]
@@ -59,10 +58,7 @@ class PatternCounts(Weighed):
         cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
         owners: Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
-        """Merge equal patterns, drop those never seen, and put the rest in order.
-
-        owners: the cluster of each, or the sum of its squared weights.
-        """
+        """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
         names, keep = tuple(models), np.flatnonzero(n > 0)
         table, owners = np.column_stack([truth[keep], votes[keep]]), picked(owners, keep)
         if not len(table):
@@ -127,10 +123,7 @@ class PatternCounts(Weighed):
         return self.clusters.products(which.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
-        """Replace the members of each group by one model that finds what any member finds.
-
-        Of the target class; patterns may then be equal.
-        """
+        """Replace each group by one model that detects what any member does."""
         if not groups:
             return self
         together = merged(self.models, groups)
@@ -176,9 +169,9 @@ def any_of(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
 class TargetCounts(Weighed):
     """Pattern counts seen from the target class.
 
-    hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
-    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. Both are in
-    units of which `unit` are one. clusters: of these p + q patterns, as of `PatternCounts`.
+    hits (p, k): models that detect rows of the target class, hit_n (p,): such rows; alarms (q, k):
+    models that flag rows of the other class, alarm_n (q,): such rows. Both are in units of which
+    `unit` are one. clusters: of these p + q patterns, as of `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -264,10 +257,7 @@ class ConfusionCounts(Weighed):
         return ConfusionCounts(names, tp, fp, fn, tn, p, n, self.unit, sums)
 
     def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
-        """Add the counts of other rows, model by model; each may have models of its own.
-
-        Errors: ValueError for counts by cluster, of which the patterns are to be added.
-        """
+        """Add the counts of other rows, model by model; ValueError for counts by cluster."""
         if self.sums is not None or other.sums is not None:
             raise ValueError("add patterns: clusters may have rows in both tables")
         models = tuple(dict.fromkeys((*self.models, *other.models)))

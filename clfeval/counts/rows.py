@@ -27,10 +27,9 @@ _MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowKinds:
-    """The m kinds of rows of a table, in order of its columns, and how many rows are of each.
+    """The m distinct rows of a table, sorted by its columns, and their frequencies.
 
-    first (m,): a row of each kind; n (m,): rows, or what they weigh; clusters: what is drawn by
-    itself, where that is not each row alike.
+    first (m,): index of a row of each kind; n (m,): rows or weight; clusters: sampling units.
     """
 
     first: Ints
@@ -62,12 +61,10 @@ class RowKinds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRows:
-    """Every row of a table of k scored models, as they stand in it.
+    """Every row of a table of k scored models.
 
-    models: the places of these models among all; scores: one (n,) of each; truth (n,); weights
-    (n,), in units of which `unit` are one, None where each row counts once; slices: the places of
-    the rows of each; owners (n,): the cluster of each row, None where rows are taken as
-    independent.
+    models: indices among all models; scores: one (n,) of each; truth (n,); weights (n,) in units,
+    or None; slices: row indices of each; owners (n,): clusters, None for independent rows.
     """
 
     models: tuple[int, ...]
@@ -95,10 +92,7 @@ class ScoredRows:
             yield from pool.map(one, parts)
 
     def pair(self, i: int, j: int) -> RowKinds:
-        """Return how often two models have which scores beside which truth: columns in this order.
-
-        The place of a kind depends on these two models alone, whatever others there are.
-        """
+        """Return the frequencies of scores of two models and truth, independent of other models."""
         columns = (self.scores[i], self.scores[j], self.truth)
         return RowKinds.of(columns, self.weights, self.owners, weighed=self.weighed)
 
@@ -116,10 +110,7 @@ class ScoredRows:
         return counts if self.alike else self._owned(counts, place, self.truth), place
 
     def within(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
-        """Return the scores in a slice as counted, and the places of these among those of all.
-
-        whole, place: as of `ranked`.
-        """
+        """Return the score counts of a slice and their indices in `whole`; see `ranked`."""
         rows = self.slices[label]
         at, truth = place.take(rows), self.truth.take(rows)
         weights, owners = (
@@ -162,10 +153,7 @@ def _owners(n: Counts, owners: Ints | None) -> Owners:
 
 
 def scored_rows(kept: Kept) -> ScoredRows:
-    """Read the rows that were counted, with the scores of every model that has them: one pass.
-
-    They come in an order of what they hold: sums over rows do not depend on that of the table.
-    """
+    """Read the rows evaluated, with the scores of all models, sorted by content: one pass."""
     columns = kept.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
     owned = columns.cluster is not None

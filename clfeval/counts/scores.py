@@ -25,10 +25,7 @@ from clfeval.tables.scan import Frame, collect, together
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Score columns of equal length with the weight of each row; rows without a value are out.
-
-    Weights are in units of which `unit` are one.
-    """
+    """Score columns of equal length with weights in units; rows without a value are excluded."""
 
     models: tuple[str, ...]
     scores: tuple[Floats, ...]
@@ -83,10 +80,7 @@ def top_count(text: str, rows: int | float) -> float:
 
 
 def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
-    """Return each model's cut for its `count` highest rows, and how many rows that takes.
-
-    A row is taken while fewer than `count` rows score higher, so ties at the cut all come in.
-    """
+    """Return each model's cut for its `count` highest rows, ties included, and the rows taken."""
     cuts, taken = {}, {}
     most = count * table.unit
     for name, column in zip(table.models, table.scores, strict=True):
@@ -109,8 +103,7 @@ def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
 def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
     """Replace each target row's scores by minus the rank in the model's own order of all rows.
 
-    The rank is 1 + the rows scoring strictly higher, so that the first `count` rows of every model
-    are those with a negated rank of at least -count.
+    The rank is 1 + the rows scoring strictly higher.
     """
     pairs = zip(everything.scores, target.scores, strict=True)
     columns = (
@@ -145,7 +138,7 @@ _MOST_SORTED = 2**25  # rows put in order in memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCounts(Weighed):
-    """The sufficient statistic of a ranking, and of a numeric feature: how often each score occurs.
+    """Frequencies of scores by class, the sufficient statistic of a ranking or a numeric feature.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
     in units of which `unit` are one. clusters: of these 2 m counts, positives first, as of
@@ -182,10 +175,7 @@ class ScoreCounts(Weighed):
         return found.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
-        """Add the counts of other rows.
-
-        Errors: ValueError for counts by cluster, which may have rows in both.
-        """
+        """Add the counts of other rows; ValueError for counts by cluster."""
         if self.clusters is not None or other.clusters is not None:
             raise ValueError("counts by cluster do not add up")
         scores, positives, negatives = stacked(self, other, "scores", "positives", "negatives")
@@ -253,10 +243,7 @@ class ScoreCounts(Weighed):
 
 
 def firsts_of_groups(rows: Counts, most: int) -> Ints:
-    """Return where groups begin, so many at most, of rows (m,) from the highest score down.
-
-    Of about equal rows, and of ever fewer ones towards both ends.
-    """
+    """Return the starts of at most `most` groups of rows (m,), smaller towards both ends."""
     if len(rows) <= most:
         return np.arange(len(rows))
     above = np.cumsum(rows)
@@ -280,8 +267,7 @@ def _running(*parts: Counts) -> Counts:
 def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     """Count the scores of model i, for the whole table (None) and for each slice.
 
-    Rows are those that were counted: with --missing drop, all that lack no model's answer. One
-    model at a time, because ten million distinct scores are a quarter of a gigabyte.
+    With --missing drop, of the rows where no model's prediction is missing.
     """
     by, score, unit = kept.settled.columns.by, f"s{i}", kept.settled.unit
     rows = together(kept.frames(scores=(i,), by=True, cluster=True))
@@ -322,10 +308,7 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
 
 
 def _mostly_distinct(kept: Kept, i: int) -> bool:
-    """Tell whether the first rows hardly share a score, so that grouping would not shrink them.
-
-    A table too large for that to be kept in memory is grouped all the same.
-    """
+    """Tell whether most scores of the first rows are distinct, and the table fits in memory."""
     few = len(kept.settled.texts(kept.settled.columns.models[i])) < 0.95 * SAMPLE_ROWS
     return not few and kept.rows <= _MOST_SORTED
 

@@ -42,9 +42,7 @@ def resolve_positive(
 ) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
 
-    Where none is needed (see `are_several`) it is the first that all models can say: any will do.
-
-    classes: how many rows each has.
+    Where none is needed (see `are_several`) the first that all models can predict; classes: rows.
     """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
@@ -93,10 +91,9 @@ def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> 
 
 
 def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
-    """Tell whether more than two classes are taken as they are: none is named positive.
+    """Tell whether there are more than two classes, of truth, --classes and probability columns.
 
-    Classes are those of truth, of --classes and of probability columns. One score per row orders
-    rows by one class alone, which then has to be named.
+    False where one is named positive; a model of one score per row requires that.
     """
     if not roles.several or roles.positive is not None:
         return False
@@ -156,8 +153,7 @@ def check_structure(
 ) -> None:
     """Raise for ragged rows, NUL bytes and wrong encodings.
 
-    `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
-    Byte counts then settle tables without quote marks, where no row was refused as too long.
+    `short_rows`: whether some row lacks its last field; None if unknown.
     """
     for file, task in zip(apart(files), tasks, strict=False):
         if file.head is None or file.source is None or task is None:
@@ -185,16 +181,13 @@ def explained(files: Sequence[TableFile], error: Exception) -> DataError:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A table that can be counted: how every column is read, and which class is positive.
+    """Settings for counting a table: how columns are read, and the positive class.
 
     thresholds: per model; NaN asks for the largest class probability.
-    classes: truth's labels, where they were looked up beforehand.
-    strange: per label model, values of the first rows that are no label and no number either.
-    reread: models whose first rows looked like labels and which hold scores.
-    related: of models with labels beside scores, where the thresholds lie that lead from these to
-    those: above the one and not above the other. None before they were looked for.
-    unit: how many units, in which rows are counted, make a weight of 1; rounding: by what part the
-    least weight is off in them.
+    classes: truth's labels, if known. strange: per label model, first values that are neither
+    labels nor numbers. reread: models whose first rows looked like labels and which hold scores.
+    related: of models with labels and scores, the range (low, high] of thresholds that give the
+    labels, or None. unit: units per weight of 1; rounding: largest relative error of a weight.
     """
 
     columns: Columns
@@ -245,11 +238,7 @@ class Settled:
 
 
 def settle(opened: Predictions) -> Settled:
-    """Settle what the first values leave open, with one look at the whole truth where they do.
-
-    Label columns whose first values are no labels of the whole truth are found strange here, before
-    a column of free text makes every row a group of its own.
-    """
+    """Resolve what the first values leave open, by the whole truth column if needed."""
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.peeks, roles)
@@ -307,10 +296,7 @@ def settle(opened: Predictions) -> Settled:
 
 
 def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Return the labels that truth lacks, where models that say its own too often say each.
-
-    Nothing where some label may be a slip. unknown: per model, of what it says.
-    """
+    """Return labels absent from truth that may be declared, unless one may be a typo."""
     columns, said = settled.columns, Counter[str]()
     known = {*settled.peeks[columns.truth].texts, *settled.roles.classes}
     names = [columns.source(model) for model in columns.models if model.name in unknown]
@@ -324,10 +310,7 @@ def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tupl
 
 
 def with_related(settled: Settled) -> Settled:
-    """Return the table with the thresholds at which scores say what the labels beside them say.
-
-    One that is given goes before; DataError where there is none.
-    """
+    """Return the settings with thresholds at which scores give the labels; DataError if none."""
     columns, cuts = settled.columns, dict(settled.thresholds)
     related = {}
     for model in columns.models:

@@ -33,10 +33,9 @@ def refuse_several(counted: Counted) -> None:
 def refuse_joined(
     settled: Settled, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
 ) -> None:
-    """Raise for cells of truth or of answers that hold several labels, as `a;b`.
+    """Raise for cells of several labels, as `a;b`, unless declared.
 
-    Their parts are labels themselves somewhere, or between semicolons or bars parts of other cells.
-    Labels that are declared are meant as they are. others: what models say beside the classes.
+    Their parts are labels, or parts of other cells. others: predictions that are not classes.
     """
     roles, columns = settled.roles, settled.columns
     models = [model for model in columns.models if model.kind == "label"]

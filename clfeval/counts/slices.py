@@ -66,10 +66,7 @@ def slices_in(
 
 
 def _parted(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
-    """Return the places of each label, in natural order, from labels and which of them rows have.
-
-    Errors: DataError where slices of different columns are called alike.
-    """
+    """Return row indices of each label, in natural order; DataError for a name in two columns."""
     found: dict[str, Ints] = {}
     for labels, code in facets:
         ordered = sorted({*labels}, key=natural)

@@ -13,11 +13,11 @@ _AT_ONCE = 2**16  # rows
 
 
 def truth_digest(sample: Sample) -> str | None:
-    """Return the sha256 of the rows without what models say of them; None of mere rates.
+    """Return the sha256 of the rows without predictions; None for rates.
 
     `ids:` of id, truth, weight and cluster of each row, in the order of ids: one pass more.
-    `rows:` of the same without ids, in the order of the table, which then counts too.
-    `counts:` of a table of counts: positives and negatives of each slice.
+    `rows:` of the same without ids, in the order of the table. `counts:` of a table of counts:
+    positives and negatives of each slice.
     """
     if sample.counted is not None:
         return _of_rows(sample.counted)

@@ -22,10 +22,9 @@ def refuse_gaps(
     models: Iterable[ModelColumns],
     predicted: Collection[str],
 ) -> None:
-    """Raise for a word of missing values that would be a class beside two others.
+    """Raise for a word of missing values that would be a third class.
 
-    One that is declared, the positive one, or has a column of probabilities, is a class; so is one
-    that models predict beside classes that are no numbers.
+    Not if declared, positive, with a column of probabilities, or predicted among text labels.
     """
     named = {name for name in classes if not means_missing(name) and not is_score(name)}
     said = {*roles.classes, roles.positive, *(predicted if named else ())}.union(
@@ -60,8 +59,8 @@ def refuse_twins(
 ) -> None:  # fmt: skip
     """Raise for labels that differ only by capitals or by spaces around them.
 
-    classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
-    Labels that are all declared are meant to be apart. predicted: labels that some model predicts.
+    Not if all are declared. classes: rows of each label of truth; others: further labels by column.
+    predicted: labels that some model predicts.
     """
     refuse_joined(classes, roles)
     refuse_gaps(file, truth, classes, roles, models, predicted)

@@ -1,8 +1,4 @@
-"""Fractional weights as whole numbers of one small unit: sums of them are exact in every order.
-
-A complement is a difference of whole numbers, so that what no row shows is 0, and equal sums are
-equal. Measures divide one number of units by another; only counts that are shown are turned back.
-"""
+"""Fractional weights as whole numbers of a small unit: sums are exact in every order."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ class Weighed:
 
 
 def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
-    """Return how many units make a weight of 1, for weights that are finite and not negative.
+    """Return the units per weight of 1, for finite weights >= 0.
 
     10**d where every weight has at most d decimal places (as it is written shortest), else 2**k as
     large as the sum of all weights allows, which is at most `most` units; weights are rounded to
@@ -62,10 +58,7 @@ def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
 
 
 def rounding(frames: Sequence[Frame], column: str, unit: float) -> float:
-    """Return by what part of it the least weight above 0 may be off as a whole number of units.
-
-    0 where units are a decimal place, in which every weight is whole.
-    """
+    """Return the relative rounding error of the least weight above 0; 0 for decimal units."""
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)

@@ -21,12 +21,7 @@ Owners = Sequence[str] | Counts  # the cluster of each entry, or the sum of its 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowWeights:
-    """How unlike the weights are of the rows that show each of the m patterns of a statistic.
-
-    n (m,): the sums of their weights, raw (m,): the sums of their squares. Each row is a part by
-    itself, as in a cluster of its own: a total over rows has the variance of the sum of squares
-    of what each adds.
-    """
+    """Sums n (m,) of weights and raw (m,) of squared weights of the rows of each of m patterns."""
 
     n: Floats
     raw: Floats
@@ -38,10 +33,7 @@ class RowWeights:
 
     @property
     def squares(self) -> Floats:
-        """The sums of squared weights, (m,), without the digits that the order of rows changes.
-
-        Made of how many rows of one weight tell as much, rounded: no scale of weights shows.
-        """
+        """The sums of squared weights, (m,), by rounded effective numbers of rows."""
         whole = self.n**2
         rows = np.divide(whole, self.raw, out=np.ones(len(whole)), where=self.raw > 0)
         power = 10.0 ** np.floor(np.log10(rows))
@@ -49,7 +41,7 @@ class RowWeights:
 
     @property
     def size(self) -> float:
-        """How many rows of one weight tell as much: (sum w)² / sum w².
+        """The effective number of rows (sum w)² / sum w².
 
         Source: Kish 1965, Survey Sampling, section 11.7.
         """
@@ -99,10 +91,7 @@ class RowWeights:
         return np.array(np.broadcast_arrays(*found))
 
     def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
-        """Return what rows of each of d kinds, (d, m), weigh when they are drawn again: (d, r).
-
-        No pattern may be of two kinds.
-        """
+        """Return bootstrap weights of rows of d disjoint kinds, (d, m): (d, r)."""
         n, squares = which @ self.n, which @ self.squares
         return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T
 
@@ -150,10 +139,7 @@ def joined(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, Owners
 
 
 def beyond(one: T, part: T, *names: str) -> T:
-    """Return a statistic without the rows of a part of it, which is counted alike.
-
-    names: of the columns that tell its patterns apart. Patterns without a row stay, and count 0.
-    """
+    """Return a statistic less that of a part, with columns `names`; empty patterns stay with 0."""
     whole, some = cast("Any", one), cast("Any", part)
     columns = [np.column_stack([getattr(x, name) for name in names]) for x in (whole, some)]
     _, group = np.unique(np.concatenate(columns), axis=0, return_inverse=True)

@@ -18,10 +18,10 @@ from clfeval.tables.taken import Facts
 
 @dataclass(frozen=True, slots=True)
 class CountedFeatures:
-    """Feature counts, the classes they are of, the files they come from, and what was left out.
+    """Feature counts, classes, files, and numbers of excluded rows and entries.
 
-    blank_rows: blank lines; nameless: entries of a sparse table that lack their row or feature.
-    wanted: the globs of the features kept, none for all; entries: rows are those that have one.
+    blank_rows: blank lines; nameless: sparse entries without row or feature. wanted: globs of
+    features, empty for all; entries: rows are those with an entry.
     """
 
     counts: FeatureCounts
@@ -44,10 +44,7 @@ class CountedFeatures:
 
 
 def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
-    """Count every feature; `cut` makes numeric ones true or false (None: the default).
-
-    Raises DataError with the rows to blame, found in a second pass.
-    """
+    """Count every feature, numeric ones by `cut` or the default; DataError with invalid rows."""
     others = table.classes.files if table.classes else ()
     files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
     tasks = fingerprints(files)

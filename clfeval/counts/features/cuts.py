@@ -29,10 +29,9 @@ from clfeval.tables.scan import TableFile, collect
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts(Weighed):
-    """Rows by class; `values` are, per frame, truth's raw values that mean the positive class.
+    """Rows by class, in units; `values`: raw values of the positive class in each frame.
 
-    missing: rows without a class; bad_weights: rows whose weight is no weight. Positives and
-    negatives are in units of which `unit` are one.
+    missing: rows without a class; bad_weights: rows with an invalid weight.
     """
 
     classes: tuple[str, ...]
@@ -71,10 +70,7 @@ def count_classes(
     *,
     column: str | None = None,
 ) -> ClassCounts:
-    """Count the rows of each class; raises DataError for no rows, and for too many classes.
-
-    `truth` is the column in the frames, `column` its name in the file.
-    """
+    """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1
     tables = _by_class(frames, truth, roles.weight, unit)
     found = [row for table in tables for row in table]
@@ -138,10 +134,9 @@ Cut = Literal["median", "mean", "best", "soft"] | float
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A feature made true or false: its cut, and the weight of positives and negatives above.
+    """A dichotomised feature: its cut, and the weight of positives and negatives above.
 
-    held: the same where each half of the rows is cut at the best place of the other half; None
-    where the cut was not chosen by the classes.
+    held: the same by cross-fitting (`held_out`), None where the cut does not depend on classes.
     """
 
     cut: float
@@ -194,9 +189,8 @@ def split(given: ScoreCounts, cut: Cut) -> Split:
 def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
     """Split rows as `split` does; the common cuts without sorting them.
 
-    x (rows,) without NaN; n None where every row counts once. Sums that are no whole numbers are
-    taken over distinct values in order, so that neither the order of rows nor repeating them,
-    instead of weighing, changes a digit.
+    x (rows,) without NaN; n None where every row counts once. Results do not depend on the order of
+    rows, nor on repeating instead of weighting them.
     """
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
     if not sortless or _few(x):
@@ -262,8 +256,7 @@ class FeatureCounts:
     tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
     positives, negatives: those whose value is not missing; missing: rows without a value.
     A feature that is constant has no soft votes: NaN. Weights are in units of which `unit` are one.
-    held_tp, held_fp: see `held_out`, NaN where no cut was chosen by the classes, infinite where the
-    rows cannot be dealt.
+    held_tp, held_fp: see `held_out`, NaN where cuts do not depend on classes, else `UNDEALT`.
     """
 
     names: tuple[str, ...]

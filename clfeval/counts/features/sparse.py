@@ -37,10 +37,9 @@ SPREAD = ("median", "mean", "best", "soft")
 
 
 def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, ClassCounts, int]:
-    """Count the features of a sparse table, its classes, and entries left out for want of a name.
+    """Count the features of a sparse table, its classes, and entries without row or feature.
 
-    A row without an entry has the value 0. Without a cut a feature is true where its value is not
-    0, or where it has an entry at all.
+    Missing entries are 0. Without a cut a feature is true where not 0, or where it has an entry.
     """
     _check_cut(table, cut)
     columns = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
@@ -149,8 +148,7 @@ def _grouped(
 ) -> nw.DataFrame[Any]:
     """Sum the entries of each feature (and value): n and tp where it is true, gaps where unknown.
 
-    An entry without a row, or of a row without a class, counts for nothing; one without a value
-    leaves its row out of that feature's counts.
+    Entries without row or class are ignored; rows without a value not counted for the feature.
     """
     # first by what an entry is, and then the few that are left by what that means
     kinds = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}

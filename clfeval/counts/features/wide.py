@@ -48,10 +48,7 @@ HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 
 def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
-    """Count the features of a wide table, and its classes.
-
-    Raises DataError with the rows to blame, found in a second pass.
-    """
+    """Count the features of a wide table, and its classes; DataError with invalid rows."""
     strict, roles = table.roles.missing == "error", table.roles
     name, truth = table.files[0].name, str(table.truth)
     kinds = dict(table.kinds or {})
@@ -174,10 +171,7 @@ class ClassRows:
     def frames(
         self, columns: Sequence[str], reading: Reading, *, watch: bool = False
     ) -> list[nw.LazyFrame[Any]]:
-        """Return the rows that have a class, as 1 / 0 for the class, weight, and the columns.
-
-        A watchful scan of text adds NO_TAIL.
-        """
+        """Return rows with a class: class as 1 / 0, weight, columns; `watch` adds NO_TAIL."""
         readings = dict.fromkeys(columns, reading)
         truth, weight = str(self.table.truth), self.table.roles.weight
         frames = []
@@ -222,10 +216,7 @@ def _scanned(
 def count_binary(
     columns: Sequence[str], rows: ClassRows, reading: Reading
 ) -> tuple[FeatureCounts, Bools, int | None]:
-    """Count columns of 0 and 1, (k,); also say which are, and how many rows lack their last field.
-
-    The counts of columns that hold other numbers are void.
-    """
+    """Count columns of 0 and 1, (k,), tell which are valid, and the rows without last field."""
     classes = rows.classes
     weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
@@ -297,11 +288,7 @@ def _sums(
 
 
 def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
-    """Raise everything that is wrong with the rows of a wide table; return if nothing is.
-
-    Columns are looked at row by row only where their counts of empty cells, or of cells that are
-    no numbers, say that something is wrong: there may be thousands.
-    """
+    """Raise DataError with all problems of the rows of a wide table, if any."""
     roles, strict = table.roles, table.roles.missing == "error"
     numbers = [name for name, kind in kinds.items() if kind != "category"]
     empty = _gaps(table, list(kinds), "text")
