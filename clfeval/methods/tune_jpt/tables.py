@@ -98,8 +98,7 @@ class Tuner:
     def estimates(
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits by formula that include `chosen`.
-        """
+        """Return a measure of tables, times `times`, with limits by formula, and by `chosen`."""
         of, still = formulas(self.options.beta, self.options.stakes)[name], CATALOG[name].invariant
         value, here = (
             np.where(one.sampled | still, of(one.counted), of(one.tuned)) * times
