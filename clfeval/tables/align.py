@@ -40,9 +40,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """The rows of all files side by side; lost: ids left out, which some file lacks.
+    """The joined rows of all files.
 
-    nameless: rows left out that have no id. place: in which file, row and column a cell was.
+    lost: ids excluded, missing in some file. nameless: rows excluded without an id. place: file,
+    row and column of a cell.
     """
 
     frame: pl.DataFrame
@@ -75,8 +76,7 @@ class _Found:
 def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
     """Join the rows of files on their ids; DataError with all that does not fit.
 
-    drop: leave out what some file lacks. The order of rows, and of files, tells nothing: the rows
-    of the whole are in an order of their ids.
+    drop: exclude ids missing in some file. The result is sorted by id.
     """
     frames = _keyed([_read(side) for side in sides])
     _check_missing(sides, frames, drop=drop)
@@ -134,10 +134,7 @@ def _numbered(side: Side, readings: Mapping[str, Reading]) -> pl.DataFrame:
 
 
 def _keyed(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Return the frames with ids of one type: whole numbers where all are, else as written.
-
-    `01` is no whole number as programs write them; `1` is, in a column of text too.
-    """
+    """Return the frames with ids of one type: whole numbers where all are, else as written."""
     whole = [_whole(frame[ID]) for frame in frames]
     kind = pl.String if any(ids is None for ids in whole) else pl.Int64
     return [
@@ -307,10 +304,7 @@ class _Cells:
 
 
 def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: bool) -> None:
-    """Add the rows in which a column of two files differs.
-
-    A truth that one of them lacks is a missing value, and no other truth.
-    """
+    """Add the rows in which a column of two files differs; a missing truth does not differ."""
     a, b = one.frame[one.column], two.frame[two.column]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
         a, b = a.cast(pl.String), b.cast(pl.String)

@@ -55,10 +55,7 @@ def means_missing(text: str) -> str | None:
 
 
 def comma_hint(texts: Sequence[str]) -> str | None:
-    """Say how commas are to be read that may be decimal signs or part thousands.
-
-    None where one of the numbers tells which.
-    """
+    """Return a hint on commas that may be decimal or thousands separators, None if unambiguous."""
     if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
         return None
     first = texts[0].strip()

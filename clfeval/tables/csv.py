@@ -143,11 +143,7 @@ TRIED = 50  # lines
 
 
 def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
-    """Return the delimiter that the file seems to have, where it is not the one it was read with.
-
-    With it all of the first lines have one number of fields, and they do not with the other, or
-    have less.
-    """
+    """Return a delimiter by which the first lines have equally many fields, unlike the one used."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
@@ -180,10 +176,7 @@ _HINTS = {
 
 
 def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
-    """Read the whole file record by record and raise what is wrong with its shape.
-
-    The header is row 1; blank lines count as rows and are nothing wrong.
-    """
+    """Read the whole file record by record; DataError for ragged rows (the header is row 1)."""
     problems = _bare_returns(source)
     totals = Counter(problem.code for problem in problems)
     for row, record in () if problems else _strict_records(source):

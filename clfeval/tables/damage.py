@@ -20,10 +20,7 @@ _OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 @contextmanager
 def blaming(sources: Sequence[SourceFile]) -> Iterator[None]:
-    """Turn what the engine says in the block into DataError where a file of it is the cause.
-
-    A panic of the engine is no `Exception`. What no file explains leaves as it came.
-    """
+    """Convert errors (and panics) of the engine into DataError where a file is the cause."""
     try:
         yield
     except _OURS:

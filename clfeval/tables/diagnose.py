@@ -16,12 +16,12 @@ VALUE = "__clfeval_value"
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """What the counts show to be wrong, for the second look to name the rows.
+    """Problems shown by the counts, whose rows a second pass names.
 
-    known: truth's labels; unknown: models that say others; strict: missing values are errors;
-    wrong: rows of one observation contradict each other; weights: some are none. written: columns
-    of numbers as people write them; fold: labels are compared in small letters; bits: columns in
-    which 0 is false, or the reverse.
+    known: truth's labels; unknown: models with other labels; strict: missing values are errors;
+    wrong: rows of one id contradict each other; weights: some are invalid. written: columns of
+    formatted numbers; fold: labels are compared in lower case; bits: columns in which 0 is false,
+    or the reverse.
     """
 
     known: Sequence[str]
@@ -36,7 +36,7 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing to look for in one column: rows where `bad` holds are problems with `code`.
+    """A check of one column: rows where `bad` holds are problems with `code`.
 
     `what` may hold {value}, the cell as text, and {extra}, the text of the expression `extra`.
     """
@@ -121,10 +121,7 @@ def count_blank(file: TableFile) -> int:
 
 
 def repeated(*row: str) -> Check:
-    """Look for ids that stand in more than one row, or in one of each run if it is named too.
-
-    The first row is given with each later one.
-    """
+    """Check for ids in more than one row (of a run, if given), with their first row."""
     first = pl.col(PLACE).first().over(row)
     again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
     return Check(row[0], "duplicate-id", "'{value}' is already in {extra}", again, first)
@@ -136,10 +133,7 @@ def plain_text(text: str) -> str:
 
 
 def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
-    """Read a table for naming rows: text files as text, header first; others from row 1.
-
-    Lines without any value are blank and not named.
-    """
+    """Read a table without blank lines, with row numbers, text files as text (header is row 1)."""
     if file.head is not None:
         text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
         blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)

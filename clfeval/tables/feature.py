@@ -37,8 +37,8 @@ class Classes:
 class FeatureTable:
     """Files of one schema and what their columns are.
 
-    wide: `kinds` names the feature columns; long: `row`, `feature` and perhaps `value` are the
-    columns of a sparse table, and `wanted` the globs of the features to keep.
+    wide: `kinds` of the feature columns; long: `row`, `feature` and optional `value` columns of a
+    sparse table, `wanted`: globs of features.
     """
 
     files: tuple[TableFile, ...]

@@ -50,10 +50,7 @@ _BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 
 
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
-    """Raise DataError for a file of another kind: workbooks, archives, pickles, pages.
-
-    A batch and a history of clfeval are refused as a command line is: UsageError.
-    """
+    """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
         what, hint = _known(path, magic) or ("", "")
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):

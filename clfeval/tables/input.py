@@ -43,12 +43,11 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Input:
-    """How a table is read, and which column is what; all that is unsaid is recognised from it.
+    """How a table is read, and the roles of columns; None: recognised from the table.
 
-    threshold: from a model to its own; the key None holds the one for all others. run: a column
-    that stands in `by` too, where an observation stands once in each run. several: the command can
-    take more than two classes as they are, so that none of them has to be positive. ranks: it has
-    measures of scores that no threshold cuts.
+    threshold: by model; the key None for all others. run: a column also in `by`, ids being unique
+    in each run. several: the command supports more than two classes. ranks: it has measures of
+    scores without threshold.
     """
 
     input_format: Annotated[
@@ -251,10 +250,7 @@ _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the column that matches the earliest of the names, case and outer spaces aside.
-
-    Of several that match one name, the exact one, else the first.
-    """
+    """Return the (exact, else first) column of the earliest name, ignoring case and spaces."""
     listed = list(columns)
     loose = {column.strip().casefold(): column for column in reversed(listed)}
     loose |= {column: column for column in listed if column in names}
@@ -267,10 +263,7 @@ def is_index(name: str) -> bool:
 
 
 def facets_of(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the columns that --by crosses, entry by entry; `a*b` is a and b unless a column.
-
-    Of a column in bins, `age:4`, its name.
-    """
+    """Return the columns of entries of --by; `a*b` is a and b unless a column, `age:4` is age."""
     from clfeval.tables.bins import split_bins
 
     whole = {*columns, *([] if roles.run is None else [roles.run])}

@@ -193,10 +193,9 @@ def _part(
     ignored: set[str], others: Iterable[str], times: Counter[str], truth: Peek | None, *,
     only: bool, called_so: str | None,
 ) -> Joined:  # fmt: skip
-    """Recognise what stands in one file; times: how many files have a column of each name.
+    """Recognise the columns of one file; times: number of files with each column name.
 
-    truth: of another file, which has nothing else; only: that is this one. called_so: its only
-    column beside the ids, which has a name of truth.
+    truth: of a separate file; only: this is that file. called_so: a single column named as truth.
     """
     of = {OF.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
@@ -262,8 +261,7 @@ def _peeks(parts: Sequence[Joined], columns: Iterable[str], truth: str) -> dict[
 def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
     """Open files that need not be alike, each with the name it is given, and join them.
 
-    `NAME=FILE`, or a mapping of names to files or data frames. What is wrong with a cell of the
-    whole is told of the file, the row and the column it was read from.
+    `NAME=FILE`, or a mapping of names to files or data frames. Errors name the original cells.
     """
     pairs: list[tuple[str | None, Any]] = [(None, tables)]
     if isinstance(tables, Mapping):

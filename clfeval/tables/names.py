@@ -106,10 +106,7 @@ def refuse_weights(
     classes: Collection[str],
     roles: Input,
 ) -> None:
-    """Raise where a column of numbers is called like the weights of rows, and would be a model.
-
-    One with the labels of truth that is called `w` may be one.
-    """
+    """Raise where a column of numbers named like row weights would be a model."""
     named = [name for name in free if find([name], Names.WEIGHT)]
     found = [
         name for name in named

@@ -25,9 +25,9 @@ _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
 class Peek:
     """The distinct values of a column's sample, as text.
 
-    typed_number: its type is one of numbers. percent: most values have a percent sign, and stand
-    here as shares. commas: most are numbers with a decimal comma, which is not said to be one.
-    distinct: no value stands twice. first: the first values as they follow, None where missing.
+    typed_number: of a numeric type. percent: most values have a percent sign, and are divided by
+    100. commas: most have an undeclared decimal comma. distinct: no value is repeated. first: the
+    first values in order, None where missing.
     """
 
     texts: frozenset[str]
@@ -106,10 +106,7 @@ def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:
 def peek(
     file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
 ) -> dict[str, Peek]:
-    """Look at each column's first values but the null ones; DataError when the reader refuses.
-
-    fold: texts in small letters, without spaces around them.
-    """
+    """Return each column's first non-null values, `fold` in lower case and stripped; DataError."""
     without = set(null_values)
     if file.head is not None:
         sample = file.head.sample

@@ -38,10 +38,7 @@ def partners(labels: Collection[str]) -> set[str]:
 
 
 def written_alike(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
-    """Return how truth writes the bits that a column has as 0 and 1 for False and True, or so.
-
-    None where it writes them as truth does, or they are no bits.
-    """
+    """Return how truth writes the bits of a column, such as False and True for 0 and 1, or None."""
     mine, theirs = (
         next((pair for pair in PAIRS if {*one} <= {*pair}), ("", "")) if one else ("", "")
         for one in (classes, texts)
@@ -52,10 +49,7 @@ def written_alike(texts: Collection[str], classes: Collection[str]) -> tuple[str
 
 
 def default_positive(classes: Collection[str]) -> str | None:
-    """Return 1 or true (as it is written) where the classes are 0 and 1, -1 and 1, false and true.
-
-    One of the two is enough.
-    """
+    """Return 1 or true, as written, of classes among 0 and 1, -1 and 1, or false and true."""
     folded = {name.casefold(): name for name in classes}
     if len(folded) != len(classes) or not folded:
         return None

@@ -54,8 +54,7 @@ class ModelColumns:
     score   one column of numbers; positive at or above the threshold
     classes one column of probabilities per class, in the order of `classes`
 
-    beside: a column with the labels that its scores lead to. shares: its probabilities are to be
-    divided by their sum.
+    beside: a column with its labels. shares: normalise its probabilities.
     """
 
     name: str
@@ -140,16 +139,13 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to lay out a table of predictions.
+    """A layout of prediction tables.
 
-    needs: the columns it lives by, lacking: what a table is not that lacks them.
-    recognise: which columns are what, from the header and the first values; None if it is another.
-    rows: lazy frames in which a row is an observation with a column for each answer; one per file,
-    unless an observation has rows in several. checks: numbered rows, and what to look for in them.
-    models: finds them where they stand in rows, an observation having one for each.
-    expand: where a row is a 2 x 2 table, the predictions that it counts.
-    asked: the choices of --layout, beside its own name and none, that mean this one too.
-    joined: its rows were put together from several files.
+    needs: required columns; lacking: the error without them. recognise: roles of columns, from the
+    header and the first values, or None. rows: lazy frames with a row per observation and a column
+    for each prediction; one per file, or one for all. checks: numbered rows and their checks.
+    models: finds models in rows. expand: the predictions of rows that are 2 x 2 tables. asked:
+    further choices of --layout for it. joined: from several files.
     """
 
     name: LayoutName
@@ -176,8 +172,7 @@ class Layout:
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
     """Labels when the values are truth's labels, scores when they are numbers, else labels.
 
-    One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
-    0 and 1 are labels beside false and true.
+    One invalid cell does not change the kind. 0 and 1 are labels where truth is false and true.
     """
     if written_alike(column.texts, classes):
         return "label"
@@ -188,10 +183,7 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
 
 @contextmanager
 def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
-    """Open paths, or one data frame; all files must have the columns of the first.
-
-    Temporary copies of pipes and packed files live as long as the block.
-    """
+    """Open paths, or one data frame; all files must have the columns of the first."""
     paths = paths_of(tables)
     refuse_names(tables)
     if not paths:
@@ -364,9 +356,8 @@ def open_predictions(
 ) -> Iterator[Predictions]:
     """Open paths, or one data frame, as a prediction table.
 
-    A counts table of one model becomes the predictions it counts, unless `keep_counts`: then the
-    layout is `counts`, for `read_confusions`. With `join` the files become one table.
-    Temporary copies of pipes and packed files live as long as the block.
+    A counts table of one model becomes weighted predictions, unless `keep_counts`: then the layout
+    is `counts`, for `read_confusions`. With `join` the files become one table.
     """
     roles = roles.folded()
     if roles.join is not None:

@@ -125,10 +125,7 @@ class RowFilter:
 
 
 def filtered_rows(file: TableFile, where: str | None) -> TableFile:
-    """Return a table of the rows that meet a condition, if any; DataError where none does.
-
-    Each row keeps its number in the file, by which errors name it.
-    """
+    """Return the rows that meet a condition, with their numbers in the file; DataError if none."""
     if where is None:
         return file
     asked = RowFilter(where)
@@ -163,9 +160,9 @@ def listed_values(counts: Counter[str]) -> str:
 def columns_of(
     roles: Input, peeks: Mapping[str, Peek] | None = None, used: Iterable[str | None] = ()
 ) -> list[str]:
-    """Return the columns that --where names; of a table those that are then nothing else.
+    """Return the columns that --where names; with `peeks` those without a role.
 
-    Numbers between 0 and 1 may be a model's, and an id stays one. used: what other options name.
+    Columns between 0 and 1 may be models, and ids stay. used: columns of other options.
     """
     if roles.where is None:
         return []

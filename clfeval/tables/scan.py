@@ -50,10 +50,9 @@ def engine_errors() -> tuple[type[Exception], ...]:
 class TableFile:
     """A source with its columns; `head` only for delimited text, `native` for all that is typed.
 
-    parts: the files whose rows were joined into it, if any; lost: rows left out, of which some of
-    them know nothing; place: in which file, row and column a cell of it was, by row and column.
-    run: what it is called where every file is a run. numbered: `native` has the number that each
-    row has in the file, in a column of its own.
+    parts: the files joined, if any; lost: rows excluded, missing in some; place: the original file,
+    row and column of a cell. run: its name where every file is a run. numbered: `native` has a
+    column of row numbers.
     """
 
     name: str
@@ -162,10 +161,7 @@ def folded(column: Any) -> Any:
 
 
 def in_bits(library: Any, text: Any, pair: str) -> Any:
-    """Return 0 and 1, false and true of a column of text as a pair such as `False/True` has them.
-
-    What is neither stays. library: narwhals or polars, whose expression it is.
-    """
+    """Return a text column with its bits as a pair such as `False/True`; library: of `text`."""
     no, yes = pair.split("/")
     for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
         text = library.when(folded(text).is_in(names)).then(library.lit(value)).otherwise(text)
@@ -295,10 +291,7 @@ def frame_file(frame: Any, name: str) -> TableFile:
 
 
 def with_texts(frame: Any, name: str) -> Any:
-    """Return a frame of pandas or Arrow whose columns are called by texts, each by its own.
-
-    A column of mixed cells holds texts, as in a file; DataError for cells of no table.
-    """
+    """Return a frame with text column names, mixed cells as text; DataError for other cells."""
     if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
         return frame
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
@@ -374,11 +367,7 @@ def all_distinct(
     null_values: Sequence[str],
     first: Collection[str] = (),
 ) -> bool:
-    """Tell whether no value of a column stands in two rows of the files; missing ones are ignored.
-
-    Ascending whole numbers are distinct, also as text. Otherwise distinct hashes are enough; equal
-    hashes may be chance, and then False only means that somebody must look.
-    """
+    """Tell whether no value of a column is repeated, missing ones ignored; False may be chance."""
     if all(text.isdecimal() for text in first) and len(files) == 1 and files[0].head:
         frame = scan(files[0], {column: "integer"}).to_native()
         rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()

@@ -71,7 +71,7 @@ _SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One table file: its name for messages, where its plain bytes lie, and how to read them.
+    """A table file: its name, the path of its plain bytes, and how to read them.
 
     comments: bytes of the lines above the header that begin with `#`.
     """

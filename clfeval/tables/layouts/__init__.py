@@ -11,10 +11,7 @@ LayoutName = Literal["wide", "long", "probabilities", "counts"]
 
 
 def layouts() -> tuple[Layout, ...]:
-    """Return the layouts in the order in which a table is asked for them.
-
-    Not a constant, so that their names are there without the libraries that read tables.
-    """
+    """Return the layouts in order of recognition, imported on first use."""
     from clfeval.tables.layouts import counts, long, wide
 
     return (counts.LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)

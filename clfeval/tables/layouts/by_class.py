@@ -19,12 +19,11 @@ Pairs = list[tuple[str, str]]  # of a column and its class
 def named_by_class(
     free: Sequence[str], peeks: Mapping[str, Peek], classes: Collection[str], alone: str
 ) -> dict[str, Pairs]:
-    """Return columns with their classes, by model: as names around the classes say it.
+    """Return columns with their classes, by model, from column names that contain a class.
 
-    They are probabilities where each row has 1 in all, in the first rows. Where it has not, the
-    name of every one of three classes or more beside a sign says so. What names a model stands
-    apart from the class: `rf0` and `rf1` are two models, `p0` and `p1` one. Capitals do not count.
-    alone: what a model is called whose columns do not name it.
+    The first rows must sum to 1, or names have all of three or more classes with a separator. A
+    model's name is separated from the class: `rf0` and `rf1` are two models, `p0` and `p1` one.
+    Case is ignored. alone: the name of a model without one in its columns.
     """
     found: dict[str, Pairs] = {}
     left = {name: name.casefold() for name in free if peeks[name].mostly_numeric}

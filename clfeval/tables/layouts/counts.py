@@ -21,7 +21,7 @@ from clfeval.tables.scan import TableFile, scan
 class CountsRow:
     """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn.
 
-    `keys` tells the tables of one model apart: its run, or its slice.
+    keys: the run or slice.
     """
 
     model: str
@@ -87,8 +87,7 @@ def read_confusions(
 def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[TableFile, Input]:
     """Turn the counts of a single model into a weighted wide table of four rows.
 
-    Several models are refused: their counts do not say which rows they share, and that is what
-    MARS is about.
+    DataError for several models, whose joint counts are unknown.
     """
     if roles.cluster is not None:
         what = "--cluster needs predictions, but the table holds counts"

@@ -34,10 +34,7 @@ _LABELS, _SCORES = (
 def found_models(
     free: Sequence[str], peeks: Mapping[str, Peek], classes: frozenset[str], roles: Input
 ) -> list[ModelColumns]:
-    """Return the models that columns hold; those of class probabilities are folded into one each.
-
-    classes: truth's labels, as far as the first rows show them.
-    """
+    """Return models from columns, one per set of class probabilities; classes: of first rows."""
     sets: dict[str, list[tuple[str, str]]] = {}
     for name in free:
         split = _split(name, classes) if peeks[name].mostly_numeric else None

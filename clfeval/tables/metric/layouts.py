@@ -139,9 +139,8 @@ def _searched(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
 def _candidates(grid: Grid) -> list[str | None]:
     """Name candidates by their parameters: `C=1, kernel=rbf`; a parameter not theirs is left out.
 
-    So is one that is the same for all, where others are not, and the step of a pipeline it belongs
-    to, where its own name is enough. An empty cell is a parameter that is None when the column
-    `params` knows the parameter.
+    Constant ones are left out too, and pipeline steps where the parameter is unique. An empty cell
+    is None when the column `params` has the parameter.
     """
     place = grid.place
     given = {name: i for name, i in place.items() if name.startswith(_PARAM)}

@@ -38,10 +38,7 @@ from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
 
 def read_grid(table: Any, said: Input) -> Grid:
-    """Read one path, or a data frame; cells that are null values become None.
-
-    Records without any value are left out, and count as rows all the same.
-    """
+    """Read one path, or a data frame; null values become None, blank records are left out."""
     if paths := paths_of(table):
         with open_sources(paths, said) as sources, blaming(sources):
             if len(sources) != 1:

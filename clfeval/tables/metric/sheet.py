@@ -215,10 +215,7 @@ def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str
 def without_metrics(
     grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
 ) -> tuple[Sheet, list[str]]:
-    """Return the sheet without the metrics that go by the same names, and those metrics.
-
-    columns: those that went already. Raises UsageError for a pattern that is neither's.
-    """
+    """Return the sheet without metrics matching `patterns`, and those; UsageError if none."""
     gone = set(_matched(sheet.metrics, patterns))
     for pattern in patterns:
         if not _matched([*columns, *gone], [pattern]):

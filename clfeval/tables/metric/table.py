@@ -153,9 +153,8 @@ def read_metrics(
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
-    A missing value is an error, or leaves its model out. `check` is asked about models and metrics
-    before their values are. unfit: tells which metrics of a result are left out, whatever they
-    hold, where none is wanted by name. Raises UsageError and DataError.
+    A missing value is an error, or excludes its model. `check` runs on models and metrics before
+    values. unfit: metrics of a result excluded by default. Raises UsageError and DataError.
     """
     if said.layout not in (None, "wide", "long"):
         what = f"--layout {said.layout} is for predictions"

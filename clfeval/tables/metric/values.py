@@ -45,9 +45,9 @@ class Gaps:
 
 
 def least_lost(lacking: Bools, *, metrics: bool) -> Gaps | None:
-    """Return what leaves out the fewest cells of (k, n), at least a model and three metrics left.
+    """Return the models or metrics to exclude with the fewest cells of (k, n), or None.
 
-    metrics: whether such may be left out; those go first that most models lack.
+    At least one model and three metrics stay. metrics: whether metrics may be excluded.
     """
     counts = lacking.sum(axis=0)
     found: list[tuple[int, int, Gaps]] = []
@@ -73,10 +73,9 @@ def percentages(status: Status) -> Bools:
 def check_values(
     grid: Grid, sheet: Sheet, status: Status, *, chosen: bool = False, drop: bool = False
 ) -> None:
-    """Refuse a sheet with a gap, a text or an infinite value; every one of them is named.
+    """Raise DataError for all missing, text and infinite values of a sheet.
 
-    chosen: the metrics are those asked for, so that none is proposed to be left out. drop: models
-    with gaps are left out anyway.
+    chosen: metrics are those requested, so hints exclude none. drop: models with gaps are excluded.
     """
     if status.any():
         raise DataError.asking(list(_Questions(grid, sheet, status, chosen, drop).asked()))
