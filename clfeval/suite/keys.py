@@ -138,10 +138,7 @@ def located(given: Node, text: str) -> str:
 
 
 def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[str, Any]:
-    """Return what a run says, by the names of options, as far as nothing is wrong with it.
-
-    What one value alone shows is told for all of them, and then what they show together.
-    """
+    """Return the valid options of a run, by name; report errors of values, then combinations."""
     read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
     found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:

@@ -19,10 +19,7 @@ def needs(run: Run) -> list[str]:
 
 
 def check_links(runs: Sequence[Run], broken: Collection[str], wrong: Wrong) -> None:
-    """Say which tables of other runs there are not, and which runs wait for themselves.
-
-    broken: runs there would be, were they not wrong.
-    """
+    """Report missing tables of other runs and cycles; broken: runs with errors."""
     known = {run.name: run for run in runs}
     for run in runs:
         if not isinstance(run.input, Link):
@@ -77,10 +74,7 @@ def ordered(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
 
 
 def chosen(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
-    """Return the runs of these names or patterns, in which brackets stand for themselves.
-
-    Raises UsageError for a pattern that fits none.
-    """
+    """Return the runs of names or patterns (brackets are literal); UsageError without a match."""
     picked: set[str] = set()
     for pattern in only:
         glob = pattern.replace("[", "[[]")

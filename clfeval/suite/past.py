@@ -33,10 +33,7 @@ def made_later(path: str) -> bool:
 
 
 def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool) -> KeptIn | None:
-    """Return the history of `history: FILE` or `{file:, label:, accept:}`; None without one.
-
-    label, accept: of the shell, which win over those of the file.
-    """
+    """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
     if given is None:
         for flag, asked in (("--label", label is not None), ("--accept", accept)):
             if asked:

@@ -31,12 +31,11 @@ def planned(
     names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
     label: str | None = None, accept: bool = False,
 ) -> Plan:  # fmt: skip
-    """Return the plan of YAML files, of which a later one wins key by key.
+    """Return the plan of YAML files, later ones overriding keys of earlier ones.
 
-    output: the group of options that says what is saved. variables: `NAME=VALUE`, which win over
-    those of the files. only: names or patterns of the runs that are wanted. label, accept: of what
-    is added to the history of the batch. Raises UsageError with
-    all that is wrong, each with file, line and column.
+    output: the group of options of saving. variables: `NAME=VALUE`, overriding those of files.
+    only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
+    problems, each with file, line and column.
     """
     wrong = Wrong()
     sheet = read_declared(names, given_in_shell(variables), wrong)

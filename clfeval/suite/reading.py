@@ -40,10 +40,7 @@ class _Layers:
 
 
 def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wrong) -> Declared:
-    """Read the files and fill variables in; what is wrong is kept, and read on beyond it.
-
-    variables: of the shell, which win over those of the files.
-    """
+    """Read the files, fill in variables (arguments override files) and collect all errors."""
     layers = _Layers()
     for name in names:
         try:

@@ -51,10 +51,9 @@ Hear = Callable[[str], None]  # how a table was read
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of a run. said: why it was not computed, or the gates it missed, line by line.
+    """The outcome of a run. said: errors or missed gates, by line.
 
-    written: of a dry run, its gates as they are asked for. fault: what `said` is told of where the
-    run was at fault, by which a program hears of it.
+    written: of a dry run, its gates as requested. fault: the error behind `said`.
     """
 
     run: Run
@@ -86,12 +85,11 @@ def carried_out(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
     history: KeptIn | None = None,
 ) -> Iterator[Ended]:  # fmt: skip
-    """Yield what becomes of each run, in their order, when it is done.
+    """Yield the outcome of each run, in order, when it is done.
 
-    dry: only its table is opened. fail_fast: what comes after a failure is left out. Tables that
-    other runs take are kept until the last of them has, and nothing else is. history: where the
-    lines of every run that is computed are added, of all at once after the last of them; they are
-    accepted, if that is asked for, where all runs are fine. Raises UsageError where it cannot be.
+    dry: only its table is opened. fail_fast: stop after a failure. Results are kept while later
+    runs need them. history: to which the lines of all computed runs are added at the end, accepted,
+    if requested, where all runs passed. Raises UsageError where it cannot be written.
     """
     waiting = Counter(name for run in runs for name in needs(run))
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
@@ -135,10 +133,7 @@ def _one(
     run: Run, kept: Mapping[str, Result], saves: Collection[str], seen: dict[str, Result] | None,
     hear: Hear | None, history: KeptIn | None,
 ) -> tuple[Ended, Result | None]:  # fmt: skip
-    """Carry one run out; whatever happens in it is its outcome.
-
-    saves: files of all runs. seen: of a dry run, how tables are read.
-    """
+    """Execute one run; saves: files of all runs; seen: of a dry run, how tables are read."""
     try:
         if seen is not None:
             return _opened(run, saves, seen), None
@@ -204,10 +199,7 @@ def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
 def _computed(
     run: Run, kept: Mapping[str, Result], hear: Hear | None, history: KeptIn | None
 ) -> tuple[Result, Sequence[str], Sequence[PastEntry]]:
-    """Compute, judge and save a run; its files are whole, or are not there.
-
-    Return what it found, the names of its files, and its lines for a history.
-    """
+    """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = _group(run, Gates)
     output = _group(run, run.keys.output, SAVED)
     table: Any = list(run.files) or None

@@ -35,10 +35,10 @@ _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. group: its key in the file; given: what it says, for the places of messages.
+    """One run. group: its key in the file; given: its nodes.
 
-    home: the folder of the file that names its table. whole: nothing is wrong with what it says.
-    lost: gates of the defaults in whose place it has its own.
+    home: the folder of the file that names its table. whole: without errors. lost: gates of the
+    defaults that it overrides.
     """
 
     name: str
@@ -141,11 +141,7 @@ def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Nod
 def _defaults(
     sheet: Declared, keys: Keys, own: Mapping[str, Node], wrong: Wrong
 ) -> dict[str, Node]:
-    """Return the defaults that mean something for a run.
-
-    What the columns of predictions are means nothing for metrics of models, nor for the table of
-    another run.
-    """
+    """Return the defaults that apply to a run; column roles apply to predictions only."""
     known = known_anywhere(keys.output)
     for key, one in sheet.defaults.items():
         if key not in known and key not in RUN:

@@ -1,8 +1,7 @@
-"""Where the files of a run lie: beside the YAML file, and elsewhere only where it says so itself.
+"""Output paths of runs: relative to the YAML file.
 
-Its author, and whoever gives `--set`, may name any folder: absolutely, or by `..`. Names of runs
-and of tables, which others may have chosen, lead nowhere: they are made safe. A link that leads a
-plain path out of the folder is refused.
+Paths in the file and in `--set` may be absolute or contain `..`. Names of runs and tables are made
+safe. A link that leads a plain path out of the folder is refused.
 """
 
 from __future__ import annotations
@@ -63,10 +62,7 @@ def stays_inside(given: Node, key: str, path: str, wrong: Wrong) -> None:
 
 
 def check_kept(saved: Mapping[str, Node], read: Iterable[str], wrong: Wrong) -> None:
-    """Say which files would be written in place of what is read, or added to.
-
-    saved: where each is asked for.
-    """
+    """Report outputs that would overwrite inputs or the history; saved: their nodes."""
     spared = Spared(read)
     for path, given in saved.items():
         if path in spared:

@@ -1,7 +1,4 @@
-"""Variables of a batch: `${name}` in values, filled in once, from the file and from `--set`.
-
-Nothing else is looked at: no variable of the environment, no key, no text that was filled in.
-"""
+"""Variables of a batch: `${name}` in values, filled in once, from the file and from `--set`."""
 
 from __future__ import annotations
 
