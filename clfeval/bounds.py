@@ -86,8 +86,9 @@ class Gate:
             may = "not " if self.passed else "" if value is not None else f"({self.reason}) "
             return f"{is_} {may}significantly worse than the best, {self.kind}"
         if self.kind == "baseline":
-            more = "skipped" if self.passed else "to skip it: --baseline-missing skip"
-            return f"{of}{self.metric}: this baseline does not exist ({more})"
+            add = "add --baseline-missing skip to go on without it"
+            more = "skipped" if self.passed else add
+            return f"{of}the baseline {self.metric} does not exist ({more})"
         if self.kind.startswith("min-"):
             which = f"{self.slice}: " if self.slice else ""
             many = "unknown" if value is None else f"{value:,.10g}"

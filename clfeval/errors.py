@@ -239,9 +239,12 @@ def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     return UsageError.of(f"{option}: unknown model {quoted(name)}", "unknown-model", hint=hint)
 
 
-def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataError:
-    """Build the error for a column that the table does not have."""
+def unknown_column(
+    file: str | None, name: str, columns: Iterable[str], flag: str | None = None
+) -> DataError:  # fmt: skip
+    """Build the error for a column that the table does not have; flag: what names it."""
     columns = list(columns)
-    close = suggestion(name, columns)
+    hint = suggestion(name, columns)
+    hint = hint or (flag and f"add {flag} NAME with one of these columns")
     what = f"no column {quoted(name)}; columns: {listing(columns)}"
-    return DataError.of(what, "unknown-column", file, hint=close)
+    return DataError.of(what, "unknown-column", file, hint=hint)

@@ -62,7 +62,8 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
         if value != value:
             hint = None
             if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
-                hint = f"write {text} as {flag} {model}{equals}{float(number[:-1]) / 100:g}"
+                part = float(number[:-1]) / 100
+                hint = f"write {flag} {model}{equals}{part:g} for {number}"
             raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
         key = model if equals else None
         if found.setdefault(key, value) != value:

@@ -261,7 +261,8 @@ def _whole(option: Option, given: Any) -> int:
     if opt.outside:
         raise bad_option(f"{option.flag} '{given}' {opt.outside}")
     if opt.most is None and opt.least is not None:
-        raise bad_option(f"{option.flag} '{given}' is not a whole number of at least {opt.least}")
+        what = f"{option.flag} '{given}' is not a whole number of at least {opt.least}"
+        raise bad_option(what, f"write {option.flag} {max(opt.least, 3):g}")
     if value is None:
         raise bad_option(f"{option.flag} {given!r} is not a whole number")
     what = f"{option.flag} {value} is not a whole number from {opt.least} to {opt.most:,}"

@@ -53,7 +53,9 @@ def phidelta(
         others = ("model", "kind", "threshold", "by", "cluster", "join")
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
         if given:
-            raise bad_option(f"{given[0].flag} applies to classifiers, not to --features")
+            flag = given[0].flag
+            hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
+            raise bad_option(f"{flag} applies to classifiers, not to --features", hint)
         if plane.interval not in ("exact", "none"):
             raise bad_option(f"--interval {plane.interval} does not apply to --features")
         if said.layout not in (None, "wide", "long"):

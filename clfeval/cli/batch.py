@@ -46,9 +46,9 @@ class Batch:
     dry_run: Annotated[bool, Opt("Check everything and compute nothing.", BATCHES)] = False
     label: Annotated[
         str | None,
-        Opt("Label of the appended lines: a week, a commit.", BATCHES),
+        Opt("Label of the appended results: a week, a commit.", BATCHES),
     ] = None
-    accept: Annotated[bool, Opt("Accept the new lines unless a gate is missed.", BATCHES)] = False
+    accept: Annotated[bool, Opt("Accept the new results unless a gate is missed.", BATCHES)] = False
     print_schema: Annotated[
         bool, Opt("Print the JSON Schema of a batch file and exit.", BATCHES)
     ] = False
@@ -59,7 +59,7 @@ BATCH = Command(
     (Batch,),
     have="a YAML file of runs",
     want="all runs, with gates and history",
-    help="Run everything a YAML file lists: commands, tables, gates.",
+    help="Run the commands of a YAML file and check their gates.",
     examples="""clfeval batch suite.yaml
 clfeval batch suite.yaml --only weekly --set out=results
 clfeval batch suite.yaml production.yaml --dry-run
@@ -86,7 +86,7 @@ def carry_out(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
                      for_people=False)  # fmt: skip
         return
     if not files:
-        raise bad_option("batch needs a YAML file", "clfeval batch suite.yaml")
+        raise bad_option("batch needs a YAML file", "run clfeval batch suite.yaml")
     dry = batch.dry_run
     plan = planned(
         files, Output, variables=batch.variables, only=batch.only, label=batch.label,

@@ -26,7 +26,7 @@ EXAMPLE = Command(
     (),
     have="no table yet",
     want="how it works, on a real table",
-    help="Write example tables into a folder: six models of breast cancer on 285 rows.",
+    help="Write example tables: predictions of six breast cancer classifiers.",
     examples="clfeval example\nclfeval example tables\n",
     tables="The folder; by default the current one. It is created if missing.",
     optional=True,

@@ -36,7 +36,7 @@ HISTORY_COMMAND = Command(
     (Trend,),
     have="a history of results",
     want="what changed, and since when",
-    help="Show how measures changed over a history, and accept a label.",
+    help="Show how measures changed over a history; accept a result.",
     examples="""clfeval history history.jsonl
 clfeval history history.jsonl --label 2026-W47 --accept
 clfeval report week.csv --append history.jsonl --label 2026-W48

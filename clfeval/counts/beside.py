@@ -50,7 +50,7 @@ def threshold_beside(
                 most = max(most, row["most"])
     if labels and not labels & {*known}:
         what = (
-            f"its values ({listing(sorted(map(str, labels)), 3)}) are not labels of truth "
+            f"its values ({listing(sorted(map(str, labels)), 3)}) are not classes of truth "
             f"({listing(sorted(known), 3)})"
         )
         raise _differ(what, model, files[0].name, code="unknown-label")

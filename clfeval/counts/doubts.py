@@ -149,7 +149,7 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
         fixes = {}
     raise DataError(
         [
-            Problem(f"its values ({listing(sorted(settled.texts(model)), 3)}) are not labels of "
+            Problem(f"its values ({listing(sorted(settled.texts(model)), 3)}) are not classes of "
                     f"truth ({listing(known)})", "unknown-label", settled.name, None,
                     model.columns[0])
             for model in foreign

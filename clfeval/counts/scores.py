@@ -65,11 +65,12 @@ def top_count(text: str, rows: int | float) -> float:
     try:
         fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
-        fraction = Fraction(0)
+        fraction = Fraction(-1)
     share = fraction.denominator != 1 or "." in text or "%" in text
     if not 0 < fraction <= (1 if share else sys.float_info.max):
-        hint = "give a count such as 200, or a fraction such as 0.05 or 5%"
+        hint = "write a count of at least 1, or a share such as 5%"
         what = f"--top '{text:.60}' is neither a count nor a fraction"
+        what = what if fraction else f"--top {text:.60} flags no rows"
         raise UsageError.of(what, "bad-top", hint=hint)
     # a sum of decimal weights is the decimal number it is written as
     count = fraction * Fraction(repr(rows)) // 1 if share else fraction

@@ -60,9 +60,10 @@ def resolve_positive(
     default = default_positive(classes)
     if default is None:
         rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
-        guess, why = guess_positive(classes)
+        guess, _ = guess_positive(classes)
         what = f"which class is positive? truth has {joined(list(rows))}"
-        hint = f"add {given('--positive', guess, bare=True)}: {why}; other classes are negative"
+        hint = f"add {given('--positive', guess, bare=True)} if '{guess}' is the class to detect; "
+        hint += "all other classes are then negative"
         raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
 
@@ -73,7 +74,7 @@ def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) 
     fractions = sum(number % 1 != 0 for number in numbers)
     if roles.positive is None and len(numbers) == len(classes) > MANY and fractions * 2 > MANY:
         what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
-        hint = "replace the numbers by classes, such as 1 at or above a threshold and 0 below"
+        hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
 
 

@@ -35,7 +35,8 @@ def check_limit(limit: Limit, metric: str) -> None:
         low, high = low - high, high - low
         where = f"the range of {'gaps' if limit.apart else 'changes'} in '{limit.metric}'"
     if not low <= limit.limit <= high:
-        hint = f"{limit.limit:g}% is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
+        part, share = limit.limit / 100, 1 < limit.limit <= 100
+        hint = f"write {part:g} for {limit.limit:g}%" if share else None
         what = f"--{limit.kind}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
         raise UsageError.of(what, "bad-gate", hint=hint)
 

@@ -119,7 +119,8 @@ def read_past(name: str) -> Past:
             hints.add(MERGED if text.startswith(CONFLICTS) else
                       UPDATE if isinstance(error, NewerError) else REMOVE)  # fmt: skip
     if problems and not entries and LINE_KIND.encode() not in content:
-        raise UsageError.of("is not a history", CODE, name, hint="create one with --append")
+        hint = "create one with clfeval report TABLE --append FILE.jsonl"
+        raise UsageError.of("not a history file", CODE, name, hint=hint)
     known = {(one.command, one.label) for _, one in entries if isinstance(one, PastLine)}
     problems += [
         Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,

@@ -24,7 +24,8 @@ def refuse_score_slices(name: str, column: Peek | None) -> None:
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
         hint = f"use {given('--by', f'{name}:4')} to make four groups"
         what = (
-            f"--by '{name}' has too many numbers for slices: {len(column.texts)} in the first rows"
+            f"--by '{name}' has too many distinct values for slices "
+            f"({len(column.texts)} in the first rows)"
         )
         raise bad_option(what, hint)
 

@@ -56,11 +56,11 @@ class FeatureTable:
 
     def described(self) -> str:
         """Say in one line how the table was read."""
-        parts = [f"{self.files[0].name}: {self.layout} features"]
+        parts = [f"{self.files[0].name}: {self.layout} table of features"]
         if self.classes is not None:
-            parts.append(f"classes '{self.classes.truth}' of {self.classes.files[0].name}")
+            parts.append(f"classes in '{self.classes.truth}' of {self.classes.files[0].name}")
         else:
-            parts.append(f"truth '{self.truth}'")
+            parts.append(f"truth in '{self.truth}'")
         if self.layout == "long":
             parts.append(f"rows in '{self.row}', features in '{self.feature}'")
             if self.value:
@@ -68,7 +68,7 @@ class FeatureTable:
             if self.ignored:
                 parts.append(f"ignored {listing(self.ignored)}")
         elif self.id is not None:
-            parts.append(f"id '{self.id}'")
+            parts.append(f"ids in '{self.id}'")
         for kind in ("binary", "numeric", "category"):
             names = [name for name, one in (self.kinds or {}).items() if one == kind]
             if names:

@@ -85,7 +85,11 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     used = ignored.union(OF.format(of, one) for of in called for one in others) | {*others}
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     at = next((i for i, name in enumerate(bare) if name is not None), None)
-    given_truth = None if at is None else peeks[at][str(bare[at])]
+    truths = [truth_of(each, roles) for each in peeks]
+    holder = (
+        at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)
+    )
+    given_truth = None if holder is None else peeks[holder][str(truths[holder])]
     parts = [
         _part(
             of,
@@ -96,7 +100,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
             ignored,
             others,
             times,
-            given_truth if i != at else None,
+            given_truth if i != holder else None,
             only=i == at,
             called_so=bare[i],
         )
@@ -209,7 +213,11 @@ def _part(
         weight=mine.get(roles.weight or ""), cluster=mine.get(roles.cluster or ""),
     )  # fmt: skip
     if only:
-        columns = Columns(str(called_so), roles.join, ignored=left_out)
+        columns = Columns(
+            str(called_so), roles.join, ignored=left_out,
+            facets=tuple((name,) for name in local.by), weight=local.weight,
+            cluster=local.cluster, null_values=roles.null_value, fold=roles.fold_labels,
+        )  # fmt: skip
         return Joined(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
     known = {name for name in peeks if name not in left_out}
     lent = truth is not None and (called_so is not None or truth_of(peeks, local) not in known)

@@ -34,6 +34,7 @@ from clfeval.tables.scan import (
 )
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
+from clfeval.words import many
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -221,9 +222,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     ignored += columns_of(roles, peeks, (*used, *ignored))
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
     refuse_left_out(ignored, {**named, "--model": roles.model})
-    for name in chain(*named.values()):
+    for flag, name in ((flag, name) for flag, names in named.items() for name in names):
         if name is not None and name not in peeks and name != FILE_NAME:
-            raise unknown_column(file, name, columns)
+            raise unknown_column(file, name, columns, flag)
     wanted = roles.layout
     for layout in layouts():
         if wanted not in (None, layout.name, *layout.asked):
@@ -289,18 +290,14 @@ class Predictions:
     def described(self) -> str:
         """Say in one line how the table was read."""
         columns = self.columns
-        parts = [self.joined or f"{self.files[0].name}: {self.layout.name}"]
-        if len(self.files) > 1:
-            parts[0] = f"{len(self.files)} files like {parts[0]}"
-        if columns.truth:
-            parts.append(f"truth '{columns.truth}'")
-        if columns.id is not None and not self.joined:
-            parts.append(f"id '{columns.id}'")
-        named = {"clusters": columns.cluster, "weights": columns.weight}
-        parts += [f"{what} in '{name}'" for what, name in named.items() if name is not None]
-        if columns.naming:
-            answers = f", predictions in '{columns.answer}'" if columns.answer else ""
-            parts.append(f"models in '{columns.naming}'{answers}")
+        left = len(self.files) - 1
+        files = self.files[0].name + (f" and {many(left, 'more file')}" if left else "")
+        ids = None if self.joined else columns.id
+        named = {"truth": columns.truth or None, "ids": ids, "clusters": columns.cluster,
+                 "weights": columns.weight, "models": columns.naming or None,
+                 "predictions": columns.naming and columns.answer or None}  # fmt: skip
+        places = [f"{what} in '{name}'" for what, name in named.items() if name is not None]
+        parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
         for kind, what in KINDS.items():
             names = [model.name for model in columns.models if model.kind == kind]
             if names:

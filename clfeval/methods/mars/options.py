@@ -74,7 +74,7 @@ class MarsOptions(Sure):
     ] = None  # fmt: skip
     max_effort: Annotated[
         float | None,
-        Opt("The subset that detects most, flagging N at most.", ANALYSIS, metavar="N",
+        Opt("Show the best subset that flags at most N rows.", ANALYSIS, metavar="N",
             least=0, outside="is not a number of rows"),
     ] = None  # fmt: skip
     top: Annotated[
@@ -99,7 +99,7 @@ class MarsOptions(Sure):
     ] = None  # fmt: skip
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
-        Opt("List rows one model alone detects (or misses).", ANALYSIS,
+        Opt("List rows that only one model detects, or misses.", ANALYSIS,
             metavar="found|missed"),
     ] = ()  # fmt: skip
     measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
@@ -135,8 +135,8 @@ MARS = Command(
     "mars",
     (MarsOptions,),
     have="predictions of models",
-    want="what each model detects or misses alone",
-    help="""Show what each classifier detects or misses that the others do not.
+    want="which positives one model alone detects",
+    help="""Show which positives only one classifier detects or misses.
 
     ShineThrough: share of the positives detected by any model that this model alone detects.
     Occlusion: share of them that this model misses and every other model detects.

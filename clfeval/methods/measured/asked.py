@@ -238,7 +238,7 @@ def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) ->
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
             if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
-                hint = f"{flag} cost:fp={two[1]},fn={two[2]}"
+                hint = f"write {flag} cost:fp={two[1]},fn={two[2]}"
             raise UsageError.of(what, "bad-option", hint=hint)
         found[key] = _number(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]

@@ -135,9 +135,7 @@ class MlcpsOptions:
             takes=Mapping[str, Any] | Path | None,
         ),
     ] = ()  # fmt: skip
-    weight_sensitivity: Annotated[
-        bool, Opt("Rank under random weights: how often first.", FIRM)
-    ] = False
+    weight_sensitivity: Annotated[bool, Opt("Rank under random weights.", FIRM)] = False
     draws: Annotated[
         int | None,
         Opt(

@@ -65,7 +65,7 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     if len(scales) < RAYS and not wished:
         names = [scale.metric for scale in scales]
         there = f"{len(names)} metric{'s' * (len(names) != 1)} ({listing(names)})"
-        what = f"{there if names else 'no metric'}, but a polygon needs {RAYS}"
+        what = f"{there if names else 'no metric'}, but a polygon needs at least {RAYS} metrics"
         hint = "add metrics, or rank by any number of them with --desirability FILE.yaml"
         raise DataError.of(what, "too-few-metrics", given.name, hint=hint)
     return tuple(scales), list(_notes(given, options, scales))

@@ -183,7 +183,7 @@ PHIDELTA = Command(
     (PlaneOptions, ClassifierOptions, FeatureOptions),
     have="predictions or features",
     want="discrimination and bias",
-    help="Show how well classifiers or features discriminate (δ) and their bias (φ).",
+    help="Measure discrimination (δ) and bias (φ) of classifiers or features.",
     examples="""clfeval phidelta preds.csv --positive malignant --reference logreg
 clfeval phidelta scores.parquet --curve
 clfeval phidelta cv.csv --run fold --id id --reference logreg

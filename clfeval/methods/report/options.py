@@ -111,7 +111,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     best_threshold: Annotated[
         tuple[str, ...],
         Opt(
-            "Choose a threshold, such as by f1 or 'sens>=.9'.",
+            "Choose a threshold by a rule: f1 or 'sens>=.9'.",
             CUTTING, metavar="RULE", completes="measure",
         ),
     ] = ()  # fmt: skip
@@ -190,7 +190,7 @@ REPORT = Command(
     (ReportOptions,),
     have="predictions of models",
     want="ranking, calibration, decisions, errors",
-    help="""Assess a table of predictions: ranking, calibration, decisions, errors.
+    help="""Evaluate a table of predictions: ranking, calibration, decisions, errors.
 
     It shows the best model and models tied with it, and whether the best one is well calibrated.
     It also shows at which thresholds net benefit is higher than treat-all and treat-none.

@@ -90,7 +90,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per metric, one column per model."""
     named = naming_column(grid, said, Names.METRIC)
     if named is None:
-        what = f"no column with names of metrics; columns: {listing(grid.titles)}"
+        what = f"no column contains metric names; columns: {listing(grid.titles)}"
         raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
     rest = _columns(grid, named)
     parsed = {name: grid.numbers(i) for name, i in rest.items()}

@@ -118,7 +118,7 @@ def name_problems(
 
 def no_models(grid: Grid) -> DataError:
     """Build the error for a table without a column of names."""
-    what = f"no column with names of models; columns: {listing(grid.titles)}"
+    what = f"no column contains model names; columns: {listing(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     fixes: dict[str, object] = {}
     if find(grid.columns, Names.METRIC) is not None:

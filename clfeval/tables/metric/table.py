@@ -106,7 +106,7 @@ class MetricTable:
 
     def described(self) -> str:
         """Return in one line how the table was read."""
-        parts = [f"{self.name}: {self.layout} metrics", self.named_by]
+        parts = [f"{self.name}: {self.layout} table of metrics", self.named_by]
         count = len(self.metrics)
         parts.append(f"{count:,} metric{'s' * (count != 1)}: {listing(self.metrics, 4)}")
         if self.splits:

@@ -59,11 +59,12 @@ def _limited(text: str, flag: str) -> CutRule | None:
     one = _measure(name, flag)
     if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
         what = f"{flag} {text}: .low needs >= and sensitivity or specificity"
-        raise bad_option(f"{what}; .high needs <= and fnr or fpr", given(flag, "sens.low>=.9"))
+        hint = f"write {given(flag, 'sens.low>=.9')}"
+        raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
     if between in ("<", "=", ">"):
         sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = given(flag, f"{given_}{sign}={number}")
-        raise bad_option(f"{flag} {text}: limits are written with >= or <=", hint)
+        hint = f"write {given(flag, f'{given_}{sign}={number}')}"
+        raise bad_option(f"{flag} {text}: a constraint needs >= or <=", hint)
     try:
         at = notation.share(flag, [number.strip()])
     except UsageError as error:
@@ -74,7 +75,7 @@ def _limited(text: str, flag: str) -> CutRule | None:
         better = "high" if one.measure.sign > 0 else "low"
         sign = ">=" if one.measure.sign > 0 else "<="
         what = f"{flag} {text}: {one.measure.title} is better when {better}: use {sign}"
-        raise bad_option(what, given(flag, f"{name}{sign}{number}"))
+        raise bad_option(what, f"write {given(flag, f'{name}{sign}{number}')}")
     if not one.measure.low <= at <= one.measure.high:
         what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")

@@ -53,7 +53,7 @@ def _of_share(text: str, flag: str) -> Zone:
     if not 0 < share < 1:
         what = f"{flag} {text} is not a share of the rows between 0 and 1"
         raise bad_option(
-            what, f"{flag} {share:g}% is {share / 100:g}" if 1 <= share < 100 else None
+            what, f"write {flag} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
         )
     return Zone(f"{share:g}", share)
 
