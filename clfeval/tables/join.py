@@ -103,6 +103,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
             given_truth if i != holder else None,
             only=i == at,
             called_so=bare[i],
+            own_file=at is not None,
         )
         for i, (of, (name, file), each) in enumerate(zip(called, files, peeks, strict=True))
     ]
@@ -144,7 +145,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
     # labels of one file are no flags beside the scores of another
-    sure = all(len({model.kind for model in part.columns.models}) == 1 for part in parts)
+    sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
     edges = edges_of((table,), asked.by, table.columns, roles.null_value)
     layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
@@ -195,11 +196,12 @@ def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
 def _part(
     called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
     ignored: set[str], others: Iterable[str], times: Counter[str], truth: Peek | None, *,
-    only: bool, called_so: str | None,
+    only: bool, called_so: str | None, own_file: bool,
 ) -> Joined:  # fmt: skip
     """Recognise the columns of one file; times: number of files with each column name.
 
-    truth: of a separate file; only: this is that file. called_so: a single column named as truth.
+    truth: of another file; own_file: that file has nothing else, only: this is that file.
+    called_so: a single column named as truth.
     """
     of = {OF.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
@@ -219,14 +221,16 @@ def _part(
             cluster=local.cluster, null_values=roles.null_value, fold=roles.fold_labels,
         )  # fmt: skip
         return Joined(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
-    known = {name for name in peeks if name not in left_out}
+    known, known_peeks = {name for name in peeks if name not in left_out}, peeks
     lent = truth is not None and (called_so is not None or truth_of(peeks, local) not in known)
     try:
         if lent and truth is not None:
             peeks = {LENT: truth, **peeks}
             local = replace(local, truth=LENT)
         layout, columns = recognise(file.name, peeks, local)
-        if lent:
+        if lent and len(columns.models) != 1 and not own_file:  # one of them may be the truth
+            layout, columns = recognise(file.name, known_peeks, replace(local, truth=roles.truth))
+        elif lent:
             columns = replace(columns, truth="")
     except DataError as error:
         raise with_delimiter_hint(file, error) from error

@@ -295,6 +295,34 @@ def test_slices_may_stand_in_any_file_and_agree() -> None:
     assert refused(by="site") == "old.csv:4:site conflicting-value"
 
 
+@pytest.mark.parametrize("files", [("truth.csv", *PAIR), ("new=new.csv", "old=lean.csv")])
+@pytest.mark.parametrize("truth", [None, "ill"])
+def test_one_file_may_give_truth_slices_and_clusters(
+    files: tuple[str, ...], truth: str | None
+) -> None:
+    """A file of truth, sites and patients, or one of them with a model, beside scores alone."""
+    name = truth or "truth"
+    about = f"id,{name},site,patient\na,1,x,p\nb,0,x,q\nc,?,y,r\nd,0,y,s\ne,1,y,s\n"
+    write("truth.csv", about)
+    scores = ("score", ".9", ".2", ".4", ".6", ".1")
+    lines = zip(about.split(), scores, strict=True)
+    own = files[0] == "truth.csv"
+    write(
+        "new.csv",
+        "".join(f"{line.split(',')[0] if own else line},{score}\n" for line, score in lines),
+    )
+    for file in ("old.csv", "lean.csv"):
+        write(file, "id,pred\na,1\nb,1\nc,1\nd,0\ne,0\n")
+    found = mars(
+        list(files), join="id", by=("site",), cluster="patient", null_value=("?",),
+        missing="drop", positive="1", truth=truth,
+    )  # fmt: skip
+    # c has no truth; new finds a and flags d, old finds a and flags b; both miss e
+    assert confusion(found) == {"new": (1, 1, 1, 1), "old": (1, 1, 1, 1)}
+    assert [row["slice"] for row in found.tables["slices"]] == ["site=x", "site=y"]
+    assert found.summary["clusters"] == 3
+
+
 def test_bad_cells_are_named_where_they_stand() -> None:
     write("new.csv", NEW.replace(".4", "x").replace("b,0,.2", "b,0,"))
     expected = "new.csv:3:score missing-value, new.csv:4:score bad-number"
