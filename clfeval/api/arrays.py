@@ -124,6 +124,9 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         given = {str(getattr(given, "name", None) or MODEL): given}
     found: dict[str, Any] = {}
     for name, column in given.items():
+        if hasattr(column, "predict"):
+            hint = "give its predictions: model.predict_proba(X)"
+            raise UsageError.of(f"'{name}' is a model, not an array", "no-input", hint=hint)
         shape = np.shape(column)
         if len(shape) < 2:
             found[str(name)] = _whole(column)

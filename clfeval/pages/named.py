@@ -26,6 +26,15 @@ WORDS: Mapping[str, str] = {  # of sentences and screens, which are no tables
     "on new data",
     "summary": "the main sentences of the answer, repeated at the end of a small screen",
     "≈": "tied: not significantly different from the best",
+    "treat-all": "predict every row positive; treat-none: predict no row positive",
+    "O:E": "observed positives / expected positives (sum of the probabilities): 1 if calibrated",
+    "corrected for selection": "value of the best of several models without the bias of choosing "
+    "it (Efron 2011)",
+    "joint maximum": "adjustment for several comparisons of correlated models, by the maximum of "
+    "their statistics (Hothorn, Bretz and Westfall 2008)",
+    "Holm": "adjustment of p-values that controls any false positive (Holm 1979)",
+    "q": "p adjusted to control the false discovery rate (Benjamini and Hochberg 1995)",
+    "DeLong": "variance of ROC AUC and of differences of correlated AUCs (DeLong et al. 1988)",
 }
 NAMED: Mapping[str, Mapping[str, str]] = {
     "mars": {
@@ -70,14 +79,14 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "unmoved": "measures that do not depend on the class ratio", "models": _EACH,
         "at_prevalence": _THERE,
         "expected": "expected true and false predictions in a population",
-        "sweep": "the measures at every odds of --sweep",
-        "crossovers": "odds at which one model overtakes another",
-        "winners": "leading model in each population, or between which odds",
+        "sweep": "the measures at every class ratio of --sweep",
+        "crossovers": "class ratios at which one model overtakes another",
+        "winners": "leading model in each population or range of class ratios",
         "thresholds": "the best threshold of each model in each population",
-        "cutoffs": "the best threshold of each model at each odds",
+        "cutoffs": "the best threshold of each model at each class ratio",
         "ranges": "smallest and largest value over a range of prevalences",
         "simulated": "measures under an uncertain prevalence, simulated",
-        "curves": "plot: a measure over the odds", "cuts": "plot: best thresholds",
+        "curves": "plot: a measure by class ratio", "cuts": "plot: best thresholds",
     },
     "mlcps": {
         "firm": "stability of the scores: order of the metrics, mean, Pareto front",

@@ -222,7 +222,7 @@ class Names:
         "yhat", "y_hat", "score", "y_score", "probability", "prob", "y_prob", "proba", "y_proba",
         "pred_prob", "predicted_probability",
     )  # fmt: skip
-    ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
+    ID = ("id", "instance_id", "observation_id", "row_id")
     CLUSTER = (
         "cluster", "cluster_id", "group", "group_id", "patient", "patient_id", "subject",
         "subject_id", "participant", "participant_id", "person", "person_id", "user", "user_id",
@@ -250,11 +250,19 @@ _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the (exact, else first) column of the earliest name, ignoring case and spaces."""
+    """Return the (exact, else first) column of the earliest name, ignoring case and spaces.
+
+    `Patient No` is `patient_id`.
+    """
     listed = list(columns)
-    loose = {column.strip().casefold(): column for column in reversed(listed)}
+    loose = {_plain(column): column for column in reversed(listed)}
     loose |= {column: column for column in listed if column in names}
     return next((loose[name] for name in names if name in loose), None)
+
+
+def _plain(name: str) -> str:
+    words = re.sub(r"[\s-]+", "_", name.strip().casefold())
+    return re.sub(r"_(no|nr|num|number|code|key)\.?$", "_id", words)
 
 
 def is_index(name: str) -> bool:
