@@ -95,7 +95,7 @@ def root(
         str | None,
         typer.Option(
             "--guide", metavar="NAME",
-            help="Print a guide: a command's, tables, gates, history, ci or numbers.",
+            help="Print a guide: a command, tables, gates, history, ci, numbers, words.",
             callback=of_name, is_eager=True, autocompletion=guides,
         ),
     ] = None,

@@ -69,7 +69,7 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Say at which labels rows changed, and at which others models did."""
     rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
-        text = "The rows change at every label, so changes of models cannot be detected."
+        text = "Each label has different rows: changes may come from the rows or the models."
         yield Answer("events", text)
         return
     parts = [f"The rows changed at {named(rows)}"] if rows else []
