@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.compare.change import BETTER, VERDICTS, WORSE
+from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import OF_A_CLASS, ROWS
 from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, listed, many, named, number, quoted
 
 SPELT_OUT, LISTED = 2, 4  # slices with their values, slices by name
-OE, UNCHANGED = "oe_ratio", [one for one in VERDICTS if one not in (WORSE, BETTER)]
+OE, UNCHANGED = "oe_ratio", [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
+NAMED = {WORSE: "significantly worse", CHANGED: "significantly different"}
 
 
 def slice_answer(
@@ -26,7 +27,7 @@ def slice_answer(
     for model in models:
         mine = [row for row in compared if row["model"] == model]
         tested = [row for row in mine if row["p_adjusted"] is not None]
-        worse = [row for row in tested if row["verdict"] == WORSE]
+        worse = [row for kind in NAMED for row in tested if row["verdict"] == kind]
         if worse:
             yield _worse(model, worse, tested, [row for row in rows if row["model"] == model])
         elif model == models[0]:
@@ -64,8 +65,12 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
     sizes = {str(row["slice"]): row for row in table}
     parts = []
     for label in labels[:SPELT_OUT]:
-        said = [_value(row, sizes[label]) for row in worse if row["slice"] == label]
-        text = f"In {label}, {quoted(model)} is significantly worse: {listed(said)}"
+        here = [row for row in worse if row["slice"] == label]
+        said = []
+        for kind, words in NAMED.items():
+            values = [_value(row, sizes[label]) for row in here if row["verdict"] == kind]
+            said += [f"{words}: {listed(values)}"] if values else []
+        text = f"In {label}, {quoted(model)} is {'; '.join(said)}"
         for kinds, words in (
             ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
         ):  # fmt: skip
@@ -74,7 +79,8 @@ def _worse(model: str, worse: Sequence[Row], tested: Sequence[Row], table: Seque
             are = "is" if len(some) == 1 else "are"
             text += f"; {listed(some, most=4)} {are} {words}" if some else ""
         parts.append(f"{text}.")
-    if left_ := labels[SPELT_OUT:]:
+    bad = {str(row["slice"]) for row in worse if row["verdict"] == WORSE}
+    if left_ := [label for label in labels[SPELT_OUT:] if label in bad]:
         verb = "is" if len(left_) == 1 else "are"
         parts.append(f"{named(left_, most=LISTED)} {verb} also significantly worse.")
     value = estimate(worse[0]["new"])

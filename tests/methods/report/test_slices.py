@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.methods.report import scores
+from clfeval.methods.report.slice_answer import slice_answer
 from clfeval.result import Estimate, Result, estimate
 from clfeval.schema import comparisons
 from clfeval.views.terminal import as_text
@@ -307,3 +308,19 @@ def test_what_no_screen_shows_of_slices_is_made_when_somebody_asks(
         for one, other in zip(here, alone.tables[name], strict=True):
             assert {**one, "tied": 0} == {**other, "tied": 0}
     assert sorted(asked) == ["m0", "m1"]  # once, for all tables
+
+
+def test_a_significant_change_without_a_direction_is_never_called_no_difference() -> None:
+    """O:E 1.2 inside and 0.87 outside: both are wrong, and they differ."""
+    size = {"model": "m", "slice": "site=east", "rows": 100, "positives": 48}
+    oe = {"measure": "oe_ratio", "new": Estimate(1.2), "old": Estimate(0.87), "p_adjusted": 0.04}
+    auc = {"measure": "roc_auc", "new": Estimate(0.9), "old": Estimate(0.91), "p_adjusted": 0.8}
+    both = [
+        {"model": "m", "slice": "site=east", **oe, "verdict": "changed"},
+        {"model": "m", "slice": "site=east", **auc, "verdict": "undecided"},
+    ]
+    (answer,) = slice_answer([size], both, ["m"], 0.95)
+    assert (answer.measure, answer.value) == ("oe_ratio", 1.2)
+    # 48 of 100 observed; 0.48 / 1.2 predicted
+    assert {0.4, 0.48, 1.2, 0.87, 0.04} <= {*numbers_in(answer.text)}
+    check_text(answer.text)
