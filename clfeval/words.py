@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from math import floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
+MOST_EVEN = 6  # decimal places that all limits of an interval share
 JOINING = (",", "+", "'", " and ", " or ")
 # controls but the line end, other line ends, signs that turn the direction, halves of characters
 _STEERING = re.compile(
@@ -48,6 +50,23 @@ def exact(value: float) -> str:
     return close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
 
 
+def short(value: float) -> str:
+    """Write a number as `exact` does if that is all of it, else with three digits that count."""
+    text = exact(value)
+    return text if float(text) == value or f"{value:.3g}" in ("1", "-1") else f"{value:.3g}"
+
+
+def class_ratio(odds: object) -> str:
+    """Write positives:negatives in small whole numbers where exact, else with three digits."""
+    parts = [float(part) for part in str(odds).split(":")]
+    if all(part.is_integer() for part in parts):
+        return str(odds)
+    share = Fraction(parts[0] / sum(parts)).limit_denominator(20)
+    if abs(float(share) * sum(parts) - parts[0]) < 1e-5 * parts[0] and share < 1:
+        return f"{share.numerator}:{share.denominator - share.numerator}"
+    return ":".join(f"{float(f'{part:.3g}'):.10g}" for part in parts)
+
+
 def even(total: float) -> float:
     """Round a sum to 12 digits: equal sums of fractional weights may differ in the last ones."""
     return float(f"{total:.12g}")
@@ -84,7 +103,12 @@ def interval(
     """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
         return write(value, DIGITS)
-    value_, *ends = (write(one, DIGITS) for one in (value, low, high))
+    texts = [write(one, DIGITS) for one in (value, low, high)]
+    decimals = [part for text in texts if (part := text.partition(".")[2]).isdecimal()]
+    places = max(map(len, decimals), default=DIGITS)
+    value_, *ends = (
+        texts if places > MOST_EVEN else (write(one, places) for one in (value, low, high))
+    )
     return f"{value_} ({100 * level:g}% CI {' to '.join(ends)})"
 
 

@@ -15,7 +15,7 @@ from clfeval.methods.estimates import estimate as estimate_of
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, Tuner
 from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import close, exact, interval, listed, quoted
+from clfeval.words import class_ratio, close, exact, interval, listed, quoted, short
 
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
@@ -85,20 +85,23 @@ def _inverse(share: Estimate) -> Estimate:
     return estimate_of(value, low, high)
 
 
-def prevalence_answer(row: Row, level: float, *, same: bool = False) -> Answer:
-    """Return the sentence on PPV, NPV and alarms at a prevalence."""
+def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:
+    """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model."""
     rule = str(row["chosen_by"]).partition(":")[0]
     cut = "" if row["threshold"] is None else f"threshold {exact(float(str(row['threshold'])))}"
     why = f" ({RULES[rule]})" if rule in RULES else ""
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (estimate(row[name]) for name in names)
     name = str(row["model"])
-    where = " and ".join(filter(None, ["" if same else at_place(row), cut]))
     who = "the model" if name == "model" else quoted(name)
-    text = f"{where}{why}, {who} " if where else f"{who} "
-    text = f"At {text}" if text.startswith("threshold") else text
+    if most:
+        text = f"{at_place(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
+    else:
+        where = " and ".join(filter(None, ["" if same else at_place(row), cut]))
+        text = f"{where}{why}, {who}" if where else who
+        text = f"At {text}" if text.startswith("threshold") else text
     if ppv.value is None or alarms.value is None:
-        text += "predicts no positives: PPV is undefined."
+        text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
     said = [
         f"{title} {interval(one.value, one.low, one.high, level, close)}"
@@ -108,11 +111,11 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False) -> Answer:
         said[1:] = [f"{title} {close(one.value, 3)}" for title, one in (("NPV", npv),)
                     if one.value is not None]  # fmt: skip
         said.append(f"{close(alarms.value, 1)} alarms per {ROWS:,} rows")
-        text += f"has {listed(said)}."
+        text += f" has {listed(said)}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
     per = "" if each.value is None else f", {close(each.value, 1)} per case detected"
-    text += f"has {' and '.join(said)}. It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows"
-    text += f"{per}."
+    text += f"{':' if most else ' has'} {' and '.join(said)}. "
+    text += f"It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows{per}."
     if benefit.value is not None:
         ends = interval(benefit.value, benefit.low, benefit.high, level, close)
         text += f" Its net benefit is {ends}; that of treat-none is 0."
@@ -121,7 +124,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False) -> Answer:
 
 def at_place(row: Row) -> str:
     """Return the prevalence of a row, to begin a sentence."""
-    share = exact(float(str(row["prevalence"])))
+    share = short(float(str(row["prevalence"])))
     if row["population"] == "sample":
         return f"At the prevalence of these rows ({share})"
-    return f"At prevalence {share} ({row['odds']})"
+    return f"At prevalence {share} ({class_ratio(row['odds'])})"

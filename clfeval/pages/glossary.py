@@ -28,9 +28,9 @@ MARS: Mapping[str, str] = {
     "covered": "rows of the target class that any model of the set detects",
     "effort": "rows that any model of the set flags",
     "yield": "detected / flagged rows, the precision of the set",
-    "gain": "how many more rows the set detects than the set before it",
-    "corrected": "rows that a set chosen in this way detects on new data (cross-validated)",
-    "corrected_yield": "yield of a set chosen in this way on new data (cross-validated)",
+    "gain": "additional detections compared with the row above",
+    "corrected": "detections expected on new data from a subset selected this way",
+    "corrected_yield": "yield expected on new data from a subset selected this way",
     "size": "number of models in the set",
     "method": "how the set was chosen: exact, among all sets, or greedy, one model at a time",
     "first_alone": "rows of the target class that only the first model of the pair detects",
@@ -66,8 +66,8 @@ PHIDELTA: Mapping[str, str] = {
        for name, words in _IN_FEATURES.items()},
     "delta": "sensitivity + specificity - 1 (Youden's J): 1 perfect, 0 chance",
     "phi": "sensitivity - specificity: 1 always positive, -1 always negative",
-    "reading": f"CI of δ: chance within ±{CHANCE}, near oracle from {ORACLE}; biased: CI of φ "
-    f"beyond ±{LEAN}",
+    "reading": f"CI of δ: no better than chance within ±{CHANCE}, near oracle from {ORACLE}; "
+    f"biased: CI of φ beyond ±{LEAN}",
     "reading_withheld": "why there is no reading; for example, the interval includes a boundary",
     "region_sensitivity": "sensitivity with its side of the joint confidence region",
     "region_specificity": "specificity with its side of the joint confidence region",
@@ -103,7 +103,8 @@ PHIDELTA: Mapping[str, str] = {
     "missing": "rows in which the column has no value",
     "support": "rows in which the feature is true",
     "fpr": "share of the negative rows in which the feature is true",
-    "role": "co- or contravariant: δ significant (BH); pervasive, rare: |φ| >= 0.8",
+    "role": "covariant or contravariant: δ significant (BH-adjusted); pervasive or rare: "
+    "|φ| >= 0.8",
     "corrected_delta": "δ expected on new data: two-fold cross-validation of the threshold",
     "implications": "rules without exception in these rows: f feature, c positive class, ¬ not",
     "implication": "rule without exception in these rows: f feature, c positive class, ¬ not",
@@ -158,7 +159,7 @@ TUNE_JPT: Mapping[str, str] = {
     "possibly_better": "models for which a lead by --margin or more is not excluded",
     "tied": "models that are not significantly worse than the leader",
     "thresholds.threshold": "the best threshold for the measure in this population",
-    "cutoffs.threshold": "the best threshold for the measure at these odds",
+    "cutoffs.threshold": "the best threshold for the measure at this class ratio",
     "rule": "score >= t: rows at or above the threshold are predicted positive; else all or none",
     "thresholds.sensitivity": "sensitivity at the best threshold",
     "thresholds.specificity": "specificity at the best threshold",
@@ -170,7 +171,7 @@ TUNE_JPT: Mapping[str, str] = {
     "lowest_at": "prevalence of the smallest value",
     "highest": "largest value over the range of prevalences",
     "highest_at": "prevalence of the largest value",
-    "at odds": "odds (prevalence) of the value to the left",
+    "at odds": "class ratio (prevalence) of the value to the left",
     "mean": "mean of the measure over the simulations",
     "median": "median of the measure over the simulations",
     "low": "lower quantile of the simulations, at the level",
@@ -202,7 +203,7 @@ MLCPS: Mapping[str, str] = {
     "desirability": "geometric mean of the desirabilities of the metrics, 0 to 1",
     "dealbreakers": "metrics with desirability 0, which makes D 0",
     "dealbreaker": "whether the desirability is 0, which makes D 0",
-    "deals broken": "number of metrics with desirability 0, which makes D 0",
+    "metrics with d = 0": "number of metrics that make the desirability D 0",
     "models.first": "share of bootstrap samples in which the model is first (alone or tied)",
     "split_mean": "mean of MLcps over the splits",
     "split_sd": "standard deviation of MLcps over the splits",
@@ -258,7 +259,7 @@ MLCPS: Mapping[str, str] = {
 
 MARS_HEADINGS: Mapping[str, str] = {"predicted negative": "flagged"}
 PHIDELTA_HEADINGS: Mapping[str, str] = {
-    "less": "comparisons.reference", "P:N": "odds", "joint CI": "interval",
+    "minus": "comparisons.reference", "P:N": "odds", "joint CI": "interval",
 }  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. at best": "thresholds.sensitivity",
@@ -289,7 +290,8 @@ REPORT: Mapping[str, str] = {
     "brier_skill": "1 - Brier score / Brier score of predicting the prevalence for every row",
     "log_loss": "mean negative log probability of the observed class; 0 is perfect",
     "calibration_slope": "below 1 probabilities are too extreme, above 1 not extreme enough",
-    "calibration_intercept": "intercept of the model with that slope; 0 if well calibrated",
+    "calibration_intercept": "intercept of the recalibration model that includes the slope; 0 if "
+    "well calibrated",
     "oe_ratio": "observed / expected positives; above 1 probabilities are too low on average",
     "calibration_in_the_large": "intercept at slope 1; above 0 probabilities are too low",
     "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold t",
@@ -320,10 +322,11 @@ REPORT: Mapping[str, str] = {
     "calibration_tests.statistic": "score statistic; close to df if well calibrated",
     "df": "degrees of freedom of the statistic",
     "calibration_tests.p": "p-value under perfect calibration",
-    "calibration_tests.p_adjusted": "twice the smaller p of the model, adjusted (Holm) over models",
+    "calibration_tests.p_adjusted": "smaller p of both tests, Bonferroni-adjusted, then "
+    "Holm-adjusted over models",
     "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
     "variance of clusters or weights",
-    "contradicted": "rows whose observed outcome had probability 0",
+    "contradicted": "rows whose observed outcome was given probability 0",
     "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
     "largest_gap": "largest difference of mean score and share of positives in a group",
     "mean_score": "mean score of the bin",
@@ -331,7 +334,7 @@ REPORT: Mapping[str, str] = {
     "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
     "ordinal_mae": "mean distance of predicted and true class in the declared order",
     "macro F1": "unweighted mean F1 of the classes",
-    "true in top 2": "share of rows whose true class is among the two most probable",
+    "top-2 accuracy": "share of rows whose true class is among the two most probable",
     "class predicted as another": "true class, predicted class, and rows of the true class",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {

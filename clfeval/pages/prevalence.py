@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clfeval.pages.columns import MODEL
-from clfeval.pages.write import exact
 from clfeval.result import Row, size_of
 from clfeval.schema import Column, Rank, Shown, Source, Table, of
-from clfeval.words import close
+from clfeval.words import class_ratio, close, short
 
 NAME = "at_prevalence"
 TABLE = Table(NAME, (
@@ -23,7 +22,7 @@ MEANINGS: Mapping[str, str] = {
     "alarms": "rows predicted positive per 1,000 rows",
     "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
     "ppv": "share of predicted positives that are positive",
-    "population": "the sample as counted, equal classes (1:1), a target, or one of the sweep",
+    "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
 }
 HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
@@ -48,7 +47,8 @@ def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:
     columns |= {head: name for head, name in FULL.items() if name != "net_benefit" or by}
     title = "Predictive values"
     if len(order) == 1:
-        title += f" at prevalence {exact(rows[0]['prevalence'])} ({order[0]})"
+        share = short(float(str(rows[0]["prevalence"])))
+        title += f" at prevalence {share} ({class_ratio(order[0])})"
     note = CHOSEN.get(str(next(iter(every))), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
     return Shown(

@@ -295,7 +295,7 @@ class Predictions:
         ids = None if self.joined else columns.id
         named = {"truth": columns.truth or None, "ids": ids, "clusters": columns.cluster,
                  "weights": columns.weight, "models": columns.naming or None,
-                 "predictions": columns.naming and columns.answer or None}  # fmt: skip
+                 "predictions": (columns.naming and columns.answer) or None}  # fmt: skip
         places = [f"{what} in '{name}'" for what, name in named.items() if name is not None]
         parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
         for kind, what in KINDS.items():

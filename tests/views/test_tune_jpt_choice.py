@@ -93,7 +93,7 @@ def test_many_tied_models_are_counted() -> None:
     others = [f"m{i}" for i in range(38)]
     rows = [winner("1:2", "RF", others), winner("1:1", "RF", [*others[:-1], "other"])]
     part = section_of(with_table("winners", rows), "winners", -1)
-    assert [line[1:3] for line in part.rows] == [("1:2", "0.3333"), ("1:1", "0.5")]
+    assert [line[1:3] for line in part.rows] == [("1:2", "0.333"), ("1:1", "0.5")]
     assert [numbers_in(line[3])[-1] for line in part.rows] == [35, 35]
 
 

@@ -36,7 +36,7 @@ def mlcps_answer(
         return (Answer("none-desirable", "The desirability D is 0 for every model."),)
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
-    who = f"{named(best)} {'has' if len(best) == 1 else 'have'} the highest"
+    who = f"{named(best)} {'has' if len(best) == 1 else 'share'} the highest"
     text = f"{who} {_score(result, rows[0])}{_margin(result, score, value.value)}{_front(rows)}."
     return (
         Answer("first", text, best, *numbers),
@@ -115,7 +115,7 @@ def _stability(
     if not by and one:
         said += _weights(result, best[0], result.tables["ranks"][places[0]])
     if not by:
-        said += _splits(result, places, who)
+        said += _splits(result, places, who if one else "")
     share = value_of(rows[0].get("first"))
     if one and share is not None:
         stable = share >= result.parameters["level"]
@@ -128,7 +128,7 @@ def _stability(
             said.append(_tries(who, stable, where))
     stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if stable_:
-        start = who if one else "One of them"
+        start = who if one else "At least one of them"
         yield Answer("firm", f"{start} is first {listed(stable_)}.", tuple(best))
     if fragile:
         yield Answer("fragile", f"But {'. Also, '.join(fragile)}.")
@@ -169,7 +169,7 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
         yield _tries(quoted(best), share >= MOSTLY, where)
         return
     if rank["weight_dependent"] is False:
-        yield True, "with any positive weights in this order"
+        yield True, "in this order with any positive weights"
         return
     changes = [
         (AND_MORE.sub("", str(winner)), str(row["metric"]))
@@ -186,12 +186,15 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
 
 
 def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
-    """Yield in how many splits one of the first models is first."""
+    """Yield in how many splits one of the first models is first; who: its name, if it is one."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
     if splits:
         wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
-        yield _tries(who, 2 * wins > splits, f"in {wins} of {splits} splits")
+        if who or 2 * wins > splits:
+            yield _tries(who, 2 * wins > splits, f"in {wins} of {splits} splits")
+        else:
+            yield False, f"other models are first in {splits - wins} of {splits} splits"
 
 
 def _front(rows: Sequence[Row]) -> str:

@@ -158,7 +158,7 @@ def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iter
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
     for code, names, text in (
-        ("zero-weight", removed, "left out (weight 0): {}"),
+        ("zero-weight", removed, "{} " + _excluded(removed, options)),
         ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
          "not in MLcps, as a range (--rescale) is missing: {}"),
         ("flipped", [scale.metric for scale in scales if scale.best == "min"],
@@ -169,7 +169,10 @@ def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iter
         if names:
             yield Warn(code, text.format(listing(names)))
     if options.weight and options.desirability:
-        yield Warn("weights", "--metric-weight affects MLcps only; --desirability has weights of D")
+        text = (
+            "--metric-weight affects only MLcps; set the weights of D in the file of --desirability"
+        )
+        yield Warn("weights", text)
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
@@ -184,6 +187,17 @@ def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iter
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 maps chance to 0.5"
             yield Warn("other-scale", text)
+
+
+def _excluded(removed: Sequence[str], options: MlcpsOptions) -> str:
+    """Say that metrics of weight 0 are not in MLcps, and which of them are in D."""
+    one, wished = len(removed) == 1, {wish.metric for wish in options.desirability}
+    kept = [name for name in removed if name in wished]
+    text = f"{'has' if one else 'have'} weight 0 and {'is' if one else 'are'} excluded from MLcps"
+    if not kept:
+        return text
+    who = ("it" if one else "they") if len(kept) == len(removed) else listing(kept)
+    return f"{text}, but {who} enter{'s' * (len(kept) == 1)} D"
 
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less

@@ -16,8 +16,9 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.predictive_values import at_place, prevalence_answer
+from clfeval.methods.tune_jpt.options import FULL_SWEEP
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.words import close, exact, interval, many, named, quoted, ties
+from clfeval.words import close, exact, interval, many, named, quoted, short, ties
 
 MOST = 5  # sentences
 TARGETS = 3  # populations with a sentence each
@@ -43,7 +44,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     told = Told(tables, parameters, _measure(rows[0], parameters))
     if several:
         said = [*told.best(list(places.values())[:TARGETS])]
-        said += told.changes("" if said[0].code == "best-at" else f" by {told.title}")
+        said += told.changes(told.short if said[0].code == "best-at" else told.title)
         if compared := tables.get("comparisons"):
             first, *others = (one for one in said if one.code not in TIES)
             said = [first, *_compared(compared, parameters), *others]
@@ -198,7 +199,9 @@ class Told:
     def _said(self, here: Sequence[Row], lead: Lead, constant: str, *, tail: bool) -> Answer:
         names, cell = lead.names, lead.cell
         best = self.short if tail else self.title
-        where = "" if here[0]["population"] == "sample" else f"{at_place(here[0])}, "
+        cuts = {row.get("threshold") for row in here} - {None}
+        cut = f" and threshold {exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
+        where = "" if here[0]["population"] == "sample" else f"{at_place(here[0])}{cut}, "
         most = "lowest" if self._sign < 0 else "highest"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
         text = f"{where}{_subject(names, 'has')} the {most} {best}: {value}"
@@ -231,31 +234,38 @@ class Told:
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):
-                yield prevalence_answer(row, self.parameters["level"], same=same)
+                most = ""
+                if name is None and len(self.tables["at_prevalence"]) > 1 and len(here) > 1:
+                    benefit = size_of(row["net_benefit"]) is not None
+                    most = "highest net benefit" if benefit else "largest Youden's J"
+                yield prevalence_answer(row, self.parameters["level"], same=same, most=most)
                 return
 
     def changes(self, by: str) -> Iterator[Answer]:
-        """Yield which models lead over the sweep; by: ` by MEASURE`, unless it has been named."""
+        """Yield which models lead over the sweep; by: the name of the measure."""
         swept = [
             row for row in self.tables.get("winners", ())
             if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
         ]  # fmt: skip
         runs = self._runs(swept)
+        ends = [str(swept[i]["odds"]) for i in (0, -1)] if swept else []
+        within = "" if ends == [*FULL_SWEEP.split("..")] else f" from {' to '.join(ends)}"
+        most = "lowest" if self._sign < 0 else "highest"
         if len(runs) == 1:
             names = runs[0][0]
-            ends = f"({swept[0]['odds']} to {swept[-1]['odds']})"
-            text = f"{_subject(names, 'leads')}{by} at all {many(len(swept), 'ratio')} {ends}"
-            text += f"{self._significant(swept, names)}."
+            text = f"{_subject(names, 'has')} the {most} {by} at all "
+            text += f"{many(len(swept), 'class ratio')}{within}{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
-            parts = [f"{_subject(runs[0][0], 'leads')}{by} at first"]
+            most = {"lowest": "lower", "highest": "higher"}[most] if self._two else most
+            parts = [f"{_subject(runs[0][0], 'has')} the {most} {by} below prevalence "]
             for (first, _), (second, row) in pairwise(runs):
                 at = self._crossing(first[0], second[0], swept, row)
-                parts.append(f"{named(second)} from prevalence {at}")
+                parts[0] += at if len(parts) == 1 else ""
+                parts.append(named(second) + (f" from {at}" if len(parts) > 1 else " above"))
             left = len(parts) - TURNS
             parts[TURNS:] = [f"then the lead changes {many(left, 'more time')}"] if left > 0 else []
-            ends = f"From {swept[0]['odds']} to {swept[-1]['odds']}"
-            text = f"{ends}, {', '.join(parts)}{self._significant(swept)}."
+            text = f"{', '.join(parts)}{within and f' ({within[1:]})'}{self._significant(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
 
@@ -286,9 +296,17 @@ class Told:
             return "; the measure is undefined for the other models"
         count = sum(not some for some in tied)
         if names:
-            return f", significantly at {({0: 'none', len(swept): 'all'}).get(count, count)}"
-        share = {0: "none", len(swept): "all"}.get(count, f"{count}")
-        return f"; the lead is significant at {share} of the {many(len(swept), 'ratio')}"
+            where = "at all" if count == len(swept) else f"at {count}"
+            return f", significantly {where}" if count else ", never significantly"
+        share, ratios = {len(swept): "all"}.get(count, f"{count}"), many(len(swept), "class ratio")
+        if self._two and not count:
+            return f"; no difference is significant at any of {ratios}"
+        what = "difference" if self._two else "lead"
+        return f"; the {what} is significant at {share} of {ratios}"
+
+    @property
+    def _two(self) -> bool:
+        return len({row["model"] for row in self.tables["models"]}) == 2
 
     def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
         """Return the prevalence at which two models cross; else the next one of the sweep."""
@@ -298,8 +316,8 @@ class Told:
             at, pair = estimate(row["crossing"]).value, (row["leads_below"], row["leads_above"])
             here = row["slice"] is None and pair == (first, second)
             if here and at is not None and start <= at <= end:
-                return exact(at)
-        return exact(end)
+                return short(at)
+        return short(end)
 
 
 def _inside(text: str) -> str:

@@ -57,7 +57,7 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
     """
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
-        what, hint = "is not a range of odds", f"write --sweep P:N..P:N, as {FULL_SWEEP}"
+        what, hint = "is not a range of class ratios", f"write --sweep P:N..P:N, as {FULL_SWEEP}"
         raise UsageError.of(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
     ends = [Population.of_odds(end, "--sweep") for end in (left, right)]
     if ends[0].ratio == ends[1].ratio:
@@ -115,12 +115,13 @@ class TuneOptions(Sure, Populations):
     sweep: Annotated[
         str | None,
         Opt(
-            "Evaluate odds in this range, evenly spaced on the log scale.",
+            "Evaluate class ratios in this range, evenly spaced on the log scale.",
             POPULATIONS, metavar="P:N..P:N|none", shell=False,
         ),
     ] = FULL_SWEEP  # fmt: skip
     points: Annotated[
-        int, Opt("Number of odds in the range.", POPULATIONS, least=2, most=10_000, shell=False)
+        int,
+        Opt("Number of class ratios in the range.", POPULATIONS, least=2, most=10_000, shell=False),
     ] = 31
     prevalence_beta: Annotated[
         tuple[float, float] | None,

@@ -39,7 +39,7 @@ from clfeval.methods.tune_jpt.tables import (
 )
 from clfeval.methods.tune_jpt.thresholds import threshold_tables
 from clfeval.result import InputFile, Result, Row, Rows, Warn, size_of
-from clfeval.words import quoted
+from clfeval.words import class_ratio, quoted
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -100,8 +100,8 @@ _NOTES = {
     "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
     "chosen-threshold": "values at best thresholds are optimistic; on new data expect the "
     "corrected value",
-    "not-compared": "the measure does not depend on the class ratio; to compare models over ratios "
-    "add --measure NAME",
+    "not-compared": "the measure does not depend on the class ratio; to compare models over class "
+    "ratios add --measure NAME",
     "pairs-on-request": "crossings of {models} models are not computed; add --measure {compared}",
     "one-sided-measure": "thresholds that optimise only {one_sided} are extreme; check "
     "sensitivity and specificity there",
@@ -282,13 +282,13 @@ def _small(given: Sample) -> list[Warn]:
     if not few:
         return []
     slices = [f"{n:,.10g} in {quoted(label)}" for label, n in few.items() if label is not None]
-    whole = [f"{few[None]:,.10g} rows"] if None in few else []
+    whole = [f"{few[None]:,.10g}"] if None in few else []
     where = ", ".join([*whole, *slices[:_NAMED]])
     left = len(slices) - _NAMED
     more = f" and {left} more slices" if left > 0 else ""
     text = (
-        f"the smaller class has {where}{more}; below {ENOUGH}, normalised and tuned measures tend "
-        "to be too high"
+        f"with fewer than {ENOUGH} rows in the smaller class (here {where}{more}), measures at "
+        "other prevalences tend to be too high"
     )
     return [Warn("small-class", text)]
 
@@ -310,8 +310,8 @@ def _one_sided(rows: Rows) -> list[Warn]:
     row = worst[1]
     epa, ppv, npv = (f"{size_of(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
     text = (
-        f"one term dominates EPA: {epa} of {row['model']} at {row['odds']} is the mean of PPV odds "
-        f"{ppv} and NPV odds {npv}"
+        f"one term dominates EPA: {epa} of {row['model']} at {class_ratio(row['odds'])} is "
+        f"the mean of PPV odds {ppv} and NPV odds {npv}"
     )
     return [Warn("epa-one-sided", text)]
 
@@ -344,7 +344,8 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
         shown = where + ",".join(map(str, numbers))
         if len(numbers) != len(NAMES):
             what = f"{shown} is not four numbers TP,FP,FN,TN"
-            raise wrong(what, "write --counts 67,5,33,95")
+            hint = f"add the number of true negatives: {shown},TN"
+            raise wrong(what, hint if len(numbers) == 3 else "write --counts 67,5,33,95")
         whole = []
         for name, number in zip(NAMES, numbers, strict=True):
             try:

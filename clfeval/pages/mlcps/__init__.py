@@ -116,7 +116,7 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
     names = tuple("1 - " * (ways[name] == "min") + name for name in metrics)
     return Chart(
-        "profile", "Metrics on their scales from 0 to 1, higher is better", names=names,
+        "profile", "Metrics scaled to 0 to 1 (1 is best)", names=names,
         series=tuple(
             Series(name, values=values[:METRICS])
             for name, values in zip(best.names, _values(best), strict=True)
@@ -131,7 +131,7 @@ def _radars(best: Best, metrics: list[str]) -> Chart:
     weights = best.result.parameters["weights"].values()
     longest = max(weights) or 1.0
     return Chart(
-        "radar", "Radar charts of the best models: area MLcps, dotted line perfect model",
+        "radar", "Radar charts of the best models (area: MLcps; dotted: perfect model)",
         names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
         series=tuple(
             Series(str(row["model"]), values=values, letter=letter, words=show(row["mlcps"]))
@@ -150,7 +150,7 @@ def _spread(best: Best, series: list[Series]) -> Chart:
     sample = f", 1 in {step} shown" if step > 1 else ""
     series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
     return Chart(
-        "points", "SD of the metrics over MLcps (best models at the lower right)",
+        "points", "SD of the metrics by MLcps (best models at the lower right)",
         Axis("MLcps"), Axis("SD"), tuple(series),
         key=(Note(f"{DOT} {many(more, 'more model')}{sample}"),) if more else (), name="scatter",
     )  # fmt: skip

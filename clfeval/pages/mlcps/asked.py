@@ -65,7 +65,7 @@ def _desirability(best: Best, digits: int) -> Shown:
     right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
     columns: dict[str, Source] = {head: head for head in ("model", *right)}
     broken = any(BREAKER in cell for row in rows for cell in row.values())
-    notes = [f"{BREAKER} a dealbreaker: d = 0 makes D = 0"] if broken else []
+    notes = [f"{BREAKER} unacceptable: d = 0 makes D = 0"] if broken else []
     more = {}
     if len(metrics) > MATRIX:
         left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "

@@ -18,7 +18,7 @@ DECIDES = (
     ("depends\non order", "order_dependent", "the order of the metrics"),
     ("depends on\nweights", "weight_dependent", "the weights"),
 )
-EXPLAINED = ("mlcps", "desirability", "deals broken")
+EXPLAINED = ("mlcps", "desirability", "metrics with d = 0")
 STABILITY = ("order_free", "ranks")
 
 
@@ -62,7 +62,7 @@ def _ranking(best: Best) -> Shown:
     if by:
         columns["D ↑"] = "desirability"
     if any(row.get("dealbreakers") for row in best.rows):
-        columns["deals\nbroken"] = _broken
+        columns["metrics\nwith d = 0"] = _broken
     columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
     if "first" in first:
         columns["first in\nbootstrap"] = "first"
@@ -106,7 +106,7 @@ def _firm(best: Best) -> Shown:
         columns["dealbreakers"] = lambda row: names_in(row["dealbreakers"])
     title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
     given = best.result.parameters["from"] == "metrics"
-    note = "without sampling error, which a table of metrics does not have" if given else ""
+    note = "sampling error is not included: a table of metrics does not show it" if given else ""
     return best.table(
         "models", title, columns, right=["ranks"], name="firm", legend=STABILITY, note=note
     )

@@ -12,10 +12,10 @@ from clfeval.measures.odds import TUNABLE
 from clfeval.pages import prevalence
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
-from clfeval.pages.tune_jpt.look import Look, counted
+from clfeval.pages.tune_jpt.look import Look, counted, odds_of, prevalence_of
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
-from clfeval.pages.write import class_counts, exact, joined
+from clfeval.pages.write import class_counts, joined
 from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import (
     MOST_NAMED,
@@ -138,7 +138,8 @@ def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str,
     curves = _curves(rows, points, order)
     marks, key = _crossings(result, name, curves)
     key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-    title = f"{Look(result).title(name)} over the class ratio"
+    of = "Accuracy (TAR)" if name == "tar" else Look(result).title(name)
+    title = f"{of[0].upper()}{of[1:]} by class ratio"
     return _chart(title, result, rows, curves, marks, key, log=log)
 
 
@@ -159,7 +160,7 @@ def _chart(
     marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
     """Put the populations on top of the curves: the targets, and the sample if models share it."""
-    odds = {_x(row): str(row["odds"]) for row in rows}
+    odds = {_x(row): odds_of(row) for row in rows}
     low, high = min(odds), max(odds)
     places: list[Mark] = []
     words = []
@@ -171,7 +172,9 @@ def _chart(
         inside = low <= x <= high
         places += [Mark(letter, x)] if inside else []
         where = "" if inside else ", outside the plot"
-        words.append(Note(f"{letter} {kind} {one['odds']}, prevalence {exact(share)}{where}"))
+        words.append(
+            Note(f"{letter} {kind} {odds_of(one)}, prevalence {prevalence_of(share)}{where}")
+        )
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
         "lines", title, axis, Axis(scale="log" if log else "linear"), curves,
@@ -201,7 +204,8 @@ def _crossings(
         x = _logit(share)
         marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
         limits = between(row["crossing"])
-        at = f"prevalence {exact(share)}{f' {limits}' if limits else ''}, odds {row['odds']}"
+        ends = f" {limits}" if limits else ""
+        at = f"prevalence {prevalence_of(share)}{ends}, class ratio {odds_of(row)}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
     if left:
         key.append(Note(f"{many(left, 'more crossing')}: --show crossovers"))
@@ -253,13 +257,15 @@ def _x(row: Mapping[str, Cell]) -> float:
 def headline(result: Result) -> list[str]:
     """Return what was read and, with targets, the prevalence of the rows and the assumption."""
     if not counted(result):
-        return ["Tuning of published rates: sensitivity and specificity, without counts"]
+        return ["Published rates at other prevalences: sensitivity and specificity, without counts"]
     names, share = joined([item.name for item in result.inputs]), result.summary["prevalence"]
-    line, odds = "sensitivity and specificity are assumed to stay the same.", result.summary["odds"]
-    if odds is not None:
-        line = f"These rows have prevalence {exact(share)} (positives:negatives {odds}); {line}"
+    line = "sensitivity and specificity are assumed to be the same at the target prevalence."
+    if result.summary["odds"] is not None:
+        at = f"prevalence {prevalence_of(share)} (class ratio {odds_of(result.summary)})"
+        line = f"These rows have {at}; {line}"
     assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
-    return [f"Tuning of {names or 'counts'}: {class_counts(result)}", *assumed]
+    names = "2 x 2 counts" if names in ("", "--counts") else names
+    return [f"{names} at other prevalences: {class_counts(result)}", *assumed]
 
 
 PAGE = Page(

@@ -11,7 +11,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side
 from clfeval.schema import Shown, Source
-from clfeval.words import close, quoted
+from clfeval.words import class_ratio, close, quoted, short
 
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
@@ -83,7 +83,7 @@ class Look:
 
     def where(self, row: Row) -> str:
         """Return the prevalence of a row for a title."""
-        share = exact(row["prevalence"])
+        share = prevalence_of(row["prevalence"])
         if row["population"] == "sample":
             return f"at the prevalence of these rows ({share})"
         return f"at prevalence {share} ({odds_of(row)})"
@@ -132,12 +132,17 @@ def more(name: str) -> str:
 def place(row: Row) -> str:
     """Write a row's population: its odds and its prevalence, and whether it is the sample's."""
     kind = "sample " if row.get("population") == "sample" else ""
-    return f"{kind}{odds_of(row)} ({exact(row['prevalence'])})"
+    return f"{kind}{odds_of(row)} ({prevalence_of(row['prevalence'])})"
 
 
 def odds_of(row: Row) -> str:
     """Write the odds; a sample without one of the classes has none."""
-    return ABSENT if row["odds"] is None else str(row["odds"])
+    return ABSENT if row["odds"] is None else class_ratio(row["odds"])
+
+
+def prevalence_of(share: Cell) -> str:
+    """Write a prevalence with three digits, or as it was given."""
+    return short(share) if isinstance(share, float) else exact(share)
 
 
 def several(names: Sequence[str]) -> str:

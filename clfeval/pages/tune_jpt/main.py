@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import Stakes
 from clfeval.pages.columns import shown_differences
 from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
@@ -13,7 +14,7 @@ from clfeval.pages.tune_jpt.sections import details, expected, ranges, stakes
 from clfeval.pages.write import exact, without_model
 from clfeval.result import Estimate, Result, Row, estimate, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
-from clfeval.words import many
+from clfeval.words import many, short
 
 FEWEST = 3  # of each target
 HEADS = {
@@ -55,6 +56,9 @@ def _main(look: Look) -> Shown:
     staked = lead in ("expected_cost", "net_benefit")
     words = {lead: f"per row; {stakes(look.result)}"} if staked else {}
     alone = without_model([row["prevalence"] for row in rows])
+    if stakes_of := look.result.parameters.get("cost"):
+        t = short(Stakes(**stakes_of).probability)
+        words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
     words["tar"] = "; ".join(filter(None, ["accuracy", alone]))
     columns |= _measures(look, list(dict.fromkeys([lead, *MAIN])))
     columns |= {"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}

@@ -26,16 +26,17 @@ from clfeval.pages.tune_jpt.look import (
     more,
     odds_of,
     place,
+    prevalence_of,
     several,
 )
 from clfeval.pages.write import ABSENT, amount, evenly, exact
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
-from clfeval.words import quoted
+from clfeval.words import class_ratio, quoted, short
 
 CALLED = "tied: not significantly different from the best{} (adjusted for all pairs)"
 UNCALLED = "model with the best value, not tested for significance"
-TOGETHER = "simultaneous intervals for all odds{}"
+TOGETHER = "confidence intervals are simultaneous over all class ratios{}"
 
 
 def details(look: Look, digits: int) -> Iterator[Shown]:
@@ -83,7 +84,7 @@ def _swept(look: Look) -> Iterator[Shown]:
         ratios, kept = _spread(rows)
         measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in look.known])
         yield look.table(
-            "sweep", f"Measures over the class ratio: {len(kept)} of {ratios} odds",
+            "sweep", f"Measures by class ratio: {len(kept)} of {ratios} ratios",
             {**look.who(), PLACE: place, **measures},
             [row for row in rows if float(str(row["ratio"])) in kept], lead=look.lead,
         )  # fmt: skip
@@ -161,12 +162,15 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     columns: dict[str, Source] = {
         **look.who(model=False),
         "models": lambda row: f"{quoted(str(row['first']))} and {quoted(str(row['second']))}",
-        **look.named, "leading model": "verdict", at: lambda row: exact(value_of(row["crossing"])),
+        **look.named, "leading model": "verdict",
+        at: lambda row: prevalence_of(value_of(row["crossing"])),
     }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: between(row["crossing"])
     notes = [TOGETHER.format(" and pairs")] if look.judged else []
-    notes += [f"{OPEN}: beyond the swept odds"] if any(OPEN in text for text in ends) else []
+    notes += (
+        [f"{OPEN}: beyond the range of class ratios"] if any(OPEN in text for text in ends) else []
+    )
     title = "Crossings of pairs of models"
     yield look.table("crossovers", title, columns, rows, note="; ".join(notes),
                      right=(at, limits))  # fmt: skip
@@ -176,7 +180,7 @@ def between(cell: Cell) -> str:
     """Write the interval of a crossing; a limit may lie beyond the swept odds."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
-    low, high = (OPEN if end is None else exact(end) for end in (cell.low, cell.high))
+    low, high = (OPEN if end is None else short(end) for end in (cell.low, cell.high))
     return f"[{low}, {high}]"
 
 
@@ -215,7 +219,7 @@ def _winners(look: Look) -> Iterator[Shown]:
         columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
                    "best model": best}  # fmt: skip
         note = TOGETHER.format("") if judged else "" if here else note
-        yield look.table("winners", "Best model by odds", columns, runs, note=note)
+        yield look.table("winners", "Best model by class ratio", columns, runs, note=note)
 
 
 def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[Row]:
@@ -226,8 +230,9 @@ def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[R
         for _, run in groupby(ordered, ahead):
             first, *others = run
             last = others[-1] if others else first
+            kinds = {"odds": class_ratio, "prevalence": prevalence_of}
             ends = {name: [write(row[name]) for row in (first, last)]
-                    for name, write in (("odds", str), ("prevalence", exact))}  # fmt: skip
+                    for name, write in kinds.items()}  # fmt: skip
             out.append({**first, **{n: " to ".join(dict.fromkeys(two)) for n, two in ends.items()}})
     return out
 
@@ -276,8 +281,8 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += f"; all odds: {more('cutoffs')}"
-    title = f"Best threshold by odds: {len(kept)} of {ratios}"
+        note += f"; for all class ratios, add {more('cutoffs')}"
+    title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = later(len({who[i] for i in places}), made)
     return look.table(
         "thresholds", title, {**look.who(), PLACE: place, **columns}, lines,
@@ -303,7 +308,7 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
                 **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
                 "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
             }  # fmt: skip
-            title = f"Measures over the odds (prevalences) {low} to {high}"
+            title = f"Measures at class ratios (prevalences) from {low} to {high}"
             yield look.table("ranges", title + others, columns, span, rank=rank)
         if simulated:
             one = _simulated(look, named, simulated)
@@ -316,7 +321,7 @@ def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> 
     share = f"{parameters['level'] * 100:g}%"
     columns = {**named, "mean": "mean", "median": "median", f"{share}\nlower": "low",
                f"{share}\nupper": "high", "undefined": "failed"}  # fmt: skip
-    mean = f"mean {exact(a / (a + b))}, odds {a:g}:{b:g}"
+    mean = f"mean {exact(a / (a + b))}, class ratio {a:g}:{b:g}"
     title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}"
     note = "sensitivity and specificity vary too, by their Jeffreys posteriors"
     note += f"; {parameters['draws']:,} simulations" if parameters.get("draws") else ""
@@ -329,4 +334,4 @@ def at_odds(prevalence: Cell) -> Cell:
     """Write odds and prevalence of a population known by its prevalence."""
     if not isinstance(prevalence, float):
         return prevalence
-    return f"{Population.of_prevalence(prevalence).odds} ({exact(prevalence)})"
+    return f"{class_ratio(Population.of_prevalence(prevalence).odds)} ({short(prevalence)})"
