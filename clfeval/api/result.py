@@ -20,7 +20,7 @@ from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
 from clfeval.words import MOST_DIGITS, many
 
 Backend = Literal["polars", "pandas", "pyarrow"]
-OFFER = "result.show(NAME), result.show('all')"
+OFFER = "result.show(NAME) or result.show('all')"
 
 
 @contextmanager

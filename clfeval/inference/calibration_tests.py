@@ -12,7 +12,7 @@ from clfeval.inference.independent import Independent
 from clfeval.inference.tails import chi_square_tail
 
 GROUPS, DRAWS = 10, 2000
-BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "draws", "chi-square", "sandwich, Rao-Scott"
+BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"
 _FEW, _WIDTH = 64, 0.5  # scores up to which each is drawn by itself; else log odds drawn as one
 _TABLED = 200  # rows whose outcomes are counted one by one
 _PLENTY = 25.0  # variance from which on a number of positives is normal

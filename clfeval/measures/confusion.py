@@ -262,7 +262,7 @@ def _rate(
     )  # fmt: skip
 
 
-ALL_ALIKE = "errors count equally; always predicting the larger class may exceed good models"
+ALL_ALIKE = "errors count equally; always predicting the majority class may exceed good models"
 NO_NEGATIVES = "true negatives do not count, and it depends on the prevalence"
 
 MEASURES = (

@@ -152,8 +152,8 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[Warn]:
     if not some:
         return []
     each = [f"{many(rows, 'row')} of {quoted(name)}" for rows, name in some]
-    text = "log_loss replaces probability 0 of the true class by 2**-52"
-    return [Warn("clipped", f"{text}: {joined(each, LISTED)}")]
+    text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
+    return [Warn("clipped", f"in {joined(each, LISTED)}, {text}")]
 
 
 def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
@@ -183,9 +183,9 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
         model.kind == "score" for model in counted.models
     ):
         said.append(Warn("score-direction", f"high scores should mean '{counted.positive}'"))
-    text = "for the most probable class; the first class is used"
+    text = "several classes are equally probable; the first is used"
     largest = [name for name in counted.ties if counted.thresholds[name] is None]
     for name in largest:
-        rows = "1 row ties" if counted.ties[name] == 1 else f"{counted.ties[name]:,} rows tie"
-        said.append(Warn("argmax-ties", f"'{name}': {rows} {text}"))
+        rows = many(counted.ties[name], "row")
+        said.append(Warn("argmax-ties", f"in {rows} of '{name}' {text}"))
     return said

@@ -69,7 +69,7 @@ def shown_differences(result: Result) -> Iterator[Shown]:
         {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
     )
     columns |= {"measure": "measure", "model": "model"} | ({} if reference else {
-        "less": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
+        "minus": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}

@@ -164,9 +164,10 @@ def _slices(result: Result) -> Shown:
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
     }  # fmt: skip
-    more = "each model in each slice: --show alone, --show rates"
+    note = f"{ABSENT} no {target} is detected in the slice; " * any(not row["hits"] for row in rows)
+    note += "for each model in each slice, add --show rates"
     lead = "recall" if target == "positive" else "hits"
-    return Shown("slices", "Slices", columns, rows, LISTED, more, rank="asked", lead=lead)
+    return Shown("slices", "Slices", columns, rows, LISTED, note, rank="asked", lead=lead)
 
 
 def _main(result: Result, found: str) -> Shown:
@@ -187,9 +188,10 @@ def _main(result: Result, found: str) -> Shown:
         **({"PPV ↑": "precision"} if positive else {}),
         "ShineThrough ↑": "shine_through", "Occlusion ↓": "occlusion",
     }  # fmt: skip
-    alone = "only this" if result.parameters["occlusion"] == "all" else "this, not every"
+    every = result.parameters["occlusion"] == "all"
+    alone = "only it misses" if every else "it misses, another model detects"
     words = {
-        found: f"only this model detects them; unique misses: {alone} model misses",
+        found: f"{target}s only this model detects; unique misses: {alone}",
         "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
     }
     title = f"Models{at_cut(rows)} by {target}s detected"
@@ -214,7 +216,8 @@ def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
     methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
     if len(methods) > 1:
         return replace(one, columns={**heads, "method": "method"}, right=["corrected"])
-    return replace(one, columns=heads, note="".join(methods), more="", right=["corrected"])
+    note = "".join(f"search: {method.replace(':', ',')}" for method in methods)
+    return replace(one, columns=heads, note=note, more="", right=["corrected"])
 
 
 def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
@@ -227,7 +230,7 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
     some = evenly(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in kept]
-    note = "all: --format csv --show sweep" if len(kept) < len(cuts) else ""
+    note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
     heads, unit = {one: exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}

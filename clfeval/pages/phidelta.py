@@ -99,7 +99,7 @@ CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
     "PPV ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
 }  # fmt: skip
-READINGS = ("inverted", "chance", "informative", "near oracle")
+READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
 EXPLAINED = (
     "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
     "npv", "gini",
@@ -163,9 +163,7 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
     tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["targets"]) > 1
-        at = result.parameters["targets"][0]
-        title = f"Models at prevalence {exact(at['prevalence'])} ({at['odds']})"
-        title = "Models at other prevalences" if several else title
+        title = f"Models at {_targets(result)}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
         there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
         rows = ranked(tables["populations"], "precision")
@@ -205,12 +203,26 @@ def _read(row: Row) -> Row:
         return {**row, "reading": None}
     least = READINGS[bisect_left(BOUNDARIES, delta.low)]
     most = READINGS[bisect_right(BOUNDARIES, delta.high)]
-    words = least if least == most else f"{least} to {most}"
+    between = READINGS.index(most) - READINGS.index(least)
+    words = least if not between else f"{least} {'or' if between == 1 else 'to'} {most}"
     if phi.value in (-1, 1):
         words += f", always {'positive' if phi.value > 0 else 'negative'}"
     elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
-        words += f", biased {'positive' if phi.low > 0 else 'negative'}"
+        words += f", biased towards {'positive' if phi.low > 0 else 'negative'}"
     return {**row, "reading": words}
+
+
+def _undecided(row: Row) -> str:
+    """Name the readings that the interval includes, and the boundary between them."""
+    words, why = _read(row)["reading"], str(row["reading_withheld"])
+    return f"{words} ({why})" if words else why
+
+
+def _targets(result: Result) -> str:
+    """Name the prevalence, where there is one."""
+    at, *others = result.parameters.get("targets") or [{}]
+    return "other prevalences" if others or not at else (
+        f"prevalence {exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
 
 
 def _details(result: Result, who: str) -> Iterator[Shown]:
@@ -219,13 +231,12 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", rows of all runs pooled" if "runs" in tables else ""
-    read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
-            for row in models]  # fmt: skip
+    read = [{**row, "reading": row["reading"] or _undecided(row)} for row in models]
     title = f"Positions in the φ-δ diamond{pooled}"
     columns = f"{who} phi delta reading"
     yield Shown("models", title, columns, read, more=CSV, total=len(models), name="readings")
     for name, table, title, columns in (
-        ("plane", "populations", "Positions at other prevalences",
+        ("plane", "populations", f"Positions at {_targets(result)}",
          f"{who} prevalence odds phi_b delta_b mutual_information"),
         ("break-even", "curves", "Largest δ and break-even point of each curve",
          f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
@@ -240,7 +251,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
     for name, title, columns in (
         ("rates", "Rates",
          f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        ("unbiased", "Measures at equal classes (1:1)",
+        ("unbiased", "Measures with balanced classes (1:1)",
          "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
         ("sample", f"Measures {at}",
          "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
@@ -249,7 +260,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         yield Shown("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
-        note = "two exact intervals, each at the square root of the level"
+        note = f"two Clopper-Pearson intervals, each at level √{level:g}"
         yield Shown(
             "models", f"Joint {level * 100:g}% confidence region", f"{who} {' '.join(regions)}",
             models, more=CSV, note=note, between="joint CI", name="regions",
@@ -267,7 +278,7 @@ def _features(result: Result) -> Iterator[Shown]:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; without exception in these rows"
         note += "; intervals are not adjusted" * (len(implied) > 1)
-        note += "; all: --format csv --show implications" * (len(best) > IMPLIED)
+        note += "; for all, add --format csv --show implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
         title = "Implications by support"
         yield Shown("implications", title, what, best, IMPLIED, note, more="")

@@ -155,7 +155,7 @@ def independence(result: Result) -> str:
 
 
 def without_model(prevalences: Sequence[Cell]) -> str:
-    """Say what accuracy the larger class gives by itself, at each share of positives.
+    """Say what accuracy the majority class gives by itself, at each share of positives.
 
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
     no-information rate).
@@ -164,7 +164,7 @@ def without_model(prevalences: Sequence[Cell]) -> str:
     if not known:
         return ""
     ends = dict.fromkeys(words.close(share, DIGITS) for share in (known[0], known[-1]))
-    return f"always predicting the larger class: accuracy {' to '.join(ends)}"
+    return f"always predicting the majority class: accuracy {' to '.join(ends)}"
 
 
 def at_cut(rows: Sequence[Row]) -> str:

@@ -20,7 +20,7 @@ from clfeval.views.render import (
     section,
     worded,
 )
-from clfeval.words import DIGITS, tame
+from clfeval.words import DIGITS, many, tame
 
 ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
@@ -122,8 +122,8 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
-    cut = f"{left:,} more rows; all: --format csv --show {one.table}" if left > 0 else ""
-    for line in filter(None, (worded(result, cut), *part.legend, part.note)):
+    cut = f"{many(left, 'row')} not shown; for all, add --format csv --show {one.table}"
+    for line in filter(None, (worded(result, cut * (left > 0)), *part.legend, part.note)):
         yield f"\n{escape(line)}\n"
 
 

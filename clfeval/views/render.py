@@ -25,12 +25,12 @@ from clfeval.pages.write import (
     show,
     title_of,
 )
-from clfeval.result import Estimate, Gate, Result, Row
+from clfeval.result import Cell, Estimate, Gate, Result, Row
 from clfeval.schema import ALL, BASELINE, INTERVALS, JUDGED, PLOTS, Column, Rank, Shown, Source
-from clfeval.words import DIGITS, number
+from clfeval.words import DIGITS, listed, many, named, number
 
 GATES = 50  # gates shown one by one
-MANY = 2  # measures undefined for one reason that are named together
+MANY, FEW = 2, 4  # measures undefined for one reason; models from which on they are not named
 INTERVAL = "% CI"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
@@ -218,7 +218,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:
         more = f"--format csv --show {shown.table}" if shown.more is None else shown.more
-        notes = [f"{left:,} more row{'s' * (left > 1)}", f"all: {more}" if more else ""]
+        notes = [f"{many(left, 'row')} not shown", f"for all, add {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence(result) if sure and shown.rank == "main" else ""
@@ -299,12 +299,12 @@ def gate_lines(result: Result) -> tuple[list[Gate], str]:
     left = len(missed) - len(shown)
     met = len(result.gates) - len(missed)
     more = f"{left:,} more missed, " if left else ""
-    return shown, worded(result, f"{more}{met:,} gates met; all: --format json")
+    return shown, worded(result, f"{more}{met:,} gates met; for all, add --format json")
 
 
 def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:
-    """Explain the dashes in words: which measures are undefined and why, each once."""
-    struck: dict[str, dict[str, None]] = {}
+    """Explain the dashes in words: which measures are undefined, of which models, and why."""
+    struck: dict[str, dict[str, set[Cell]]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
         known = {*INFINITE, *struck}  # a reason said of the first is not said again of the others
@@ -316,13 +316,15 @@ def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:
                     reason = cell.reason if isinstance(cell, Estimate) else None
                     if reason and reason not in known and (column in columns or ALL in columns):
                         title = title_of(column, beta, page.column(column, name))
-                        struck.setdefault(reason, {})[title] = None
+                        who = None if name != "models" or row.get("slice") else row.get("model")
+                        struck.setdefault(reason, {}).setdefault(title, set()).add(who)
     said = []
     for reason, titles in struck.items():
         words = REASONS.get(reason, reason.replace("_", " "))
-        *names, last = titles
-        if len(titles) < MANY:
-            said += [f"{ABSENT} {title} is undefined: {words}" for title in titles]
-        else:
-            said.append(f"{ABSENT} {', '.join(names)} and {last} are undefined: {words}")
+        models, *others = titles.values()
+        same = None not in models and all(models == one for one in others)
+        of = f" for {named(sorted(map(str, models)))}" if same and len(models) < FEW else ""
+        verb = "is" if len(titles) < MANY else "are"
+        what = f"{listed([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
+        said.append(f"{ABSENT} {what}undefined{of}: {words}")
     return said

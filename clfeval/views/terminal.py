@@ -40,7 +40,7 @@ NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left o
 PIPE = 160  # columns of a line that nobody watches, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
-OFFER = "--show NAME, --show all"
+OFFER = "add --show NAME or all"
 SAYS = {  # of a gate, and in which colour
     "met": ("gate met", "green"), "missed": ("gate MISSED", "bold red"),
     "undefined": ("gate MISSED", "bold red"), "warned": ("warning", "bold yellow"),
@@ -85,7 +85,7 @@ def as_text(
     if beyond := page_of(result.command).beyond(result):
         console.print(_text(worded(result, beyond), style="dim"))
     if also := offered(result, page, names):
-        console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
+        console.print(_text(f"more tables: {', '.join(also)} ({offer})", style="dim"))
     for command, other, shown in beside(result, names):
         offer = f"clfeval {ASKED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer

@@ -49,7 +49,7 @@ def screen(name: str) -> str:
         document = json.loads(text)
         said = [*document["answer"], *document["warnings"]]
         return "\n".join(one.get("text") or one["message"] for one in said)
-    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^also: [^(]*", "", text, flags=re.MULTILINE)
+    return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables: [^(]*", "", text, flags=re.MULTILINE)
 
 
 # of what is explained: names of columns, measures and codes, and lists of such names

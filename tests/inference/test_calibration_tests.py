@@ -94,7 +94,7 @@ def test_p_of_eight_rows_is_that_of_all_outcomes(seed: int) -> None:
     expected = [chance[every[:, i] >= found[i] - 1e-9].sum() for i in (0, 1)]
     drawn = outcome(p, y)
     np.testing.assert_allclose(drawn.statistic, found, rtol=1e-12)
-    assert drawn.method == "draws"
+    assert drawn.method == "simulation"
     np.testing.assert_allclose(drawn.p, expected, atol=4 * 0.5 / DRAWS**0.5)
 
 
@@ -106,7 +106,7 @@ def test_p_of_many_rows_is_that_of_chi_square() -> None:
     np.testing.assert_allclose(found.p, chi2.sf(found.statistic, found.df), rtol=1e-12)
     rare = np.where(p <= np.quantile(p, 0.1), p / 100, p)
     drawn = outcome(rare, np.where(rare < p, False, y))
-    assert drawn.method == "draws"
+    assert drawn.method == "simulation"
     np.testing.assert_allclose(drawn.p, chi2.sf(drawn.statistic, drawn.df), atol=0.06)
 
 

@@ -57,14 +57,14 @@ def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good
     ("delta", "phi", "reading"),
     [
         ((0.81, 0.9), (0, 0.05), "near oracle"),
-        ((0.7, 0.9), (0, 0.05), "informative to near oracle"),
-        ((0.7, 0.8), (0, 0.05), "informative to near oracle"),
-        ((0.2, 0.3), (0.11, 0.3), "informative, biased positive"),
-        ((0.2, 0.3), (-0.3, -0.11), "informative, biased negative"),
+        ((0.7, 0.9), (0, 0.05), "informative or near oracle"),
+        ((0.7, 0.8), (0, 0.05), "informative or near oracle"),
+        ((0.2, 0.3), (0.11, 0.3), "informative, biased towards positive"),
+        ((0.2, 0.3), (-0.3, -0.11), "informative, biased towards negative"),
         ((0.2, 0.3), (0.1, 0.3), "informative"),
-        ((-0.05, 0.05), (0, 0.05), "chance"),
-        ((-0.5, 0.05), (0, 0.05), "inverted to chance"),
-        ((-0.5, -0.2), (0, 0.05), "inverted"),
+        ((-0.05, 0.05), (0, 0.05), "no better than chance"),
+        ((-0.5, 0.05), (0, 0.05), "worse than chance or no better than chance"),
+        ((-0.5, -0.2), (0, 0.05), "worse than chance"),
     ],
 )
 def test_a_reading_in_few_words_says_what_the_interval_covers(

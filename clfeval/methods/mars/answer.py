@@ -216,10 +216,9 @@ def _needless(counts: TargetCounts, covered: Counts, target: str) -> Answer:
         text = f"Each model detects {target}s that no other detects; together they detect "
         text += f"{_written(some, counts)}."
         return Answer("all-needed", text, models)
-    text = (
-        f"{named([models[j] for j in kept], most=k)} detect{'s' * (len(kept) == 1)} all "
-        f"{_written(some, counts)} {target}s that any model detects."
-    )
+    text = f"{'Together, ' * (len(kept) > 1)}{named([models[j] for j in kept], most=k)} "
+    text += f"detect{'s' * (len(kept) == 1)} all {_written(some, counts)} {target}s "
+    text += "that any model detects."
     return Answer("could-be-left-out", text, left)
 
 

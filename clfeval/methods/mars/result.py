@@ -261,7 +261,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
     cuts = choose_cuts(every, len(every) if options.points == "all" else options.points)
     warnings = []
     if len(cuts) < len(every):
-        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; all: --points all"
+        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:

@@ -20,6 +20,7 @@ from clfeval.words import interval, listed, many, named, number, quoted
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
 CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
 NONE = "none"
+COUNTS = "counts do not show which rows the runs share"
 LISTED = 3  # runs, or pairs of models, by name
 RunValues = Mapping[tuple[str, str], Mapping[str, Estimate]]  # by measure and model, then by run
 RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differences`
@@ -50,7 +51,7 @@ class Runs:
         if counted is None:
             return cls(
                 names,
-                unknown="counts do not show which rows runs share: means have no intervals",
+                unknown=f"{COUNTS}, so the means have no confidence intervals",
             )
         if counted.kept.settled.columns.id is None:
             text = "means over runs have no confidence interval; add --id COLUMN"
@@ -222,7 +223,8 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
         return
     title, tests = CATALOG[lead].title, many(len(rows), "test")
     if all(row["p"] is None for row in rows):
-        text = f"Models cannot be compared by mean {title} over runs"
+        text = f"No significance test of mean {title} over runs is possible"
+        text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
         if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
             text += ": add --reference MODEL to compare with one model"
         yield Answer("compared", f"{text}.", (), lead)

@@ -12,7 +12,7 @@ from clfeval.measures.plane import LEAN
 from clfeval.methods.label_comparisons import tied_with_best
 from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
-from clfeval.words import exact, interval, many, named, number, percent, quoted, ties
+from clfeval.words import exact, interval, many, named, number, quoted, ties
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # values that differ by less differ by rounding
@@ -45,7 +45,7 @@ def classifier_answer(
     said += [
         *_on_curves(whole(tables.get("curves", ())), level),
         *_predictive(first, tables.get("populations", ()), level),
-        *_useless(ranked), *_inverted(ranked), *_biased(ranked, "phi"),
+        *_useless(ranked), *_inverted(ranked), *_biased(ranked, "phi", level),
     ]  # fmt: skip
     return tuple(said[:MOST])
 
@@ -112,7 +112,7 @@ def _predictive(name: str, populations: Sequence[Row], level: float | None) -> l
     if row is None or precision.value is None:
         return []
     value, low, high = precision.value, precision.low, precision.high
-    size = interval(value, low, high, level or 0.95, lambda share, _: f"{percent(share)}%")
+    size = interval(value, low, high, level or 0.95)
     at = f"{exact(float(str(row['prevalence'])))} ({row['odds']})"
     text = f"At prevalence {at} the PPV of {quoted(name)} is {size}."
     return [Answer("right", text, (name,), "precision", value, low, high)]
@@ -139,17 +139,20 @@ def _inverted(ranked: Sequence[Row]) -> list[Answer]:
     return [Answer("better-inverted", text, tuple(names), "delta")]
 
 
-def _biased(ranked: Sequence[Row], column: str) -> list[Answer]:
-    """Name who is significantly biased: the interval of phi lies beyond a tenth."""
+def _biased(ranked: Sequence[Row], column: str, level: float | None) -> list[Answer]:
+    """Name who is significantly biased: the interval of phi is beyond a tenth."""
     said = []
-    for code, sign, errs in (
-        ("biased-positive", 1, "more false positives than false negatives"),
-        ("biased-negative", -1, "more false negatives than false positives"),
-    ):
-        names = [str(row["model"]) for row in ranked if _beyond(row[column], sign)]
-        if names:
-            text = f"{named(names)} {_are(names)} biased towards {code[7:]}: at equal classes "
-            text += f"{'it has' if len(names) == 1 else 'they have'} {errs}."
+    name = "φ" if column == "phi" else "the mean of φ"
+    for code, sign, side in (("biased-positive", 1, "above"), ("biased-negative", -1, "below")):
+        rows = [row for row in ranked if _beyond(row[column], sign)]
+        if names := [str(row["model"]) for row in rows]:
+            text = f"{named(names)} {_are(names)} biased towards {code[7:]}: {name} is "
+            text += f"significantly {side} {sign * LEAN:g}"
+            if len(rows) == 1:
+                phi = estimate(rows[0][column])
+                size = interval(phi.value or 0.0, phi.low, phi.high, level or 0.95)
+                text += f" ({size.replace(' (', ', ').removesuffix(')')})"
+            text += "."
             said.append(Answer(code, text, tuple(names), "phi"))
     return said
 
@@ -164,18 +167,18 @@ def run_answer(
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Say who discriminates best on average over runs, who differs from it, and who is biased."""
     said = [*run_answers("delta", means, compared, runs, level)]
-    return tuple([*said, *_biased(_ranked(spread, "delta_mean"), "phi_mean")][:MOST])
+    return tuple([*said, *_biased(_ranked(spread, "delta_mean"), "phi_mean", level)][:MOST])
 
 
 def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
-    *, by_chance: bool, expected: float = 0.0, level: float = 0.95,
+    *, top: int | None = None, by_chance: bool, expected: float = 0.0, level: float = 0.95,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return sentences on the best feature, and on how many do not differ from chance.
 
     best: the first of `alike` features whose |delta| is largest; useless: features not different
-    from chance, adjusted. by_chance: the best one is not significant, adjusted. expected: expected
-    false positives without adjustment.
+    from chance, adjusted. by_chance: the best one is not significant, adjusted. top: how many
+    features are to be selected. expected: expected false positives without adjustment.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
@@ -191,12 +194,17 @@ def feature_answer(
         of = many(features, "feature")
         are = "is" if useless == 1 else "are"
         text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0)"
-        wrong = f"; unadjusted tests give about {many(round(expected), 'false positive')}"
+        wrong = f"; without adjustment, about {many(round(expected), 'false positive')} "
+        wrong += "is expected" if round(expected) == 1 else "are expected"
         text += f"{wrong * (expected >= 1)}."
         said.append(Answer("useless-features", text))
     if selected is not None:
         are = "is" if selected == 1 else "are"
         text = f"{selected or 'None'} of {many(features, 'feature')} {are} selected."
+        if selected and selected == top:
+            which = "feature" if selected == 1 else f"{selected:,} features"
+            text = f"The {which} with the largest |δ| within --phi-max and --delta-min {are} "
+            text += "selected."
         said.append(Answer("selected", text))
     return tuple(said)
 

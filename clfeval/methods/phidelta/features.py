@@ -297,6 +297,7 @@ def feature_result(
         len(everything),
         None if selected is None else len(selected),
         by_chance=_strongest_by_chance(ranked, level),
+        top=options.top,
         expected=0.0 if level is None else (1 - level) * len(ranked.counts),
         level=level or 0.95,
     )
@@ -351,7 +352,7 @@ def _warnings(
         text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
         said.append(Warn("dropped", text))
     if options.cut == "best":
-        text = "the best cut points are chosen on these rows; on new data expect the corrected δ"
+        text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:

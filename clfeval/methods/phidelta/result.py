@@ -84,7 +84,7 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | N
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
         at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
-        said.append(Warn("lines-at-one-to-one", f"lines are of equal classes (1:1); {at}"))
+        said.append(Warn("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}"))
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:

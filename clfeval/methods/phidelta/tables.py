@@ -63,7 +63,7 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
         return None, "δ has no confidence interval"
     covered = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
     if covered:
-        return None, f"the interval of δ includes {' and '.join(covered)}"
+        return None, f"the CI of δ includes {' and '.join(covered)}"
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
         return f"{words}: always {_side(phi.value)}", None

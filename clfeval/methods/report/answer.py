@@ -8,12 +8,12 @@ from math import isfinite
 from clfeval.compare.families import POWER, BestSet, detectable
 from clfeval.lazy import where
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.report.calibration_verdict import calibration_answer
+from clfeval.methods.report.calibration_verdict import TIED, calibration_answer
 from clfeval.result import Answer, Row, at_most, estimate, whole
 from clfeval.words import exact, interval, many, named, number, quoted, ties
 
 SCORED = "roc_auc"  # of models with scores
-LABELS = "Labels alone do not show calibration or performance at other thresholds."
+LABELS = "Labels show neither calibration nor performance at other thresholds."
 LISTED = 6  # identical models, by name
 MOST_RANGES = 3  # of thresholds at which net benefit is higher, listed
 FEW, SEEN = 3, 0.0005  # models, or sentences, and how much optimism, from which on it is said
@@ -42,7 +42,8 @@ def report_answer(
         said.append(Answer("labels-only", LABELS))
     said += calibration_answer(ranked, tested, tests, level)
     said += _worth(ranked, worth)
-    said += _helps(best, whole(decision), level, its=said[-1].code == "probabilities")
+    its = said[-1].code == "probabilities" and TIED not in said[-1].text
+    said += _helps(best, whole(decision), level, its=its)
     if len(said) <= FEW:
         said += _detectable(tested, lead, level)
     elif len(said) > FEW + 1:  # what matters least is left out
@@ -100,8 +101,9 @@ def _corrected(first: Row, lead: str, tested: BestSet) -> Answer:
     high = top.high
     if high is not None and high - was >= SEEN:
         high -= bias
-    text = f"The selection-corrected {CATALOG[lead].title} is {number(value)}."
-    return Answer("corrected", text, (str(first["model"]),), lead, value, low, high)
+    name, title = str(first["model"]), CATALOG[lead].title
+    text = f"Corrected for selection, the {title} of {quoted(name)} is {number(value)}."
+    return Answer("corrected", text, (name,), lead, value, low, high)
 
 
 def _worth(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
@@ -163,7 +165,7 @@ def _detectable(tested: BestSet | None, lead: str, level: float | None) -> list[
         return []
     pair = [tested.models[place] for place in (tested.leader, tested.second)]
     measure = CATALOG[lead]
-    text = f"A difference in {measure.title} of {number(least)} between {named(pair)} would be "
+    text = f"A difference in {measure.title} of {number(least)} between {named(pair)} is "
     text += f"detected with power {POWER:g}."
     if least >= measure.high - measure.low:
         text = f"{named(pair)} cannot be compared by {measure.title}: there are too few rows."

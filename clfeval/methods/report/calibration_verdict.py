@@ -16,8 +16,9 @@ HARDLY, WIDE = 0.02, 0.2  # so much of a share hardly matters; an interval so wi
 MISCALIBRATED = "{} is miscalibrated: {}"
 SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 WELL = "{} is well calibrated"
+TIED = ", tied with it,"
 FEW = "There are too few rows to assess the calibration of {}"
-UNSURE = "{} is not significantly miscalibrated after adjustment for both tests and all models"
+UNSURE = "{} is not significantly miscalibrated"
 UNKNOWN = "The calibration of {} is unknown"
 BACKWARDS = "{} ranks in reverse: rows with higher scores are less often positive"
 
@@ -31,13 +32,14 @@ def calibration_answer(
         return []
     ties = {} if tested is None else tested.ties
     wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
-    others = [
-        str(row["model"]) for row in ranked[1:]
+    lost = {str(row["model"]) for row in tests if value_of(row.get("contradicted"))}
+    others = [  # a note names those that gave probability 0 to observed outcomes
+        str(row["model"]) for row in ranked[1:] if row["model"] not in lost
         if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
     ]  # fmt: skip
     if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
-        text += f"; {named(others)} {'is' if len(others) == 1 else 'are'} {how}"
+        text += f"; {named(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
     one = estimate(ranked[0][measure])
     return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), measure,
                    one.value, one.low, one.high)]  # fmt: skip
@@ -86,6 +88,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     elif p is not None and level is not None and estimate(row.get(measure)).value is not None:
         verdict = UNSURE if faults else WELL if narrow else FEW
     text = BACKWARDS if _faults(slope, 0, "backwards", "") == ["backwards"] else verdict
+    if text == UNSURE:
+        fact = f"adjusted p = {number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
     return verdict, f"{text.format(quoted(str(row['model'])), fault)} ({fact})", measure
 
 

@@ -21,8 +21,8 @@ def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) ->
         text = f"{named(turned)} {verb} in reverse; check whether high scores mean '{positive}'"
         yield Warn("backwards", text)
     if impossible := [model for model, rows in lost.items() if rows]:
-        who = named(impossible) if len(impossible) < 3 else f"{len(impossible)} models"
-        text = f"{who} had probability 0 for some outcomes; slope and CITL exclude those"
+        text = f"{named(impossible)} gave probability 0 to some observed outcomes; "
+        text += "slope and CITL exclude these rows"
         yield Warn("impossible", text)
 
 

@@ -17,7 +17,7 @@ from clfeval.schema import Column, Page, Table, of
 from clfeval.words import many
 
 THRESHOLD = Column("threshold", "cut?")
-BEYOND = "other commands on these rows: add --with all, or mars, phidelta, tune-jpt, mlcps"
+BEYOND = "for other commands on these rows, add --with all or --with mars"
 # of one class against the rest; else, without a positive one, of all classes alike
 _TWO, _MANY = "positive", "classes"
 OF_SCORES = (

@@ -24,7 +24,7 @@ CURVES = (
 DRAWN = 26  # models; there are as many letters
 WHOLE = (0.0, 1.0)  # of a share
 AGAINST = ":"  # what draws a line that models are held against
-FEW = "chance: the prevalence; with few positives, chance precision is higher"
+FEW = "chance: precision equal to the prevalence"
 
 
 def charts(result: Result) -> Iterator[Chart]:
@@ -87,7 +87,7 @@ def _calibration(result: Result, names: Sequence[str]) -> Chart:
     series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
               for name in names if name in rows]  # fmt: skip
     series.append(_straight("calibrated", *WHOLE))
-    title = "Calibration curve: share of positives by mean score, tenths of the rows"
+    title = "Calibration curve: observed share of positives by mean score, in deciles"
     return Chart("lines", title, Axis("mean score", ends=WHOLE), Axis(ends=WHOLE), tuple(series),
                  name="calibration")  # fmt: skip
 

@@ -25,7 +25,8 @@ OF_LABELS: Mapping[str, Source] = {
 OF_PROBABILITIES: Mapping[str, Source] = {
     "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
     "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
-    "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier", "true in\ntop 2 ↑": "top_k_accuracy",
+    "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier",
+    "top-2\naccuracy ↑": "top_k_accuracy",
 }  # fmt: skip
 OF_ORDER: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
@@ -79,7 +80,7 @@ def _without(confusion: Sequence[Row], model: str) -> str:
             name = str(row["truth"])
             rows[name] = rows.get(name, 0.0) + (value_of(row["rows"]) or 0.0)
     share = max(rows.values(), default=0.0) / (sum(rows.values()) or 1.0)
-    return f"always predicting the largest class: accuracy {share:.3f}" if share else ""
+    return f"always predicting the majority class: accuracy {share:.3f}" if share else ""
 
 
 def _each_class(result: Result, model: str) -> Iterator[Shown]:
@@ -138,7 +139,7 @@ def _confusions(confusion: Sequence[Row], model: str) -> Iterator[Shown]:
         lines = [{"first": one, "second": other} for one, other in pairs]
         columns = {CONFUSED: "first", " ": "second"}
     left = len(wrong) - sum(len([text for text in row.values() if text]) for row in lines)
-    note = f"{left:,} more: --show confusion" if left else ""
+    note = f"{left:,} not shown; for all, add --show confusion" if left else ""
     yield Shown("confusion", title, columns, lines, rank="main", name="confusions", note=note,
                 more="", whole=True, places=[""] * len(lines))  # fmt: skip
 

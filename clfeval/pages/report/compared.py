@@ -100,7 +100,7 @@ MEANINGS: Mapping[str, str] = {
     "predictive parity": "precision (PPV) is equal in the slice and outside it",
     "baselines.value": "expected value of an uninformative model: mean over permutations of the "
     "truth",
-    "observed": "value of the model",
+    "baselines.observed": "value of the measure on the observed truth",
     "baselines.p": "permutation p-value: share of permutations at least as good as observed",
     "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
     "one prediction for all rows",
@@ -193,7 +193,7 @@ def _asked(result: Result) -> Iterator[Shown]:
         yield Shown("baselines", "Baselines: permuted truth and constant models",
                     "measure model value observed p?", rank="asked",
                     note="(constant): predicts the prevalence; (majority): predicts the "
-                    "larger class" * ("(majority)" in {row["model"] for row in
+                    "majority class" * ("(majority)" in {row["model"] for row in
                                       result.tables["baselines"]}))  # fmt: skip
     for name, title, columns in (
         ("resolution", "Sample size to detect a difference (power 0.8)",
@@ -215,7 +215,7 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     few = sum(row["q"] is None for row in mine)
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
     if few:
-        note += f"; {many(few, 'slice')} too small to test: -f csv --show slices"
+        note += f"; {many(few, 'slice')} too small to test; for all, add --format csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
     if "positives" in rows[0]:
         columns["positives"] = "positives"

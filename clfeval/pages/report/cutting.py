@@ -20,7 +20,7 @@ TABLES = (
                                                        for one in CELLS),
         *of("text", "measure"), *of("estimate", "value"),
         Column("corrected", "estimate", "value on new data"),
-        Column("limited", "estimate?", "limited measure on new data"),
+        Column("limited", "estimate?", "constrained measure on new data"),
         *of("share", "sensitivity specificity precision npv flagged"),
     ), "best_threshold?"),
     Table("abstentions", (
@@ -42,9 +42,9 @@ OF_RATES: Mapping[str, str] = {
     "npv": "share of predicted negatives that are negative",
 }
 MEANINGS: Mapping[str, str] = {
-    "chosen_by": "rule: the measure that is optimized, or the limit that is met",
+    "chosen_by": "rule: the measure that is optimized, or the constraint",
     "cutoffs.threshold": "the chosen threshold: scores at or above it are predicted positive; "
-    "empty if no row is, or if no threshold meets the rule",
+    "empty if no row is predicted positive or no threshold meets the rule",
     "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
     "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
     "rule": "how the threshold is applied",
@@ -53,14 +53,14 @@ MEANINGS: Mapping[str, str] = {
         ("fp", "false positives"),
         ("fn", "false negatives"),
         ("tn", "true negatives"))},
-    "cutoffs.measure": "measure that is maximized: within a limit specificity, or sensitivity if "
-    "the limit is on negatives",
+    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
+    "if the constraint is on the negatives",
     "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
     "corrected": "value expected on new data: corrected for optimism by the bootstrap",
-    "limited": "limited measure expected on new data, corrected for optimism",
+    "limited": "constrained measure expected on new data, corrected for optimism",
     **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
         *OF_RATES.items(), ("flagged", "share of rows predicted positive"))},
-    "abstentions.chosen_by": "share of rows without a prediction, or costs by type",
+    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
     "abstentions.threshold": "the threshold if every row has a prediction",
     "low": "lower bound of the abstention zone",
     "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
@@ -73,7 +73,7 @@ MEANINGS: Mapping[str, str] = {
     "cost": "mean cost per row, abstentions included",
     "cost_of_all": "mean cost per row without abstention, at `threshold`",
     "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
-    "distance": "minimum distance of a score from the threshold for a prediction",
+    "distance": "rows with scores closer than this to the threshold get no prediction",
     "risk.coverage": "share of rows with a prediction",
     "risk": "error rate among rows with a prediction",
     "bootstrap": "confidence interval of the threshold",
@@ -85,7 +85,7 @@ MEANINGS: Mapping[str, str] = {
     "all rows": "accuracy if every row has a prediction",
 }  # fmt: skip
 HEADINGS: Mapping[str, str] = {
-    "value on new data": "corrected", "limited measure on new data": "limited",
+    "value on new data": "corrected", "constrained measure on new data": "limited",
     "accuracy of all": "accuracy_of_all",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
@@ -107,7 +107,7 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
             del columns["chosen by"]
         note = "values are expected on new data, except same rows"
         best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
-        note += f"; {' or '.join(best)} is maximized within the limit" if best else ""
+        note += f"; {' or '.join(best)} is maximized under the constraint" if best else ""
         note += _undefined(rows)
         yield Shown(
             "cutoffs", title, columns, rows, LISTED, note,

@@ -78,7 +78,9 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     elif not at and scored:
         at = ", each model at its own threshold"
         errors = {"model": "model", "threshold": "threshold", **RATES}
-        words["net_benefit"] = "at each model's threshold; at common thresholds: --show decision"
+        words["net_benefit"] = "at each model's threshold; for common ones, add --show decision"
+    if at.startswith(" at "):
+        words["net_benefit"] = at.strip()
     columns, note = PROBABLE, CALIBRATED
     if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         columns = {"model": "model", "AUC ↑": "roc_auc"}

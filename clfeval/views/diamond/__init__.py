@@ -115,8 +115,8 @@ def _legend(scene: Scene, width: int) -> list[str]:
         notes.append("· around a marker: the joint region of sensitivity and specificity")
     if not population.balanced:
         named = zip(CORNERS, population.corners, strict=True)
-        corners = "; ".join(f"{name} {x:.3g}, {y:.3g}" for name, (x, y) in named)
-        notes += ["| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
+        corners = "; ".join(f"{name} ({x:.3g}, {y:.3g})" for name, (x, y) in named)
+        notes += ["| no bias (φ_b = 0)   - no information", f"corners (φ_b, δ_b): {corners}"]
     elif width < NARROW:
         notes.append("left corner: always negative, right corner: always positive")
     values: dict[str, list[str]] = {}
@@ -235,7 +235,7 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
 def _meeting(sign: str, texts: Sequence[str]) -> str:
     """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
     if not texts[0]:
-        return f"{sign} several models, separate in the enlargement"
+        return f"{sign} several points in one place; the enlargement separates them"
     return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
 
 

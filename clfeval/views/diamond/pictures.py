@@ -183,10 +183,10 @@ def model_scene(result: Result, population: Diamond) -> Scene:
     notes = []
     if runs:
         heads = (*(f"mean {symbol}" for symbol in heads), "runs")
-        notes.append(f"{first} is one run, [{first}] the mean of its model's runs")
+        notes.append(f"{first}: one run; [{first}]: mean of the model's runs")
     if best:
         heads = (*heads, "threshold", "largest δ", "at")
-        notes.append(f"[{first}] the largest δ of a curve, ({first}) the threshold used")
+        notes.append(f"[{first}]: largest δ of a curve; ({first}): threshold used")
     if len(best) > len(drawn):
         names = " and ".join(f"{markers[name]}{TIE}{short(plain(name), NAME)}" for name in drawn)
         notes.append(f"curves and thresholds only of {names}: largest Gini"
