@@ -171,16 +171,19 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
         return
-    changes = [
-        (AND_MORE.sub("", str(winner)), str(row["metric"]))
-        for row in metrics for winner in (row["winner_without"], row["winner_doubled"])
-        if winner is not None and AND_MORE.sub("", str(winner)) != best
-    ]  # fmt: skip
     omitted = "is left out or " * any(row["winner_without"] is not None for row in metrics)
+    changes: dict[tuple[str, str], list[str]] = {}
+    for row in metrics:
+        for column, how in (("winner_without", "left out"), ("winner_doubled", "doubled")):
+            winner = AND_MORE.sub("", str(row[column] if row[column] is not None else best))
+            if winner != best:
+                changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
-        winners, which = (list(dict.fromkeys(names)) for names in zip(*changes, strict=True))
-        metric = named(which, word="or")
-        yield False, f"{_one_of(winners)} is first if {metric} {omitted}has double weight"
+        said = [
+            f"{quoted(winner)} is first if {named(which, word='or')} is {how}"
+            for (winner, how), which in changes.items()
+        ]
+        yield False, "; ".join(said).replace("is doubled", "has double weight")
     elif metrics:
         yield True, f"if any one metric {omitted}has double weight"
 
