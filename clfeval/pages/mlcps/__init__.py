@@ -179,7 +179,7 @@ def _read(result: Result) -> str:
     read, counted = many(summary["metrics"], "metric"), ""
     if result.parameters["from"] == "predictions" and files:
         positive = result.parameters.get("positive")
-        counted = f" (positive: '{positive}')" if positive is not None else ""
+        counted = f" (positive: {quoted(str(positive))})" if positive is not None else ""
         read = many(files[0].rows, "row")
     return f"MLcps of {names}: {many(summary['models'], 'model')}, {read}{counted}"
 
