@@ -84,6 +84,7 @@ def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> 
 
 # what is asked of the output in a shell, and of a result in Python
 _OUTPUT = (
+    (r"\badd (?=(?:-f|--format|--show|--save) [\w.])", "call "),
     (r"(?:-f|--format) csv --show (\w+)", r"result.frame('\1')"),
     (r"(?:-f|--format) csv", "result.frame()"), (r"(?:-f|--format) json", "result.to_json()"),
     (r"--show (\w+)", r"result.show('\1')"), (r"--save ([\w.]+)", r"result.save('\1')"),

@@ -117,7 +117,9 @@ def test_a_first_screen_is_short(line: str, places: dict[str, str]) -> None:
     for block in blocks[1:]:
         legend = [one for one in block.splitlines() if one.startswith("  ") and "──" not in one]
         assert len([one for one in legend if not one.startswith("   ")]) <= LEGEND, block
-    notes = re.findall(r"^note: .*\n(?:(?!\w+:|other ).+\n)*", done.out, re.MULTILINE)
+    notes = re.findall(
+        r"^note: .*\n(?:(?!\w+:|for other |more tables:).+\n)*", done.out, re.MULTILINE
+    )
     assert [note for note in notes if note.count("\n") > NOTE] == []
 
 

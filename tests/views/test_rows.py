@@ -91,7 +91,7 @@ def test_long_tables_of_metrics_say_what_they_leave_out() -> None:
     for name, left in (("goals", 3), ("agreement", 6)):
         (part,) = (part for found, part in parts if found == name)
         assert (len(part.rows), numbers_in(part.note)[0]) == (60, left)
-        assert "--show " in part.note
+        assert "result.frame('" in part.note
 
 
 def test_long_tables_of_the_diamond_say_what_they_leave_out() -> None:

@@ -12,7 +12,7 @@ from clfeval.measures.plane import LEAN
 from clfeval.methods.label_comparisons import tied_with_best
 from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
-from clfeval.words import exact, interval, many, named, number, quoted, ties
+from clfeval.words import close, exact, interval, many, named, number, quoted, ties
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # values that differ by less differ by rounding
@@ -112,7 +112,7 @@ def _predictive(name: str, populations: Sequence[Row], level: float | None) -> l
     if row is None or precision.value is None:
         return []
     value, low, high = precision.value, precision.low, precision.high
-    size = interval(value, low, high, level or 0.95)
+    size = interval(value, low, high, level or 0.95, close)
     at = f"{exact(float(str(row['prevalence'])))} ({row['odds']})"
     text = f"At prevalence {at} the PPV of {quoted(name)} is {size}."
     return [Answer("right", text, (name,), "precision", value, low, high)]
@@ -202,9 +202,8 @@ def feature_answer(
         are = "is" if selected == 1 else "are"
         text = f"{selected or 'None'} of {many(features, 'feature')} {are} selected."
         if selected and selected == top:
-            which = "feature" if selected == 1 else f"{selected:,} features"
-            text = f"The {which} with the largest |δ| within --phi-max and --delta-min {are} "
-            text += "selected."
+            text = f"The {selected:,} of {many(features, 'feature')} with the largest |δ| within "
+            text += f"--phi-max and --delta-min {are} selected."
         said.append(Answer("selected", text))
     return tuple(said)
 

@@ -17,7 +17,7 @@ from clfeval.schema import Column, Page, Table, of
 from clfeval.words import many
 
 THRESHOLD = Column("threshold", "cut?")
-BEYOND = "for other commands on these rows, add --with all or --with mars"
+BEYOND = "for other commands on these rows, add --with mars, or --with all"
 # of one class against the rest; else, without a positive one, of all classes alike
 _TWO, _MANY = "positive", "classes"
 OF_SCORES = (

@@ -43,7 +43,7 @@ OF_RATES: Mapping[str, str] = {
 }
 MEANINGS: Mapping[str, str] = {
     "chosen_by": "rule: the measure that is optimized, or the constraint",
-    "cutoffs.threshold": "the chosen threshold: scores at or above it are predicted positive; "
+    "cutoffs.threshold": "scores at or above it are predicted positive; "
     "empty if no row is predicted positive or no threshold meets the rule",
     "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
     "threshold_high": "upper confidence limit of the threshold, by the bootstrap",

@@ -167,10 +167,10 @@ def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     ("models", "prevalence", "right"),
     [
         # of 1000 rows 100 are positive: 90 found, and 180 of 900 called too; 90 / 270 is a third
-        ({"good": (90, 20), "bad": (60, 40)}, 0.1, 33.3),
+        ({"good": (90, 20), "bad": (60, 40)}, 0.1, 0.333),
         # of 999 positives all are found, and of 1 negative a tenth: 999 / 999.1 is 99.98999 %
-        ({"near": (100, 10)}, 0.999, 99.99),
-        ({"all": (100, 100)}, 0.01, 1),  # 1 positive found, 99 of 99 negatives called
+        ({"near": (100, 10)}, 0.999, 0.9999),
+        ({"all": (100, 100)}, 0.01, 0.01),  # 1 positive found, 99 of 99 negatives called
         ({"silent": (0, 0)}, 0.1, None),  # it never says positive
     ],
 )
