@@ -9,6 +9,7 @@ from math import floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
+NEAR_ONE = 0.98  # from here on the fourth digit of a share counts
 MOST_EVEN = 6  # decimal places that all limits of an interval share
 JOINING = (",", "+", "'", " and ", " or ")
 # controls but the line end, other line ends, signs that turn the direction, halves of characters
@@ -51,9 +52,9 @@ def exact(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """Write a number as `exact` does if that is all of it, else with three digits that count."""
+    """Write a share as `exact` does if that is all of it or near 1, else with three digits."""
     text = exact(value)
-    return text if float(text) == value or f"{value:.3g}" in ("1", "-1") else f"{value:.3g}"
+    return text if float(text) == value or value > NEAR_ONE else f"{value:.3g}"
 
 
 def class_ratio(odds: object) -> str:

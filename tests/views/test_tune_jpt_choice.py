@@ -39,10 +39,10 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0][1] == "TAR"
     assert {0.833, 5, 1} <= {*numbers_in(part.rows[0][2])}
-    assert part.rows[0][3:] == ("0.8333", limits(RESULT.tables["crossovers"][0]["crossing"], ".4f"))
+    assert part.rows[0][3:] == ("0.833", limits(RESULT.tables["crossovers"][0]["crossing"], ".3f"))
     check_text([*part.rows[0], layout(part)])
     # and triage .85/.70: p = .25 / (.25 + .18)
-    assert part.rows[1][3] == f"{25 / 43:.4f}"
+    assert part.rows[1][3] == f"{25 / 43:.3f}"
 
 
 def test_models_that_never_change_places_have_no_crossing() -> None:
@@ -60,11 +60,11 @@ def test_neighbouring_odds_with_one_outcome_are_one_line() -> None:
     ]  # fmt: skip
     part = section_of(with_table("winners", rows), "winners", -1)
     assert [line[1:] for line in part.rows] == [
-        ("1:1000 to 1:40", "0.000999 to 0.02439", "RF"),
-        ("1:32 to 1:10", "0.0303 to 0.09091", part.rows[1][3]),
+        ("1:1000 to 1:40", "0.000999 to 0.0244", "RF"),
+        ("1:32 to 1:10", "0.0303 to 0.0909", part.rows[1][3]),
         ("1:1", "0.5", part.rows[2][3]),
         ("3:1", "0.75", part.rows[3][3]),
-        ("10:1", "0.9091", "RF"),
+        ("10:1", "0.909", "RF"),
     ]
     check_text(line[3] for line in part.rows)
 
@@ -121,7 +121,7 @@ def test_thresholds_stand_at_the_targets() -> None:
     assert len(part.rows) == 3 * 5 * 2  # models, measures, targets
     # of 101 rows 100 are right where none is called positive, with the model .67 + .95 * 100
     assert part.rows[0][:9] == (
-        "anti-CCP", "TAR", "1:100 (0.009901)", "never positive", f"{100 / 101:.4f}", "0.000",
+        "anti-CCP", "TAR", "1:100 (0.0099)", "never positive", f"{100 / 101:.4f}", "0.000",
         "1.000", "0.5", f"{95.67 / 101:.3f}",
     )  # fmt: skip
     assert part.rows[2][3:9:2] == ("0.9", "0.670", "0.5")

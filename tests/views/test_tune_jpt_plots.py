@@ -86,9 +86,9 @@ def test_the_key_names_markers_places_and_crossings() -> None:
     lines = key(plots(tuned(), width=100, color=False))
     check_text(lines)
     found = [numbers_in(line) for line in lines]
-    assert found[1:4] == [[1, 100, 0.009901], [1, 1000, 0.000999], [600, 400, 0.6]]
+    assert found[1:4] == [[1, 100, 0.0099], [1, 1000, 0.000999], [600, 400, 0.6]]
     assert [(one[:2], one[4:]) for one in found[4:]] == [
-        ([1, 0.8333], [5, 1]), ([2, 0.5814], [1.38889, 1]), ([3, 0.4839], [1, 1.06667]),
+        ([1, 0.833], [5, 1]), ([2, 0.581], [1.39, 1]), ([3, 0.484], [1, 1.07]),
     ]  # fmt: skip
 
 

@@ -287,8 +287,8 @@ def _small(given: Sample) -> list[Warn]:
     left = len(slices) - _NAMED
     more = f" and {left} more slices" if left > 0 else ""
     text = (
-        f"with fewer than {ENOUGH} rows in the smaller class (here {where}{more}), measures at "
-        "other prevalences tend to be too high"
+        f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences tend "
+        f"to be too high; here it has {where}{more}"
     )
     return [Warn("small-class", text)]
 
@@ -309,10 +309,9 @@ def _one_sided(rows: Rows) -> list[Warn]:
         return []
     row = worst[1]
     epa, ppv, npv = (f"{size_of(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
-    text = (
-        f"one term dominates EPA: {epa} of {row['model']} at {class_ratio(row['odds'])} is "
-        f"the mean of PPV odds {ppv} and NPV odds {npv}"
-    )
+    at = f" at {class_ratio(row['odds'])}" if row["odds"] is not None else ""
+    text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of PPV odds {ppv} and "
+    text += f"NPV odds {npv}"
     return [Warn("epa-one-sided", text)]
 
 

@@ -125,7 +125,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[str], Expected]] = {
     "the lead changes": (
         {"ccp": CCP, "rf": RF}, {**WIDE, "prevalence": "1:100"},
         ["at-prevalence", "constant-better", "lead-changes"],
-        {"lead-changes": (("ccp", "rf"), None, [0.8333, 31])},
+        {"lead-changes": (("ccp", "rf"), None, [0.833, 31])},
     ),
     "a lead within chance everywhere": (
         {"a": FEW, "b": FEWER}, NARROW,
