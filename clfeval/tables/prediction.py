@@ -34,7 +34,6 @@ from clfeval.tables.scan import (
 )
 from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
-from clfeval.words import many
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -291,7 +290,7 @@ class Predictions:
         """Say in one line how the table was read."""
         columns = self.columns
         left = len(self.files) - 1
-        files = self.files[0].name + (f" and {many(left, 'more file')}" if left else "")
+        files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
         ids = None if self.joined else columns.id
         named = {"truth": columns.truth or None, "ids": ids, "clusters": columns.cluster,
                  "weights": columns.weight, "models": columns.naming or None,
