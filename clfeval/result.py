@@ -27,8 +27,8 @@ SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 UNSIGNED = ("data", "stats", "clfeval", "measures")
 
 # second sentences that belong to the first: comparisons, and what keeps it from claiming too much
-WITH_FIRST = ("compared", "operating-point", "not-significantly-different", "significantly-worse",
-              "untested")  # fmt: skip
+SETTLED = ("not-significantly-different", "significantly-worse", "untested")
+WITH_FIRST = ("compared", "operating-point", *SETTLED)
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
 LEAST = ("resolution", "same-predictions")  # what is left out first
 T = TypeVar("T")

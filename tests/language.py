@@ -19,7 +19,8 @@ from clfeval.result import Answer, Warn
 PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
 WORDS = 25  # of a sentence at most, names and numbers not counted
 _COMMAND = re.compile(
-    r"(?m)^(?:\$ |try: |    ).*|`[^`\n]*`|--[a-z][\w-]*|\[[a-z0-9-]+\]$|(?<!\w)'[^'\n]{1,40}'(?!\w)"
+    r"(?m)^(?:\$ |try: |    ).*|`[^`\n]*`|--[a-z][\w-]*(?:[ =]\d\S*)?|\[[a-z0-9-]+\]$"
+    r"|(?<!\w)'[^'\n]{1,40}'(?!\w)"
 )
 _END = re.compile(r"(?<=[.!?:;])\s+(?=[^\W\d_]|$)|\n\n+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")

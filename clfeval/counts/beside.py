@@ -53,7 +53,9 @@ def threshold_beside(
             f"its values ({listing(sorted(map(str, labels)), 3)}) are not classes of truth "
             f"({listing(sorted(known), 3)})"
         )
-        raise _differ(what, model, files[0].name, code="unknown-label")
+        sure = lowest >= DEFAULT_THRESHOLD
+        what += "; none of the scores is below 0.5: are they of the predicted class?" * sure
+        raise _differ(what, model, files[0].name, sure=sure, code="unknown-label")
     if most >= least:
         cuts = write(least, most)
         what = (

@@ -11,7 +11,14 @@ from clfeval.baseline.models import Labelled, labelled, name_of, slices_of
 from clfeval.bounds import PARTS
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
-from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure, spellings
+from clfeval.measures.catalog import (
+    CATALOG,
+    TWO_AREAS,
+    at_cut,
+    find_measure,
+    same_measure,
+    spellings,
+)
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import COMPARISONS, comparisons, gated
@@ -75,6 +82,8 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
     if end and {*same_measure(stem)} & {*known}:
         close = close or f"add --reference MODEL and --measure {stem}"
+    if stem.casefold() in TWO_AREAS:
+        close = "write average_precision (steps) or pr_auc (trapezoids)"
     close = close or at_cut(limit.metric) or _elsewhere(result.command, limit.metric)
     close = close or suggestion(limit.metric, _callable(result, known))
     close = close or f"metrics: {listing(known)}"

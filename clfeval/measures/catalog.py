@@ -80,6 +80,8 @@ CATALOG: Mapping[str, Measure] = {
 
 _AT_CUT = re.compile(r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
+# names for two different areas under the precision-recall curve
+TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 
 def folded(name: str) -> str:

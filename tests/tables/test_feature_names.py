@@ -17,7 +17,7 @@ from tests.tables.door import encoded, spots, write
 
 NAMES = [
     "a b", " a", "truth ", "[x]", "[red]", "[/x]", "it's", '"q"', "x,y", "x;y", "new\nline", "🙂",
-    "é", "--truth", "--cut", "-f", "median", "truth=1", "a=b", "{x}", "{}", "%s", "a*", "?",
+    "é", "--truth", "--select", "-f", "median", "truth=1", "a=b", "{x}", "{}", "%s", "a*", "?",
     "[0-9]", "^a", "a$", "|", "<b>", "\\", "\t", "1", "all:a", "nan", "Truth", "value", "count",
 ]  # fmt: skip
 BITS = {n: [1, int(i % 2), int(i % 3 == 0), int(i % 5 == 0)] for i, n in enumerate(NAMES)}
@@ -54,7 +54,7 @@ def test_a_feature_is_chosen_by_its_name(name: str) -> None:
 
 
 def test_a_glob_chooses_several() -> None:
-    assert set(cells_of(FRAME, feature="--*")) == {"--truth", "--cut"}
+    assert set(cells_of(FRAME, feature="--*")) == {"--truth", "--select"}
     assert set(cells_of(ENTRIES, feature=["x?y", "[[]x]"])) == {"x,y", "x;y", "[x]"}
 
 
@@ -100,7 +100,7 @@ def test_views_lose_no_name() -> None:
     assert {row["feature"] for row in document["tables"]["features"]} == set(NAMES)
     table = list(csv.DictReader(io.StringIO("".join(csv_lines(result, "features")), newline="")))
     assert {row["feature"] for row in table} == set(NAMES)
-    shown = ["[red]", "[/x]", "{x}", "--cut", "it's", "%s"]
+    shown = ["[red]", "[/x]", "{x}", "--select", "it's", "%s"]
     few = features(FRAME, feature=shown)  # a screen lists the first twenty
     text, markdown = str(few), "".join(markdown_lines(few))
     for name in shown:
@@ -108,10 +108,10 @@ def test_views_lose_no_name() -> None:
         assert name in markdown.replace("\\", "")
 
 
-@pytest.mark.parametrize("name", ["gen 1", "GENE 1", "--cutt", "truht "])
+@pytest.mark.parametrize("name", ["gen 1", "GENE 1", "--selectt", "truht "])
 def test_an_unknown_feature_gets_a_suggestion(name: str) -> None:
-    frame = pl.DataFrame({"truth": [1, 0], "gene 1": [1, 0], "--cut": [0, 1], "truth ": [0, 0]})
-    near = {"--cutt": "--cut", "truht ": "truth "}.get(name, "gene 1")
+    frame = pl.DataFrame({"truth": [1, 0], "gene 1": [1, 0], "--select": [0, 1], "truth ": [0, 0]})
+    near = {"--selectt": "--select", "truht ": "truth "}.get(name, "gene 1")
     error = FEATURES.refusal(frame, feature=name)
     assert spots(error) == "unknown-feature"
     assert f"'{near}'" in (error.hint or "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from clfeval.errors import UsageError, suggestion
-from clfeval.measures.catalog import CATALOG, at_cut, find_measure, folded, spellings
+from clfeval.measures.catalog import CATALOG, TWO_AREAS, at_cut, find_measure, folded, spellings
 from clfeval.measures.odds import Stakes
 from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
@@ -48,7 +48,6 @@ REFUSED = {
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
 NEVER = {"hosmer_lemeshow"}  # in a set
-TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 # what the field writes as one word, and how it is asked for here
 COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
@@ -238,7 +237,10 @@ def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) ->
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
             if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
-                hint = f"write {flag} cost:fp={two[1]},fn={two[2]}"
+                hint = (
+                    f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false positives "
+                )
+                hint += f"cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost {two[1]})"
             raise UsageError.of(what, "bad-option", hint=hint)
         found[key] = _number(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]

@@ -30,6 +30,15 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 SPELLED = 5  # classes of an order that is asked for
+FEW_CLASSES = 7  # that may be grades
+GRADES = (
+    "none no normal negative",
+    "minimal low mild i",
+    "moderate medium mid neutral ii",
+    "high severe positive iii",
+    "critical iv",
+    "v",
+)  # words for a grade, the least first
 
 
 def asked_of_classes(
@@ -50,12 +59,25 @@ def asked_of_classes(
         for one in several:
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs ordered classes"
-                hint = f"repeat --classes for each class, lowest first: {listing(classes, SPELLED)}"
-                fixes = {"classes": tuple(classes)}
+                order = likely_order(classes)
+                fixes = None if order is None else {"classes": order}
+                known = "" if order is None else f": {listing(order, SPELLED)}"
+                hint = f"repeat --classes for each class, lowest first{known}"
                 raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())
+
+
+def likely_order(classes: Sequence[str]) -> tuple[str, ...] | None:
+    """Return few classes in their order if they are numbered or graded, lowest first; else None."""
+    places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
+    place = {one: places.get(one.casefold(), -1) for one in classes}
+    first = int("0" not in place)
+    numbered = (*map(str, range(first, first + len(place))),)
+    if -1 not in place.values() and len({*place.values()}) == len(place):
+        numbered = (*sorted(place, key=place.__getitem__),)
+    return numbered if {*place} == {*numbered} and len(place) <= FEW_CLASSES else None
 
 
 def check_names(names: Sequence[str], flag: str = FLAG) -> None:

@@ -27,7 +27,7 @@ from clfeval.methods.measured.asked import Asked, in_rows
 from clfeval.methods.measured.calibrated import with_columns
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
-from clfeval.methods.report.asked_classes import asked_of_classes
+from clfeval.methods.report.asked_classes import asked_of_classes, likely_order
 from clfeval.methods.report.baselines import against_dummies, class_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
@@ -60,15 +60,6 @@ AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
-FEW_CLASSES = 7  # that may be grades
-GRADES = (
-    "none no normal negative",
-    "minimal low mild i",
-    "moderate medium mid neutral ii",
-    "high severe positive iii",
-    "critical iv",
-    "v",
-)  # words for a grade, the least first
 
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
@@ -205,16 +196,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
 
 def _order(counted: Counted) -> list[Answer]:
     """Tell how labels are compared that are numbered or graded, if that is an order."""
-    first = int(counted.order[0] == "1")
-    grades = {word: place for place, words in enumerate(GRADES) for word in words.split()}
-    place = {one: grades.get(one.casefold(), -1) for one in counted.order}
-    numbered = (*map(str, range(first, first + len(counted.order))),)
     of_labels = all(model.kind != "classes" for model in counted.models)
-    if -1 not in place.values() and len({*place.values()}) == len(place):
-        numbered = (*sorted(place, key=place.__getitem__),)
-    if counted.ordered or not of_labels or {*counted.order} != {*numbered}:
-        return []
-    if len(numbered) > FEW_CLASSES:
+    numbered = likely_order(counted.order)
+    if counted.ordered or not of_labels or numbered is None:
         return []
     how = " ".join(f"--classes {one}" for one in numbered)
     text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {how} "

@@ -173,7 +173,7 @@ def test_clipped_probabilities_are_counted() -> None:
     )
     found = measures(frame, "log_loss", weight="n", kind="score")
     (note,) = (note.message for note in found.notes if note.code == "clipped")
-    assert numbers_in(note)[-1] == 1 + 2
+    assert numbers_in(note)[0] == 1 + 2
     check_text(note)
     assert found.values[0, 0] == pytest.approx((3 * 52 + 4) * math.log(2) / 7)
     notes = measures(frame, "brier", weight="n", kind="score").notes
