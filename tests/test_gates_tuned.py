@@ -198,7 +198,7 @@ def test_another_seed_is_compared_and_said() -> None:
 
 
 def test_a_run_against_itself_saved_and_read_again() -> None:
-    run = tuned({**BOTH, "sure": NO_ALARM}, prevalence=["1:100", "1:10"], measure="cost:fp=1,fn=10")
+    run = tuned({**BOTH, "keen": NO_ALARM}, prevalence=["1:100", "1:10"], measure="cost:fp=1,fn=10")
     saved = Result.from_json(run.to_json())
     names = [name for name, cell in run.tables["models"][0].items() if isinstance(cell, Estimate)]
     judged = judge(run, [parse_limit("max-drop", f"{name}=0") for name in names], saved)

@@ -14,7 +14,7 @@ from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
 
 LISTED = 6  # models by name
-FEW_CHANGES = 3  # of them, with their values
+FEW_CHANGES = 2  # of them, with their values
 FEW_SLICES = 4  # slices by name
 UNLIKE = 1.25  # times as many alarms
 

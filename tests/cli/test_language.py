@@ -49,6 +49,7 @@ def screen(name: str) -> str:
         document = json.loads(text)
         said = [*document["answer"], *document["warnings"]]
         return "\n".join(one.get("text") or one["message"] for one in said)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables: [^(]*", "", text, flags=re.MULTILINE)
 
 

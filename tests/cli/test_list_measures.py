@@ -64,8 +64,9 @@ def test_a_name_of_the_field_is_found_and_explained(name: str, measure: str, lis
 
 
 def test_a_line_says_range_direction_need_and_interval(listed: str) -> None:
-    lines = {line.split()[0]: line.split(None, 4)[1:] for line in listed.splitlines() if line}
-    ranges = {"mcc": "-1..1", "log_loss": "0..∞", "calibration_slope": "-∞..∞", "ks": "0..1"}
+    rows = (re.split("  +", line) for line in listed.splitlines() if line[:1].strip())
+    lines = {name: cells for name, *cells in rows}
+    ranges = {"mcc": "-1 to 1", "log_loss": "0 to ∞", "calibration_slope": "-∞ to ∞"}
     best = {"mcc": "max", "log_loss": "min", "calibration_slope": "1", "prevalence": "none"}
     needs = {"mcc": "labels", "roc_auc": "scores", "log_loss": "probabilities"}
     for place, known in enumerate((ranges, best, needs)):

@@ -172,7 +172,7 @@ def test_signs_stay_apart_where_a_stream_has_few_letters(tmp_path: Path) -> None
     table.write_text("truth,a,b é\n" + "\n".join(rows) + "\n", encoding="utf-8")
     done = clfeval("mars", str(table), PYTHONIOENCODING="ascii", COLUMNS="80")
     assert (done.code, done.out.isascii()) == (0, True)
-    assert "recall ^" in done.out
+    assert "sensitivity ^" in done.out
     assert "?" not in done.out.replace("b ?", "")  # letters of names only
     known = clfeval("phidelta", str(table), PYTHONIOENCODING="ascii", COLUMNS="80").out
     assert "d ^" in known

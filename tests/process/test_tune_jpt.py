@@ -43,7 +43,7 @@ def test_four_numbers_are_enough() -> None:
     assert (done.code, done.err) == (0, "")
     assert "1:100" in done.out
     assert "0.0099" in done.out, "the prevalence stands beside the odds"
-    assert "positives:negatives" in done.out
+    assert "(1:100)" in done.out
     assert "0.118" in done.out  # PPV: 67 / (67 + 5 x 100) of every 567 answers
 
 

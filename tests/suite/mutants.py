@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "fixtures" / "suite" / "suite.yaml"
 WORDS = (
     "null", "true", "no", "01", "1e400", "-1", ".nan", "0x10", "[]", "{}", "[1, [2]]", "{a: b}",
-    "''", "'x'", "*nobody", "&a *a", "!!str x", "!!python/object:os.system x", "${nobody}", "${",
+    "''", "'x'", "*unset", "&a *a", "!!str x", "!!python/object:os.system x", "${unset}", "${",
     "$$", "@x", "%x", "`x`", "- x", "? x", "x: y: z", "'open", "[open", "{open", "\t", "é",
     "\u202e", "9" * 400, "2026-11-22", "12:30", "~", "<<: *screening", "-", "/", "..", "{run: x}",
     "{run: ranking}", "{run: 1, table: []}", "[[[[]]]]", '"\\x"', "|", ">-", "#", ": :",

@@ -104,7 +104,7 @@ LINES = {
     "id: ${": "6:5",
     "<<: {a: 1}": "6:5",
     "id: !!python/name:os.system": "6:9",
-    "id: *nobody": "6:9",
+    "id: *unset": "6:9",
     "group: {g: {a: b}}": "6:13",
     "history: h.jsonl": "6:5",
     "by: {a: b}": "6:5",

@@ -197,6 +197,7 @@ def test_a_comment_holds_the_page_and_says_where_the_rest_is(models: int) -> Non
         assert "result.frame()" in page.text
 
 
+@pytest.mark.usefixtures("long_names")
 def test_what_is_folded_gives_way_first_and_the_signature_stays() -> None:
     result = many(60, name="of a long name " * 12)
     text = "".join(markdown_lines(result))

@@ -180,10 +180,10 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quoted(winner)} is first if {named(which, word='or')} is {how}"
+            f"{quoted(winner)} is first if {listed(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
-        yield False, "; ".join(said).replace("is doubled", "has double weight")
+        yield False, said[0].replace("is doubled", "has double weight")
     elif metrics:
         yield True, f"if any one metric {omitted}has double weight"
 

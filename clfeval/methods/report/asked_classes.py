@@ -34,7 +34,7 @@ FEW_CLASSES = 7  # that may be grades
 GRADES = (
     "none no normal negative",
     "minimal low mild i",
-    "moderate medium mid neutral ii",
+    "moderate medium middle mid neutral ii",
     "high severe positive iii",
     "critical iv",
     "v",

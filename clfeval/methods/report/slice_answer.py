@@ -55,7 +55,7 @@ def _none(model: str, tested: Sequence[Row]) -> Answer:
         return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
     text = f"{quoted(model)} is not significantly worse inside than outside "
     text += "the slice" if len(slices) == 1 else f"any of {many(len(slices), 'slice')}"
-    text += f" (by {listed(titles, most=9, word='or')})."
+    text += f" (by {listed(titles, most=4, word='or')})."
     return Answer("slices", text, (model,), str(tested[0]["measure"]))
 
 

@@ -135,8 +135,8 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         assert "[needs-order]" in done.err
         first, hint, last = done.err.splitlines()[1:]
         assert first.startswith("<stdin>: --measure: ")
-        assert hint.endswith("'high', 'low', 'middle'")
-        every = "--classes high --classes low --classes middle"
+        assert hint.endswith("'low', 'middle', 'high'")
+        every = "--classes low --classes middle --classes high"
         assert last == f"try: clfeval report - --measure {name} {every}"
         words = shlex.split(last.removeprefix("try: clfeval "))
         assert piped(three.encode(), *words).code == 0

@@ -229,7 +229,7 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
         with pytest.raises(UsageError) as refused:
             clfeval.report(table, measure=name)
         assert [one.code for one in refused.value.problems] == ["needs-order"]
-        assert "'k0', 'k1', 'k2', 'k3'" in str(refused.value)
+        assert refused.value.fixes == {}  # of these names nobody can guess the order
     plain = {str(one["measure"]) for one in clfeval.report(table, measure="all").tables["measures"]}
     assert not plain & {"rps", "kappa_linear", "ordinal_mae"}
 
