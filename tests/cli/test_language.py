@@ -53,6 +53,11 @@ def screen(name: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m|^== .*$|^more tables: [^(]*", "", text, flags=re.MULTILINE)
 
 
+def explained(name: str) -> str:
+    """Return all that is explained, no line folded: the rest of a folded line is not looked at."""
+    return program(name, "--explain", "all", COLUMNS="10000").out
+
+
 # of what is explained: names of columns, measures and codes, and lists of such names
 NAMES = re.compile(
     r"^(?:  \S+(?: \([^)]*\))?:|  as above:(?:.+\n    )*.*|[a-z]+ \S+)", re.MULTILINE
@@ -63,7 +68,7 @@ KINDS: Mapping[str, tuple[Iterable[str], Callable[[str], str]]] = {
     "page": (("README.md", "CHANGELOG.md"), lambda name: (ROOT / name).read_text("utf-8")),
     "guide": (guides(), lambda name: program("--guide", name).out.partition(FOR_WRITERS)[0]),
     "help": (EVERY, lambda name: program(name, "--help-all" if name != "example" else "-h").out),
-    "explain": (COMMANDS, lambda name: NAMES.sub("", program(name, "--explain", "all").out)),
+    "explain": (COMMANDS, lambda name: NAMES.sub("", explained(name))),
     "help()": (clfeval.__all__, lambda name: str(getattr(clfeval, name).__doc__)),
 }  # fmt: skip
 
