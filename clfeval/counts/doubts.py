@@ -19,7 +19,7 @@ from clfeval.tables.cells import as_text, means_missing
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
 from clfeval.tables.input import IF_MODEL, Kind, Names, find
 from clfeval.tables.peek import is_score
-from clfeval.tables.positive import NO_REASON, guess_positive
+from clfeval.tables.positive import guess_positive
 from clfeval.tables.prediction import ModelColumns
 
 # as flags are written; a tree that is sure of everything says 0.0 and 1.0
@@ -99,8 +99,8 @@ def refuse_complements(settled: Settled) -> None:
         first_rows = all(abs(float(a) + float(b) - 1) < 2 * HALF for a, b in rows)
         if len(rows) >= TOLD and first_rows and _complements(settled, one, two):
             first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
-            guess, why = guess_positive({first: 1, second: 1})
-            spare = two if why != NO_REASON and guess == first != second else one
+            guess, named = guess_positive({first: 1, second: 1})
+            spare = two if named and guess == first != second else one
             other = two if spare == one else one
             what = f"always equals 1 - '{other}': is it the other class of the same model?"
             hint = f"add {given('--ignore', spare)} to leave it out; {IF_MODEL}"
@@ -173,10 +173,10 @@ def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[
     what = f"predicts {listing(sorted(said))}, but truth '{columns.truth}' has {listing(known)}"
     hint = "write the same labels in both columns"
     if len(said) == len(known) == 2:
-        (ours, why), (theirs, because) = (
+        (ours, one_named), (theirs, two_named) = (
             guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
         )
-        if NO_REASON not in (why, because):
+        if one_named and two_named:
             hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
     hint += "; if a column is not a model, add --ignore COLUMN"
     raise DataError(

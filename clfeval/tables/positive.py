@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from re import fullmatch, sub
 
 # negative and positive, as programs write them
@@ -28,7 +28,6 @@ _REST = {
     "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
     "unmatched", "rest", "background", "nonevent", "censored",
 }  # fmt: skip
-NO_REASON = "no class is rarer, so this is a guess"
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
@@ -60,27 +59,20 @@ def default_positive(classes: Collection[str]) -> str | None:
     return None
 
 
-def guess_positive(classes: Mapping[str, int]) -> tuple[str, str]:
-    """Return the class that is most likely meant by positive, of counted ones, and why."""
+def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
+    """Return the likeliest positive class of counted ones, and whether a name suggests it."""
     plain = {name: sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
     # of 1 and 2 some programs mean the one, some the other
     known = _SOUGHT if "2" in classes else _SOUGHT | {"1"}
     sought = [name for name, word in plain.items() if word in known]
     if len(sought) == 1:
-        return sought[0], "its name suggests it"
+        return sought[0], True
     if len(classes) == 2:
         rest = [name for name, word in plain.items() if word in _REST]
         others = [name for name in classes if name not in rest]
         if len(rest) == 1:
-            return others[0], f"'{rest[0]}' suggests the negative class"
+            return others[0], True
         one, two = sorted(classes, key=len)
         if fullmatch(_NOT + sub(r"\W", ".", plain[one]), plain[two]):
-            return one, f"'{two}' is its opposite"
-    return min(sorted(classes), key=classes.__getitem__), _rarer(classes.values())
-
-
-def _rarer(counts: Iterable[int]) -> str:
-    numbers = sorted(counts)
-    if numbers[:1] == numbers[1:2]:
-        return NO_REASON
-    return "the rarer class" if len(numbers) == 2 else "the rarest class"
+            return one, True
+    return min(sorted(classes), key=classes.__getitem__), False
