@@ -22,6 +22,7 @@ from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.options import Command, listed
 from clfeval.result import Result, Row, Warn, estimate
 from clfeval.schema import MOST_CHANGES
+from clfeval.shell import given as given_option
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
 from clfeval.words import NAMESAKES
@@ -32,8 +33,8 @@ OWN = ("reference", "margin", "resolution", "list_changes", "methods")
 # of the rows, and how they are drawn: what joined tables are read and compared by
 KEPT = (
     "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
-    "truth", "positive", "classes", "kind", "weight", "sampling_weights", "cluster", "level",
-    "interval", "seed", "totals",
+    "truth", "where", "positive", "classes", "kind", "weight", "sampling_weights", "cluster",
+    "level", "interval", "seed", "totals",
 )  # fmt: skip
 APART = "unequal-ids"
 SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
@@ -77,6 +78,8 @@ def table_baseline(
         on_open(one)
 
     then = {name: value for name, value in given.items() if name not in OWN}
+    if positive := result.parameters.get("positive"):
+        then["positive"] = positive
     before: Result = called.asked([fspath(path)], then, hear, lambda _: "")
     name = basename(fspath(path))
     but = {str(one.opt.signed) for one in command.options() if one.name in OWN}
@@ -164,6 +167,9 @@ def _joined(
     except DataError as error:
         if {one.code for one in error.problems} == {APART}:  # no id is in both
             return None, {}
+        if {one.code for one in error.problems} == {"conflicting-truth"}:
+            ignore = given_option("--ignore", str(_read(sides[0]).columns.id))
+            error.hint = f"{error.hint}; if the ids only number the rows of each file, add {ignore}"
         raise
     return joined, {new: one for one, new in called[0].items()}
 

@@ -156,3 +156,30 @@ def test_a_truth_of_numbers_is_no_class() -> None:
         done = program("report", "b.csv", "-q", "--by", by)
         assert (done.code, problem_places(done.err)) == (2, ["[bad-option]"])
         check_text(done.err)
+
+
+def test_a_baseline_has_the_same_rows() -> None:
+    """Rows that --where leaves out, here those that are better now, are left out of both sides."""
+    header, parts = "id,truth,m,part\n", ("train", "test")
+    for name, wrong in (("then", {1, 2}), ("now", {1, 3, 5, 7, 9})):
+        rows = (
+            f"{i},{i // 2 % 2},{(i // 2 % 2) ^ (i in wrong)},{parts[i % 2]}\n" for i in range(60)
+        )
+        write(f"{name}.csv", header + "".join(rows))
+    words = (
+        "report",
+        "now.csv",
+        "--where",
+        "part = 'test'",
+        "--baseline",
+        "then.csv",
+        "-f",
+        "json",
+    )
+    found = json.loads(program(*words, "--max-drop", "accuracy=.5").out)
+    (row,) = [one for one in found["tables"]["comparisons"] if one["measure"] == "accuracy"]
+    assert (row["paired"], row["rows"], row["difference"]["value"]) == (
+        True,
+        30,
+        pytest.approx(-4 / 30),
+    )
