@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
 # what people type for what is called otherwise
 MEANT = {
-    "--labels": "--classes CLASS", "--odds": "--prevalence 1:49", "--table": "--show NAME",
+    "--labels": "--classes CLASS", "--odds": "--prevalence P:N", "--table": "--show NAME",
     "--cost": "--measure cost:fp=1,fn=5", "--benefit": "--measure cost:fp=1,fn=5,tp=5",
     "--beta": "--measure f_beta:beta=2", "--crossover": "--measure MEASURE",
     "--plot": "--show plots", "--no-plot": "a pipe: only a terminal shows plots by default",

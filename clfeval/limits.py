@@ -72,7 +72,9 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     part = found and found["part"] and found["part"][1:]
     if found is None or not math.isfinite(limit) or (part and part not in PARTS):
         hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
-        if number.endswith("%"):
+        if kind == "max-drop":
+            hint = "for example --max-drop recall=0.02, or recall=2% of the baseline's value"
+        if number.endswith("%") and kind != "max-drop":
             hint = f"write a share as 0.7, not as 70%; {hint}"
         elif part:
             hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"

@@ -209,6 +209,11 @@ class Result:
             raise ValueError("not a clfeval result: the document is not an object")
         return cls.from_dict(document)
 
+    def __getattr__(self, name: str) -> Any:
+        """Say how to get what is no attribute: tables, measures and charts."""
+        hint = "tables are in .tables and .frame(NAME), charts in .show('plots')"
+        raise AttributeError(f"a Result has no '{name}'; {hint}")
+
     def frame(
         self, table: str | None = None, *,
         backend: Literal["polars", "pandas", "pyarrow"] = "polars",

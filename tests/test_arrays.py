@@ -147,7 +147,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a misspelt keyword": (lambda: report(Y, LR, treshold=0.3), TypeError, "'threshold'"),
     "scikit-learn's keyword": (lambda: report(Y, LR, sample_weight=WEIGHT), TypeError, "weight="),
     "a gate": (lambda: report(Y, LR, fail_under=0.8), TypeError, ".check(fail_under="),
-    "a shell's word": (lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='1:49'"),
+    "a shell's word": (lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='P:N'"),
     "names in one text": (
         lambda: report(FRAME, ignore="group,weight"),
         UsageError,

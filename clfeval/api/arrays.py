@@ -173,6 +173,12 @@ def _frame(columns: Mapping[str, Any]) -> Any:
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
         import pandas as pd
 
+        indexes = [one.index for one in columns.values() if isinstance(one, pd.Series)]
+        for one in indexes[1:]:
+            if not one.equals(indexes[0]) and {*one} == {*indexes[0]}:
+                what = "the indexes of two Series have the same labels in different order"
+                hint = "bring them into one order: y_prob.loc[y_true.index]"
+                raise UsageError.of(what, "bad-option", hint=hint)
         return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
     import polars as pl
 

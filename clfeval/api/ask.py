@@ -126,7 +126,11 @@ def _all(
 def _news(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalError]:
     """Return what an error says of other cells than errors before it have named; or nothing."""
     cells = {_cell(problem) for part in told for problem in part.problems}
-    fresh = [one for one in error.problems if one.row is None or _cell(one) not in cells]
+    lines = {str(problem) for part in told for problem in part.problems}
+    fresh = [
+        one for one in error.problems
+        if str(one) not in lines and (one.row is None or _cell(one) not in cells)
+    ]  # fmt: skip
     if error.parts or len(fresh) == len(error.problems):
         return [error]
     if not fresh and error.hint in [part.hint for part in told]:

@@ -46,6 +46,9 @@ def change_answers(
     if not models:
         who = named([*every]) if len(every) < 3 else f"{len(every)} models"
         text = f"no measure of {who} changed significantly"
+        if not any(estimate(row["difference"]).value for row in rows):
+            yield Answer(CODE, f"{start}, all measures of {who} are identical.", (), lead)
+            return
         yield Answer(CODE, f"{start}, {text} ({many(len(tested), 'adjusted test')}).", (), lead)
         return
     for place, model in enumerate(models[:MODELS]):

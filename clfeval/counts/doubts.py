@@ -270,6 +270,26 @@ def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, flo
     _raise_scales(settled, odd, what)
 
 
+def refuse_other_scale(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise for a percentage as the threshold of probabilities, or the reverse."""
+    for name, (low, high) in ranges.items():
+        cut = settled.roles.threshold.get(None)
+        if cut is None or name in settled.roles.threshold:
+            continue
+        too_high = 0 <= low <= high <= 1 < cut
+        if not too_high and not (half_way(low, high) == PERCENT and 0 < cut < min(1, low)):
+            continue
+        meant = cut / 100 if too_high else 100 * cut
+        fixes = {"threshold": {None: meant}} if OVER < cut <= 100 or not too_high else {}
+        all_rows = "no row" if too_high else "every row"
+        what = f"scores range from {low:g} to {high:g}: at threshold {cut:g} {all_rows} is positive"
+        hint = f"write --threshold {meant:g}" if fixes else "probabilities are at most 1"
+        column = settled.column(name)
+        raise DataError.of(
+            what, "needs-threshold", settled.name, None, column, hint=hint, fixes=fixes
+        )
+
+
 def _raise_scales(
     settled: Settled, found: Mapping[ModelColumns, tuple[float, float]], what: str
 ) -> None:

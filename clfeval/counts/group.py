@@ -16,6 +16,7 @@ from clfeval.counts.settle import Settled, check_structure, refuse_other_classes
 from clfeval.counts.units import in_units, squares_of
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
+from clfeval.shell import given
 from clfeval.tables.cells import is_absent, natural
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
@@ -117,7 +118,8 @@ def group(settled: Settled) -> Grouped:
                 f"model '{model.name}' has no probability column for the positive class "
                 f"'{settled.positive}'; it has {listing(model.classes)}"
             )
-            raise DataError.of(what, "no-class-column", settled.name)
+            hint = f"add {given('--positive', model.classes[0])} to detect that class"
+            raise DataError.of(what, "no-class-column", settled.name, hint=hint)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
     for mode in modes if _all_bits(settled) else modes[1:]:
         try:

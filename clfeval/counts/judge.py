@@ -18,6 +18,7 @@ from clfeval.counts.doubts import (
     refuse_foreign,
     refuse_mixed,
     refuse_one_threshold,
+    refuse_other_scale,
     refuse_stray,
     refuse_sums,
     refuse_unbounded,
@@ -58,6 +59,7 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
+from clfeval.tables.input import Names, find
 from clfeval.tables.peek import Peek, is_score
 from clfeval.tables.scan import TableFile, all_distinct
 
@@ -309,6 +311,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     refuse_unbounded(settled, judged.unbounded, any_range=any_range)
     if not any_range:
         refuse_one_threshold(settled, grouped.ranges)
+        refuse_other_scale(settled, grouped.ranges)
     refuse_sums(settled, judged.classes, grouped.off)
     if not grouped.n[~judged.missing].sum() > 0:
         hint = HEADER_ONLY
@@ -319,6 +322,11 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     if not settled.layout.gathers and row_id is not None:
         nulls, run = settled.columns.null_values, settled.columns.run
         check_ids(settled.files, row_id, nulls, settled.peeks[row_id], run, _HINTS)
+    cluster = settled.columns.cluster
+    if cluster and len(settled.files) > 1 and find([cluster], Names.ID) and row_id is None:
+        nulls = settled.columns.null_values
+        frames = [numbered(file, nulls).select(FILE, cluster) for file in settled.files]
+        _refuse_same_rows(settled.files, cluster, pl.concat(frames))
 
 
 def _lost(judged: Judged) -> bool:

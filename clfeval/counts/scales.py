@@ -23,7 +23,9 @@ def ways_of(settled: Settled, name: str) -> str:
     if shares(settled, name):
         return f"{given('--cluster', name)} (mars, phidelta, tune-jpt, report)"
     by = given("--by", name)
-    return by if settled.layout.joined else f"{given('--id', name)}, {by}"
+    if settled.layout.joined or not settled.peeks[name].distinct:
+        return by
+    return f"{given('--id', name)}, {by}"
 
 
 def shares(settled: Settled, name: str) -> bool:

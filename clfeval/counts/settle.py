@@ -33,7 +33,8 @@ from clfeval.tables.scan import (
 from clfeval.words import many
 
 MOST_CLASSES = 1000
-MANY = 20  # different fractions that are no classes
+MANY = 20  # different fractions, or numbers that scores predict, that are no classes
+MISSING_CODES = ("-1", "-9", "-99", "-999", "99", "999")  # beside other classes
 OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
 
 
@@ -47,9 +48,7 @@ def resolve_positive(
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes are {listing(classes)}"
-            declared = given("--classes", roles.positive, bare=True)
             hint = suggestion(roles.positive, classes)
-            hint = hint or f"if it is a class without rows in truth, add {declared}"
             raise DataError.of(what, "unknown-positive", file, hint=hint)
         return roles.positive
     if are_several(classes, roles, models):
@@ -60,19 +59,30 @@ def resolve_positive(
     default = default_positive(classes)
     if default is None:
         rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
-        guess, _ = guess_positive(classes)
+        codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
+        likely = {name: n for name, n in classes.items() if name not in codes}
+        guess, _ = guess_positive(likely or classes)
         what = f"which class is positive? truth has {joined(list(rows))}"
         hint = f"add {given('--positive', guess, bare=True)} if '{guess}' is the class to detect; "
         hint += "all other classes are then negative"
-        raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
+        fixes = {"positive": guess}
+        if codes:
+            null = given("--null-value", codes[0], bare=True)
+            hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
+        raise DataError.of(what, "positive-needed", file, hint=hint, fixes=fixes)
     return default
 
 
-def refuse_numbers(file: str, truth: str, classes: Sequence[str], roles: Input) -> None:
-    """Raise for a truth of many different numbers, which is what a regression predicts."""
+def refuse_numbers(
+    file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
+) -> None:
+    """Raise for a truth of many different numbers, which is what a regression predicts.
+
+    scored: models predict fractions.
+    """
     numbers = [float(name) for name in classes if is_score(name)]
-    fractions = sum(number % 1 != 0 for number in numbers)
-    if roles.positive is None and len(numbers) == len(classes) > MANY and fractions * 2 > MANY:
+    many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MANY
+    if roles.positive is None and len(numbers) == len(classes) > MANY and many:
         what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
@@ -284,12 +294,14 @@ def settle(opened: Predictions) -> Settled:
             columns.models,
             predicted=settled.predicted,
         )
-        refuse_numbers(settled.name, columns.truth, classes, roles)
+        kinds = {model.name: model.kind for model in columns.models}
+        scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
+        refuse_numbers(settled.name, columns.truth, classes, roles, scored=scored)
         refuse_ids(settled.name, columns.truth, rows, roles)
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
-    kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
-    settled = with_kinds(settled, kinds)
+    whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
+    settled = with_kinds(settled, whole)
     if classes and not (roles.several and declarable(settled, strange)):  # then these are asked of
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)

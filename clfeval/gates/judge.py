@@ -282,6 +282,10 @@ def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
         if sure and best_of(looked.result.command, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
             what = "lower" if wrong == "min" else "higher"
+            if limit.kind == "fail-under":  # it would pass what is bad
+                instead = f"--{other} {limit.metric}{part}={limit.limit:g}"
+                text = f"--{limit.kind} {limit.metric}{part}: {what} values are better"
+                raise UsageError.of(text, "bad-gate", hint=f"use {instead}")
             text = f"--{limit.kind} {limit.metric}{part}: {what} values are better; did you mean " \
                    f"--{other} {limit.metric}{part}={limit.limit:g}?"  # fmt: skip
             yield Warn("gate-turned", text)

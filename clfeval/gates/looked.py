@@ -79,6 +79,9 @@ def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str
     if alike:
         return alike[0]
     what = f"--{limit.kind}: no metric '{limit.metric}'"
+    model, dot, rest = limit.metric.partition(".")
+    if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
+        raise UsageError.of(what, "unknown-metric", hint=f"write '{model}:{rest}'")
     close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
     if end and {*same_measure(stem)} & {*known}:
         close = close or f"add --reference MODEL and --measure {stem}"
@@ -160,6 +163,8 @@ def _left_out(result: Result, metric: str) -> str | None:
         option in result.parameters and measure.needs in known for option, known in needs.items()
     ):
         return None
+    if metric in result.parameters.get("measure", ()):
+        return f"this table does not give it: --explain {measure.id} says what it needs"
     return f"it was not computed: add --measure {metric}"
 
 

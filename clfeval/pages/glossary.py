@@ -342,7 +342,7 @@ REPORT_HEADINGS: Mapping[str, str] = {
     "CITL": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "recall": "sensitivity", "spec.": "specificity", "PPV": "precision",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
-    "places off": "ordinal_mae", "treat all": "treat_all",
+    "places off": "ordinal_mae", "over- conf.": "overconfidence", "treat all": "treat_all",
     "gain over treat-all and treat-none": "gain", "standard error": "se", "NPV": "npv",
     "share of true class": "share", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
 }  # fmt: skip

@@ -27,6 +27,14 @@ RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside 
 SAVED = ("save", "show", "digits")  # of what the shell says of its output
 ASKED = ("dry_run",)  # of the whole batch, and of no run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
+# what people write for keys of a run
+OTHER_KEYS = {
+    **dict.fromkeys(("table", "tables", "file", "files", "data", "path", "predictions"),
+                    "input: FILE"),
+    **dict.fromkeys(("method", "subcommand", "run"), "command: NAME"),
+    "gates": "fail_under: {METRIC: VALUE} or fail_over: {METRIC: VALUE}",
+    **dict.fromkeys(("output", "outputs", "out"), "save: FILE"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,9 @@ def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
     meant = MEANT.get(f"--{key.replace('_', '-')}", "")
-    if hint is None and meant.startswith("--"):
+    if hint is None and key in OTHER_KEYS:
+        hint = f"use {OTHER_KEYS[key]}"
+    elif hint is None and meant.startswith("--"):
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
     if hint is None and not what.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)

@@ -59,7 +59,7 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
     history = filler.fill(layers.history) if layers.history else None
     if len(layers.files) == len(names):  # else some keys are unknown
         check_used(variables, {*layers.variables} | filler.used, wrong)
-        if layers.files and not runs:
+        if layers.files and not runs and not wrong.parts:
             wrong.say(layers.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
     return Declared(defaults, runs, tuple(layers.files), history)
 
@@ -105,7 +105,10 @@ def _check_name(name: str, run: Node, wrong: Wrong) -> None:
 
 def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
     if not isinstance(given.value, dict):
-        wrong.say(given, f"{what} must map keys to values", "write lines of KEY: VALUE")
+        hint = "write lines of KEY: VALUE"
+        if isinstance(given.value, list) and what == "runs":
+            hint = "write 'NAME:' in place of '- name: NAME', and the keys of the run below it"
+        wrong.say(given, f"{what} must map keys to values", hint)
     return isinstance(given.value, dict)
 
 

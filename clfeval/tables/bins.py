@@ -23,6 +23,7 @@ def refuse_score_slices(name: str, column: Peek | None) -> None:
     """Raise for slices by fractions of which nearly each row has another."""
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
         hint = f"use {given('--by', f'{name}:4')} to make four groups"
+        hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
         what = (
             f"--by '{name}' has too many distinct values for slices "
             f"({len(column.texts)} in the first rows)"

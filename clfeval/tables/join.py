@@ -84,7 +84,10 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     times = Counter(name for each in peeks for name in each)
     used = ignored.union(OF.format(of, one) for of in called for one in others) | {*others}
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
-    at = next((i for i, name in enumerate(bare) if name is not None), None)
+    only_truth = [i for i, name in enumerate(bare) if name is not None]
+    # fractions called like truth are the scores of another file
+    only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
+    at = next(iter(only_truth), None)
     truths = [truth_of(each, roles) for each in peeks]
     holder = (
         at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)

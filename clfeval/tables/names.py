@@ -55,6 +55,9 @@ _COVARIATE = re.compile(
     r"(?:[_ .-](?:years?|months?|days?|kg|lbs?|cm|m|in|eur|usd))?",
     re.IGNORECASE,
 )
+_SHARE = re.compile(
+    r"(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|hematocrit|confidence)", re.IGNORECASE
+)
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
 
 
@@ -145,12 +148,18 @@ def refuse_runs(file: str, free: Sequence[str], roles: Input) -> None:
 def refuse_covariates(
     file: str, free: Sequence[str], peeks: Mapping[str, Peek], roles: Input
 ) -> None:
-    """Raise where numbers are called like a property of the rows (age, year), not like a model."""
-    found = [
-        name
-        for name in free
-        if _COVARIATE.fullmatch(name) and peeks[name].mostly_numeric and not peeks[name].shares
-    ]
+    """Raise where numbers are called like a property of the rows (age, year), not like a model.
+
+    Also where one column is called like a prediction, and several others are not.
+    """
+    numbers = [name for name in free if peeks[name].mostly_numeric]
+    named = [name for name in numbers if {*re.split(r"[\W_]+", name.casefold())} & PREDICTED]
+    found = [name for name in numbers if name not in named]
+    if not named or len(found) <= len(named):
+        found = [
+            name for name in numbers
+            if _SHARE.fullmatch(name) or (_COVARIATE.fullmatch(name) and not peeks[name].shares)
+        ]  # fmt: skip
     if not found or len(found) == len(free) or roles.model:
         return
     what = "is it a model or a property of the rows?"

@@ -232,7 +232,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
             few = found.truth in peeks and len(peeks[found.truth].texts) < 3
             for flag in ("--cluster", "--weight", "--id", *["--by"] * few):  # slices are classes
                 if found.truth in named[flag]:
-                    raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
+                    classes = "results of each class: add --show confusion"
+                    raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
+                                     classes if flag == "--by" else None)  # fmt: skip
             for name in {*asked}:
                 refuse_score_slices(name, peeks.get(name))
             if roles.decimal == ".":

@@ -42,7 +42,7 @@ _SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
 }
 EXAMPLE = "\"split = 'test' and age >= 18\""
 SHOWN = 5  # values of a column in an error
-TRAIN, TEST = {"train", "training"}, {"test", "testing"}
+TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
 _BITS = ({"0", "1"}, {"false", "true"})
 _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
 

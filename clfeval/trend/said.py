@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.baseline.answer import change_answers, title_of
-from clfeval.compare.change import UNDECIDED
+from clfeval.baseline.answer import change_answers, rows_answer, title_of
+from clfeval.baseline.changes import LEVEL, UNMOVED
+from clfeval.compare.change import UNDECIDED, Change
 from clfeval.history.line import PastLine, same_rows
-from clfeval.result import Answer, Row, estimate
+from clfeval.result import Answer, Row, estimate, value_of
 from clfeval.trend.judge import MODEL, ROWS
 from clfeval.words import listed, named, quoted
 
 MOST = 5  # sentences
+EACH = Answer(
+    "events", "Each label has different rows: changes may come from the rows or the models."
+)
 WHY = {
     ROWS: ", where the rows changed",
     MODEL: ", where the model changed and the rows did not",
@@ -30,10 +34,31 @@ def trend_answer(
     said = list[Answer]()
     if same:
         names = dict.fromkeys(_called(row, accepted) for row in same)
+        rows = [*_rows(same, next(line.level for line in series[str(same[0]["model"])]) or LEVEL)]
+        if rows:  # what prevalence alone changes comes later
+            same.sort(key=lambda row: str(row["measure"]) not in UNMOVED)
         said += change_answers(same, listed([*names]), lead=next(iter(order), None))
-    said += [*_since(steps), *_nothing(changes, sorted(other), accepted, last)]
-    said += [*_events(events, labels), *_absent(series, labels), *_unpaired(series, same, accepted)]
+        said += rows
+    other_rows = [*_events(events, labels)]
+    said += [*_since(steps, always=not events or other_rows[:1] == [EACH])]
+    said += [*_nothing(changes, sorted(other), accepted, last), *other_rows]
+    said += [*_absent(series, labels), *_unpaired(series, same, accepted)]
     return tuple(said[:MOST])
+
+
+def _rows(changes: Sequence[Row], level: float) -> Iterator[Answer]:
+    """Say how prevalence and the mean score changed, if prevalence changed significantly."""
+    model = str(changes[0]["model"])
+    titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quoted(model)}"}
+    found = {
+        titles[str(row["measure"])]: Change(
+            estimate(row["old"]), estimate(row["new"]), estimate(row["difference"]),
+            value_of(row["p"]))
+        for row in changes if row["model"] == model and row["measure"] in titles
+    }  # fmt: skip
+    described = {title: found[title] for title in titles.values() if title in found}
+    if "prevalence" in found and found["prevalence"].significant(level):
+        yield from rows_answer((), (), described, ((), ()), level)
 
 
 def _called(row: Row, accepted: Mapping[str, PastLine]) -> str:
@@ -41,11 +66,12 @@ def _called(row: Row, accepted: Mapping[str, PastLine]) -> str:
     return f"{quoted(label)}{' (accepted)' if held is not None and held.label == label else ''}"
 
 
-def _since(steps: Sequence[Row]) -> Iterator[Answer]:
-    """Say since when the largest change is there, and what changed then."""
+def _since(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
+    """Say since when the largest change is there, and what changed then; always: rows do."""
     for row in [row for row in steps if row["since"] is not None][:1]:
         cause, model = str(row["cause"]), str(row["model"])
         why = WHY.get(cause, f", where {cause} changed" if cause else "")
+        why = "" if always and cause == ROWS else why
         text = f"{title_of(str(row['measure']))} of {quoted(model)} changed at "
         yield Answer("since", f"{text}{quoted(str(row['since']))}{why}.", (model,),
                      str(row["measure"]))  # fmt: skip
@@ -69,8 +95,7 @@ def _events(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
     """Say at which labels rows changed, and at which others models did."""
     rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
-        text = "Each label has different rows: changes may come from the rows or the models."
-        yield Answer("events", text)
+        yield EACH
         return
     parts = [f"The rows changed at {named(rows)}"] if rows else []
     models = dict.fromkeys(str(row["model"]) for row in events if row["changed"] == MODEL)

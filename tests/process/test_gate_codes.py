@@ -98,7 +98,6 @@ def test_what_is_not_there_is_refused_with_the_way_to_get_it(
 
 
 @pytest.mark.parametrize(("words", "code", "meant"), [
-    (("--fail-under", "brier=0.01"), 0, "--fail-over brier=0.01"),
     (("--fail-over", "a:roc_auc=0.99"), 0, "--fail-under roc_auc=0.99"),
     (("--fail-over", "roc_auc.low=.1"), 1, "--fail-under roc_auc.low=0.1"),
     (("--fail-under", "roc_auc=0.5"), 0, None),

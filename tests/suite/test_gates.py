@@ -118,7 +118,10 @@ def test_a_dry_run_names_limits_that_cannot_be(line: str, state: str, tmp_path: 
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("report", 'measure: [g_mean], fail-under: {g_mean: 0.1, "any:b:brier.low": 0}'),
+        (
+            "report",
+            'measure: [g_mean], fail-under: {g_mean: 0.1}, fail-over: {"any:b:brier.low": 1}',
+        ),
         ("report", "reference: a, fail-under: {recall_difference: -1}, fail-over: {rows: 9}"),
         ("mars", 'group: {g: [a, b]}, fail-under: {"g:recall": 0}'),
         ("mars", "fail-under: {recall: 0.5, shine_through: 0, found: 0}"),

@@ -121,6 +121,7 @@ def truth_apart(dice: Dice) -> Trap:
         "a.csv": {"id": ids[mixed], called: scores[mixed]},
         "b.csv": {"id": ids, called: other},
     }
+    files = {str(name): files[name] for name in dice.permutation([*files])}
     return Trap(files, {"a": (truth, scores), "b": (truth, other)}, ("--join", "id"))
 
 

@@ -15,7 +15,7 @@ from clfeval.inference.resampling import stream
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Answer, Estimate, Row, Warn, estimate
-from clfeval.words import interval, listed, many, named, number, quoted
+from clfeval.words import interval, listed, many, named, number, quoted, ties
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
 CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
@@ -176,6 +176,28 @@ def run_comparisons(
                                  method=method)  # fmt: skip
 
 
+def run_ties(
+    lead: str, values: RunValues, models: Sequence[str], runs: Runs, *, level: float, seed: int
+) -> dict[str, bool]:
+    """Return for each model whether it is not significantly different from the best by a mean.
+
+    Adjusted for all pairs of models; empty where runs do not say it, see `mean_of`.
+    """
+    mine = {key: runs_of for key, runs_of in values.items() if key[0] == lead}
+    means = {one.model: one.mean.value for one in run_means(mine, runs, None)}
+    known_means = {model: value for model, value in means.items() if value is not None}
+    if len(known_means) < 2:
+        return {}
+    best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
+    rows = run_comparisons(mine, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
+    found = {best: True}
+    for row in rows:
+        pair = {str(row["model"]), str(row["reference"])}
+        if best in pair and row["p"] is not None:
+            found |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
+    return found if len(found) == len(known_means) else {}
+
+
 def _widened(d: Estimate, factor: float, most: float) -> Estimate:
     """Return a difference with its limits so many times as far off, and at most `most` from 0."""
     if d.value is None or d.low is None or d.high is None:
@@ -185,9 +207,13 @@ def _widened(d: Estimate, factor: float, most: float) -> Estimate:
 
 
 def run_answers(
-    lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None
-) -> Iterator[Answer]:
-    """Say whose mean is largest, what its limits cover, and who differs from the reference."""
+    lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
+    tied: Mapping[str, bool],
+) -> Iterator[Answer]:  # fmt: skip
+    """Say whose mean is largest, what its limits cover, and who differs from it or the reference.
+
+    tied: see `run_ties`.
+    """
     measure = CATALOG[lead]
     mine = [one for one in means if one.metric == lead]
     ranked = sorted((one for one in mine if one.mean.value is not None),
@@ -202,7 +228,10 @@ def run_answers(
     size = interval(found.value or 0.0, found.low, found.high, level or 0.95)
     apart = "" if first.sd is None else f", SD {number(first.sd)}"
     text = f"{named(models)} {best} mean {measure.title} over {many(first.runs, 'run')}: {size}"
-    yield Answer("best", f"{text}{apart}.", tuple(models), lead, found.value, found.low, found.high)
+    order = [one.model for one in ranked if one.model in tied and one.model not in models]
+    worse = [name for name in order if not tied[name]]
+    text = f"{text}{apart}. {ties([name for name in order if tied[name]], worse)}".rstrip()
+    yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
     yield from _differing(lead, compared, runs)
     if level is None or found.low is None:
         return

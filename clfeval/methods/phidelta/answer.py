@@ -166,7 +166,7 @@ def run_answer(
     level: float | None,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Say who discriminates best on average over runs, who differs from it, and who is biased."""
-    said = [*run_answers("delta", means, compared, runs, level)]
+    said = [*run_answers("delta", means, compared, runs, level, {})]
     return tuple([*said, *_biased(_ranked(spread, "delta_mean"), "phi_mean", level)][:MOST])
 
 

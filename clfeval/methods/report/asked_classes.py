@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from re import fullmatch, sub
 
 from clfeval.errors import UsageError, listing
 from clfeval.measures.catalog import CATALOG, find_measure
@@ -32,11 +33,11 @@ IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 SPELLED = 5  # classes of an order that is asked for
 FEW_CLASSES = 7  # that may be grades
 GRADES = (
-    "none no normal negative",
-    "minimal low mild i",
-    "moderate medium middle mid neutral ii",
-    "high severe positive iii",
-    "critical iv",
+    "none no normal negative very_low very_poor",
+    "minimal low mild i poor benign",
+    "moderate medium middle mid neutral ii fair average probably_benign",
+    "high severe positive iii good suspicious",
+    "critical iv very_high very_severe excellent malignant",
     "v",
 )  # words for a grade, the least first
 
@@ -72,7 +73,11 @@ def asked_of_classes(
 def likely_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     """Return few classes in their order if they are numbered or graded, lowest first; else None."""
     places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
-    place = {one: places.get(one.casefold(), -1) for one in classes}
+    plain = {one: sub(r"[ -]", "_", sub(r"^no \w+$", "no", one.casefold())) for one in classes}
+    place = {one: places.get(word, -1) for one, word in plain.items()}
+    stems = {one: fullmatch(r"([^\d]+)(\d)", word) for one, word in plain.items()}
+    if len({found[1] for found in stems.values() if found}) == 1 and all(stems.values()):
+        place = {one: int(found[2]) for one, found in stems.items() if found}
     first = int("0" not in place)
     numbered = (*map(str, range(first, first + len(place))),)
     if -1 not in place.values() and len({*place.values()}) == len(place):

@@ -80,7 +80,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         verdict = SLIGHTLY if close and gap <= HARDLY and not lost else MISCALIBRATED
         if lost:
             what = "0 for the observed outcome" if over.value is None else "1 for another class"
-            fault = f"{many(lost, 'row')} had probability {what}"
+            zero = f"{many(lost, 'row')} had probability {what}"
+            fault = f"{fault}, and {zero}" if fault else zero
         elif not fault and off:
             fault = "the share of positives deviates from the mean score in "
             fault += f"{many(off, 'score group')} by up to {number(gap)}"

@@ -20,6 +20,7 @@ from clfeval.methods.measured.run_means import (
     run_comparisons,
     run_means,
     run_notes,
+    run_ties,
 )
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
@@ -71,9 +72,16 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
               for key, mine in of_runs.items()}  # fmt: skip
     found = run_means(values, runs, level)
     means = {(one.metric, one.model): one for one in found}
+    models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
+    lead = next((name for name in LEADS if any(
+        one.metric == name and one.mean.value is not None for one in found
+    )), LEADS[-1])  # fmt: skip
+    tied = {} if level is None or options.reference is not None else run_ties(
+        lead, values, models, runs, level=level, seed=options.seed)  # fmt: skip
     tables: dict[str, Sequence[Row]] = {
         "models": [
-            row if row["slice"] is not None else _mean_row(row, means, each.tables["models"])
+            row if row["slice"] is not None else {
+                **_mean_row(row, means, each.tables["models"]), "tied": tied.get(str(row["model"]))}
             for row in each.tables["models"]
         ],
         "measures": [*_metric_rows(each.tables["measures"], means)],
@@ -87,20 +95,16 @@ def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) 
         ],
         "confusion": [row for row in each.tables["confusion"] if row["slice"] is not None],
     }  # fmt: skip
-    models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
     if options.reference is not None and level is not None:
         by_rows = row_differences(each.tables.get("comparisons", ()), prefix)
         tables["comparisons"] = [*run_comparisons(
             values, models, runs, options.reference, by_rows, level=level, seed=options.seed
         )]  # fmt: skip
-    lead = next((name for name in LEADS if any(
-        one.metric == name and one.mean.value is not None for one in found
-    )), LEADS[-1])  # fmt: skip
     return replace(
         each, tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         parameters={**each.parameters, "reference": options.reference},
         summary={**each.summary, "runs": len(runs.names)},
-        answer=tuple(run_answers(lead, found, tables.get("comparisons", ()), runs, level)),
+        answer=tuple(run_answers(lead, found, tables.get("comparisons", ()), runs, level, tied)),
         warnings=(
             *each.warnings, *run_notes(lead, values, runs, each.parameters["cluster"], level)
         ),
@@ -120,7 +124,7 @@ def _metric_rows(rows: Sequence[Row], means: Means) -> Iterator[Row]:
 def _mean_row(row: Row, means: Means, models: Sequence[Row]) -> Row:
     """Return the row of a model on the first screen with means over runs, of the counts too."""
     mine = [one for one in models if one["model"] == row["model"] and one["slice"] is not None]
-    found: dict[str, Any] = {**row, "tied": None}
+    found: dict[str, Any] = {**row}
     for name, cell in row.items():
         if isinstance(cell, Estimate):
             of_runs = means.get((name, str(row["model"])))

@@ -50,6 +50,7 @@ from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Size, Slices, as_default, rests, sliced
 from clfeval.methods.report.stated import stated
 from clfeval.result import Answer, Estimate, Result, Row, Warn, at_most
+from clfeval.shell import given
 from clfeval.words import plain
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -200,7 +201,7 @@ def _order(counted: Counted) -> list[Answer]:
     numbered = likely_order(counted.order)
     if counted.ordered or not of_labels or numbered is None:
         return []
-    how = " ".join(f"--classes {one}" for one in numbered)
+    how = " ".join(given("--classes", one, bare=True) for one in numbered)
     text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {how} "
     text += "to compare models by quadratic kappa."
     return [Answer("unordered-classes", text)]
@@ -216,8 +217,8 @@ def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
     asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
              "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
-    for flag, given in asked.items():
-        if given:
+    for flag, set_to in asked.items():
+        if set_to:
             what = f"{flag} needs a positive class, but none is named"
             hint = "add --positive CLASS to evaluate one class against the rest"
             raise UsageError.of(what, "positive-needed", hint=hint)

@@ -24,7 +24,8 @@ OF_LABELS: Mapping[str, Source] = {
 }  # fmt: skip
 OF_PROBABILITIES: Mapping[str, Source] = {
     "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
-    "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
+    "over-\nconf. → 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
+    "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
     "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier",
     "top-2\naccuracy ↑": "top_k_accuracy",
 }  # fmt: skip
@@ -64,7 +65,7 @@ def shown_classes(result: Result) -> Iterator[Shown]:
         yield from _confusions(confusion, best)
         yield from _matrix(result, confusion, best)
     if "calibration_tests" in result.tables:
-        yield Shown(*CALIBRATION_TESTS)
+        yield Shown(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield Shown("measures", "All measures", "model measure estimator class? value method",
                 result.whole("measures"), LISTED * 4)  # fmt: skip
     if confusion:

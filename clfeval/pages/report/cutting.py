@@ -77,8 +77,9 @@ MEANINGS: Mapping[str, str] = {
     "risk.coverage": "share of rows with a prediction",
     "risk": "error rate among rows with a prediction",
     "bootstrap": "confidence interval of the threshold",
-    "same rows": "the maximized measure on the rows that chose the threshold, which is optimistic",
-    "new data": "the maximized measure expected on new data",
+    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: "
+    "optimistic",
+    "goal: new data": "what the rule optimizes, expected on new data",
     "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
     "more than abstention (Chow)",
     "abstains at": "scores without a prediction: from the first number to below the second",
@@ -98,8 +99,9 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
     rows = _ordered(result, "cutoffs")
     if rows:
         columns: dict[str, Source] = {
-            **_model(rows), "chosen by": _chosen, "threshold": _cut, "new data": "corrected",
-            "same rows": "value", **RATES, "flagged": "flagged", "bootstrap": _drawn,
+            **_model(rows), "chosen by": _chosen, "threshold": _cut,
+            "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **RATES,
+            "flagged": "flagged", "bootstrap": _drawn,
         }  # fmt: skip
         title, rules = "Thresholds chosen on these rows", {_chosen(row) for row in rows}
         if len(rules) == 1:
@@ -107,12 +109,12 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
             del columns["chosen by"]
         note = "values are expected on new data, except same rows"
         best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
-        note += f"; {' or '.join(best)} is maximized under the constraint" if best else ""
+        note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
         note += _undefined(rows)
         yield Shown(
             "cutoffs", title, columns, rows, LISTED, note,
             rank="asked", lead="corrected", right=("threshold",), total=len(rows),
-            places=[""] * len(rows), legend=("same rows", "bootstrap"),
+            places=[""] * len(rows), legend=("goal: same rows", "bootstrap"),
         )  # fmt: skip
     rows = _ordered(result, "abstentions")
     chosen = dict.fromkeys(str(row["chosen_by"]) for row in rows)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from clfeval.errors import DataError, Problem
 from clfeval.shell import given
+from clfeval.tables.cells import natural
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.by_class import named_by_class
 from clfeval.tables.peek import Peek
@@ -81,13 +82,21 @@ def found_models(
 
 
 def refuse_confidence(
-    file: str, models: Sequence[ModelColumns], classes: Collection[str], roles: Input
-) -> None:
+    file: str, models: Sequence[ModelColumns], peeks: Mapping[str, Peek],
+    classes: Collection[str], roles: Input,
+) -> None:  # fmt: skip
     """Raise for one score a row beside labels of more than two classes: of the predicted class."""
     scores = [model.columns[0] for model in models if model.kind == "score"]
     asked = roles.several and not (roles.positive or roles.kind or roles.model)
     if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
         return
+    one, two = sorted(classes, key=natural)[:2]
+    if not all(peeks[name].shares for name in scores):
+        what = f"its numbers are neither probabilities nor the {len(classes)} classes of truth"
+        hint = f"round predictions to classes ('{one}', '{two}', ...), or add "
+        hint += f"{given('--ignore', scores[0])} if it is not a model"
+        raise DataError([Problem(what, "stray-confidence", file, None, name) for name in scores],
+                        hint=hint)  # fmt: skip
     what = (
         f"one score per row, but truth has {len(classes)} classes: is it the probability of "
         "the predicted class?"
@@ -95,7 +104,7 @@ def refuse_confidence(
     raise DataError(
         [Problem(what, "stray-confidence", file, None, name) for name in scores],
         hint=f"add {given('--ignore', scores[0])} to evaluate the predicted classes; to evaluate "
-        "probabilities, give one column per class, such as p_cat and p_dog",
+        f"probabilities, give one column per class, such as 'p_{one}' and 'p_{two}'",
         fixes={"ignore": tuple(scores)},
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from clfeval.errors import DataError, listing
 from clfeval.late import nw, pl
+from clfeval.shell import given
 from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
     ROW,
@@ -19,7 +20,7 @@ from clfeval.tables.diagnose import (
     nothing_to_divide,
     repeated,
 )
-from clfeval.tables.input import Input, match_names
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.models import found_models, refuse_confidence
 from clfeval.tables.names import (
     likely_id,
@@ -57,9 +58,10 @@ def _models(
     classes = frozenset(known_labels(peeks[truth].texts, roles))
     refuse_weights(file, free, peeks, classes, roles)
     refuse_runs(file, free, roles)
-    refuse_covariates(file, free, peeks, roles)
     models = found_models(free, peeks, classes, roles)
-    refuse_confidence(file, models, classes, roles)
+    refuse_confidence(file, models, peeks, classes, roles)
+    alone = {model.columns[0] for model in models if len(model.columns) == 1 and not model.beside}
+    refuse_covariates(file, [name for name in free if name in alone], peeks, roles)
     return (truth, row_id), models
 
 
@@ -73,6 +75,9 @@ def _selected(
     if not models:
         what = f"no model columns; columns: {listing(columns)}"
         hint = "a wide table has a truth column and one column per model"
+        if row_id := find(columns, Names.ID):
+            way = given("--join", row_id)
+            hint += f"; if predictions are in another file, name both files and add {way}"
         raise DataError.of(what, "no-models", file, hint=hint)
     return tuple(models)
 

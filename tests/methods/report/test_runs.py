@@ -87,6 +87,9 @@ def test_folds_have_the_corrected_variance(metric: str) -> None:
     assert found["difference"].value == pytest.approx(d.mean())
     assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), 4))
     assert found["p_adjusted"] == found["p"]
+    if metric == "roc_auc":  # without a reference with the best
+        (worse, best) = clfeval.report(data, run="fold").tables["models"][:2]
+        assert (d.mean() > 0, best["tied"], worse["tied"]) == (True, True, found["p"] >= 0.05)
 
 
 def test_unequal_folds_count_alike_and_the_ratio_is_of_their_mean_size() -> None:

@@ -92,7 +92,7 @@ def _cut(row: Row, level: float) -> Answer:
                 safe = f"{name}{'.low>=' if up else '.high<='}{end}"
                 more = f" Choose '{safe}' for {_confidence(level)} confidence."
         said = f"{asked} {_with(limited, level)}{beyond} and {said}"
-    text = f"{what}. On new data expect {said}.{more}"
+    text = f"{what}. On new data expect {said.removeprefix('expected ')}.{more}"
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
 
 
