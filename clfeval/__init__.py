@@ -12,8 +12,8 @@ COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps")
 FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {
     **{name: f"clfeval.api.{name}" for name in FUNCTIONS},
-    "Result": "clfeval.result",
-    "Estimate": "clfeval.result",
+    "Result": "clfeval.api.result",
+    "Estimate": "clfeval.document",
     "ClfevalError": "clfeval.errors",
     "DataError": "clfeval.errors",
     "UsageError": "clfeval.errors",

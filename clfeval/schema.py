@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from clfeval.result import Cell, Result, Row
+from clfeval.document import Cell, Document, Row
 
 Json = Mapping[str, Any]
 PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",
@@ -189,9 +189,9 @@ class Page:
 
     command: str
     tables: tuple[Table, ...]
-    headline: Callable[[Result], list[str]]
-    shown: Callable[[Result, int], Iterable[Shown]]
-    charts: Callable[[Result], Iterable[Chart]]
+    headline: Callable[[Document], list[str]]
+    shown: Callable[[Document, int], Iterable[Shown]]
+    charts: Callable[[Document], Iterable[Chart]]
     summary: tuple[Column, ...] = ()
     whole: str = "(all)"  # how the whole table is called among its slices
     parts: tuple[str, ...] = ()  # what is shown under other names than a table's
@@ -199,7 +199,7 @@ class Page:
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     glossary: Mapping[str, str] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
-    beyond: Callable[[Result], str] = lambda _: ""
+    beyond: Callable[[Document], str] = lambda _: ""
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""
@@ -228,13 +228,13 @@ class Page:
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 
-def comparisons(result: Result, against: str, *, inside: bool = False) -> list[Row]:
+def comparisons(result: Document, against: str, *, inside: bool = False) -> list[Row]:
     """Return the comparisons with one kind of side; inside: those within slices."""
     return [row for row in result.tables.get(COMPARISONS, ())
             if row["against"] == against and (row["slice"] is not None) == inside]  # fmt: skip
 
 
-def holds(when: str, result: Result) -> bool | None:
+def holds(when: str, result: Document) -> bool | None:
     """Say whether a column or table is there; None where the result does not tell."""
     if when in ("?", "one"):
         return None
@@ -249,7 +249,7 @@ def holds(when: str, result: Result) -> bool | None:
     return there if condition == when or not there else None
 
 
-def header(table: Table, result: Result) -> list[Column]:
+def header(table: Table, result: Document) -> list[Column]:
     """Return the columns a table of the result has for sure, though it may have no rows."""
     return [column for column in table.columns if holds(column.when, result)]
 

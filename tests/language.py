@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from clfeval.document import Answer, Warn
 from clfeval.errors import Problem
-from clfeval.result import Answer, Warn
 
 PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
 WORDS = 25  # of a sentence at most, names and numbers not counted

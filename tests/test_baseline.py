@@ -15,12 +15,13 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.baseline.changes import Baseline
 from clfeval.baseline.read import CALLED, Earlier
+from clfeval.document import Answer, Estimate
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
 from clfeval.pages.baseline import against_baseline
-from clfeval.result import Answer, Estimate, Result
 from clfeval.views.html import as_html
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from clfeval.result import Answer, Estimate
+from clfeval.document import Answer, Estimate
 from tests.benchmarks.claims import SEED, run, said
 from tests.benchmarks.claims.__main__ import cells
 from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE, in_two_tenths

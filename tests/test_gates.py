@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Gate
 from clfeval.gates.judge import judge
 from clfeval.limits import Gates, parse_limit
-from clfeval.result import Estimate, Gate, Result
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import examples
 

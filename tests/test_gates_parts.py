@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Gate
 from clfeval.gates import judge
 from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.options import taken
-from clfeval.result import Estimate, Gate, Result
 from clfeval.views.render import gate_lines
 from tests.texts import check_text, numbers_in
 

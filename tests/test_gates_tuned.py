@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Gate
 from clfeval.gates.judge import judge
 from clfeval.limits import parse_limit
-from clfeval.result import Estimate, Gate, Result
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
 BOTH = {"ccp": CCP, "rf": RF}

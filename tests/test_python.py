@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.errors import UsageError
-from clfeval.result import Result
 from tests.texts import check_text
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, Row, Warn
 from clfeval.gates.judge import judge
 from clfeval.lazy import LazyRows
 from clfeval.limits import parse_limit
-from clfeval.result import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, Result, Row, Warn
 from tests.thoroughness import examples
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

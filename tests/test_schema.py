@@ -18,8 +18,9 @@ import pytest
 
 import clfeval
 from clfeval import COMMANDS
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
-from clfeval.result import Estimate, Result
 from clfeval.schema import CHANGES, gated, header, is_wide
 from tests.table_schema import json_schema
 from tests.thoroughness import thinned

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400  # lines of a file
 CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 
-# room: rooms of this package it may import | libraries besides the standard ones. `result` imports
+# room: rooms of this package it may import | libraries besides the standard ones. `document` imports
 # inside the methods that print and save only; what is public is imported by its name, on first use
 _ROOMS = """
 codes:
@@ -39,29 +39,29 @@ targets:
 yaml: errors | yaml
 lazy:
 bounds: words
-result: api bounds lazy views
+document: bounds lazy
 limits: bounds errors options
 measures: arrays errors | numpy
 inference: arrays | numpy scipy
-tables: arrays errors late notation options result shell unnamed | backports compression numpy
-counts: arrays errors inference late result shell tables words | numpy
-methods: arrays compare counts errors inference lazy measures notation options result shell words
+tables: arrays errors late notation options document shell unnamed | backports compression numpy
+counts: arrays errors inference late document shell tables words | numpy
+methods: arrays compare counts errors inference lazy measures notation options document shell words
   yaml | numpy
-compare: arrays counts inference measures result words | numpy
-schema: result
-pages: bounds codes lazy measures result schema words
-baseline: compare errors history measures pages result schema words
-history: errors options result targets unnamed
-trend: baseline compare history inference pages result schema words | numpy
-gates: baseline bounds compare errors limits measures pages result schema words
-views: baseline bounds commands dialect errors pages result schema targets unnamed words | plotext
+compare: arrays counts inference measures document words | numpy
+schema: document
+pages: bounds codes lazy measures document schema words
+baseline: compare errors history measures pages document schema words
+history: errors options document targets unnamed
+trend: baseline compare history inference pages document schema words | numpy
+gates: baseline bounds compare errors limits measures pages document schema words
+views: baseline bounds commands dialect errors pages document schema targets unnamed words | plotext
   rich
-api: baseline commands compare counts dialect errors gates history limits measures methods options
-  pages result schema shell tables trend views words | numpy pandas polars
-suite: api baseline commands dialect errors gates history limits measures options pages result
+api: baseline bounds commands compare counts dialect errors gates history limits measures methods options
+  pages document schema shell tables trend views words | numpy pandas polars
+suite: api baseline commands dialect errors gates history limits measures options pages document
   tables targets views words yaml
 cli: api baseline commands dialect errors gates history interrupt limits methods options pages
-  result schema shell suite tables unnamed views words | rich typer
+  document schema shell suite tables unnamed views words | rich typer
 __init__:
 __main__: cli interrupt
 """

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval.api.dry_run import dry_result
+from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, Problem
 from clfeval.options import Command, listed
-from clfeval.result import Result
 from clfeval.tables.source import read_once
 from clfeval.tables.taken import Facts, Read
 
@@ -34,7 +34,7 @@ class Ready:
     truth: the digest of ids and truth alone, where rows are known.
     """
 
-    result: Callable[[], Result]
+    result: Callable[[], Document]
     facts: Facts
     truth: Callable[[], str | None] = lambda: None
 
@@ -45,7 +45,7 @@ Steps = Callable[..., Iterator[Ready]]
 def answered(
     command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
     offer: Offer, *, truth: bool = False,
-) -> Result:  # fmt: skip
+) -> Document:  # fmt: skip
     """Read a table as the options say, and compute; raise all that has to be asked, at once.
 
     `steps` reads, yields a `Ready`, and lets go of what it opened. truth: with the digest of truth,

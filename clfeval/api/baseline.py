@@ -16,11 +16,11 @@ from clfeval.baseline.models import labelled
 from clfeval.baseline.read import Earlier, kind_of
 from clfeval.compare.change import Change, independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
+from clfeval.document import Document, Row, Warn, estimate
 from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
 from clfeval.measures.catalog import find_measure, same_measure
 from clfeval.options import Command, listed
-from clfeval.result import Result, Row, Warn, estimate
 from clfeval.schema import MOST_CHANGES
 from clfeval.shell import given as given_option
 from clfeval.tables.prediction import Predictions
@@ -51,7 +51,7 @@ class TableGiven:
 
 
 def table_baseline(
-    called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Result,
+    called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Document,
     read: Read | None, on_open: OnOpen,
 ) -> Baseline | None:  # fmt: skip
     """Return the baseline where it is a table; None for other baselines, and where there is none.
@@ -80,7 +80,7 @@ def table_baseline(
     then = {name: value for name, value in given.items() if name not in OWN}
     if positive := result.parameters.get("positive"):
         then["positive"] = positive
-    before: Result = called.asked([fspath(path)], then, hear, lambda _: "")
+    before: Document = called.asked([fspath(path)], then, hear, lambda _: "")
     name = basename(fspath(path))
     but = {str(one.opt.signed) for one in command.options() if one.name in OWN}
     known = read if isinstance(read, Predictions) else None
@@ -116,7 +116,7 @@ def table_baseline(
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
-def _why_not(result: Result, now: Predictions | None, then: Predictions | None) -> str | None:
+def _why_not(result: Document, now: Predictions | None, then: Predictions | None) -> str | None:
     """Say why the rows of two tables cannot be joined; None where they can."""
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
         return f"{result.command} has no paired changes"
@@ -137,9 +137,9 @@ def _why_not(result: Result, now: Predictions | None, then: Predictions | None) 
 
 
 def _joined(
-    sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Result,
-    before: Result,
-) -> tuple[Result | None, dict[str, str]]:  # fmt: skip
+    sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Document,
+    before: Document,
+) -> tuple[Document | None, dict[str, str]]:  # fmt: skip
     """Return a report of the joined tables, and what models of today are called in it, by that.
 
     None where they share nothing.
@@ -161,7 +161,7 @@ def _joined(
     options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
     tables = dict(zip((NEW, OLD), (_one(side.given) for side in sides), strict=True))
     try:
-        joined: Result = report.asked(  # type: ignore[attr-defined]
+        joined: Document = report.asked(  # type: ignore[attr-defined]
             tables, options, lambda _: None, lambda _: ""
         )
     except DataError as error:
@@ -174,7 +174,7 @@ def _joined(
     return joined, {new: one for one, new in called[0].items()}
 
 
-def _newly_wrong(joined: Result, names: Mapping[str, str]) -> list[Row]:
+def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
     """Return the rows that a model had right then, and has wrong now."""
     return [
         {"model": names[str(row["model"])], "id": str(row["id"]), "truth": row["truth"],
@@ -225,7 +225,7 @@ def _used(sides: Sequence[TableGiven]) -> set[str | None]:
 
 
 def _changes(
-    joined: Result, both: tuple[Result, Result], names: Mapping[str, str],
+    joined: Document, both: tuple[Document, Document], names: Mapping[str, str],
     share: float | None = None,
 ) -> dict[SharedKey, Change]:  # fmt: skip
     """Return the changes on the same rows, by model, measure, as results call it, and slice.

@@ -8,27 +8,27 @@ from typing import Any, TypeVar
 
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
+from clfeval.document import Document, Warn
 from clfeval.errors import UsageError
 from clfeval.methods.report.options import ReportOptions
-from clfeval.result import Result, Warn
 
 G = TypeVar("G")
 SHARED = ("level", "seed", "totals", "prevalence")  # and no intervals at all
 
 
-def beside(sample: Sample, options: ReportOptions) -> Mapping[str, Result]:
+def beside(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
     """Return the results of the methods that are asked for, by command; raises what they raise."""
     return {name: _RESULTS[name](sample, options) for name in options.methods}
 
 
-def _mars(sample: Sample, asked: ReportOptions) -> Result:
+def _mars(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
 
     return mars_result(_predictions(sample, "mars"), _as(MarsOptions, asked))
 
 
-def _phidelta(sample: Sample, asked: ReportOptions) -> Result:
+def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
@@ -36,14 +36,14 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Result:
     return classifier_result(sample, plane, classifiers)
 
 
-def _tune_jpt(sample: Sample, asked: ReportOptions) -> Result:
+def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
     from clfeval.methods.tune_jpt.result import of_table, tune_result
 
     return tune_result(of_table(sample), _as(TuneOptions, asked).settled())
 
 
-def _mlcps(sample: Sample, asked: ReportOptions) -> Result:
+def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mlcps.asked import DEFAULT
     from clfeval.methods.mlcps.given import of_predictions
     from clfeval.methods.mlcps.options import MlcpsOptions

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clfeval import __version__
+from clfeval.document import Answer, Document, Row
 from clfeval.errors import SHOWN, ClfevalError, joined
 from clfeval.options import Command, Option, changed, plain
 from clfeval.pages import DRY_RUN
-from clfeval.result import Answer, Result, Row
 from clfeval.tables.cells import FRAME
 from clfeval.tables.source import display_of, paths_of
 from clfeval.tables.taken import Facts, Read
@@ -20,7 +20,7 @@ from clfeval.words import many
 def dry_result(
     command: Command, groups: Sequence[object], read: Sequence[Read], asked: ClfevalError | None,
     facts: Facts,
-) -> Result:  # fmt: skip
+) -> Document:  # fmt: skip
     """Return how tables are read, what is ambiguous, and what a command would compute.
 
     groups: its options. read: none where a table could not be opened. Tables: `reading`
@@ -41,7 +41,7 @@ def dry_result(
     if asked:
         text = f"Resolve {many(len(parts), 'problem')} before {command.name} can run."
         said = Answer("ambiguous", text)
-    return Result(
+    return Document(
         command=DRY_RUN,
         signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
         inputs=(),

@@ -15,11 +15,12 @@ from typing import Any, get_args, get_origin
 
 from clfeval.api.arrays import ROLES, with_arrays
 from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
+from clfeval.api.result import Result
 from clfeval.dialect import MEANT, PYTHON, in_python, retell
+from clfeval.document import Document
 from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options import Command, Option
 from clfeval.pages import DRY_RUN
-from clfeval.result import Result
 from clfeval.tables.input import with_input
 
 USAGE = """
@@ -50,7 +51,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
+def entry(command: Command) -> Callable[[Steps], Callable[..., Document]]:
     """Return what makes a function of a table and keywords of the steps that read and compute.
 
     Its documentation ends with a line for each keyword. The function `asked` takes options by name
@@ -59,9 +60,9 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
 
-    def made(steps: Steps) -> Callable[..., Result]:
+    def made(steps: Steps) -> Callable[..., Document]:
         @wraps(steps)
-        def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
+        def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
             if any(hasattr(one, "predict") for one in tables):
                 what = "a model is not a table of predictions"
                 hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
@@ -113,9 +114,9 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     return made
 
 
-def _in_python(result: Result, options: Sequence[Option]) -> Result:
+def _in_python(result: Document, options: Sequence[Option]) -> Result:
     """Return a result whose sentences and notes name keywords."""
-    return replace(
+    return Result.from_document(replace(
         result, python=True,
         answer=tuple(replace(one, text=in_python(one.text, options)) for one in result.answer),
         warnings=tuple(replace(one, message=in_python(one.message, options))
@@ -125,7 +126,7 @@ def _in_python(result: Result, options: Sequence[Option]) -> Result:
             name: [{key: in_python(cell, options) if isinstance(cell, str) else cell
                     for key, cell in row.items()} for row in rows]
             for name, rows in result.tables.items()},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _offered(

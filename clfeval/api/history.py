@@ -7,15 +7,15 @@ from os import PathLike, fspath
 
 from clfeval.baseline.models import labelled
 from clfeval.baseline.read import Lines
+from clfeval.document import Document
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.history.file import CODE, append, key_of, read_past
 from clfeval.history.line import Accepted, PastEntry, lines_of
 from clfeval.limits import Gates
-from clfeval.result import Result
 from clfeval.trend.result import trend_result
 
 
-def added(name: str, result: Result, label: str, *, accept: bool = False) -> bool:
+def added(name: str, result: Document, label: str, *, accept: bool = False) -> bool:
     """Add a line for each model of a result to a history; return whether they are accepted.
 
     accept: later results are compared with the new lines, if no gate was missed. Raises UsageError.
@@ -26,7 +26,7 @@ def added(name: str, result: Result, label: str, *, accept: bool = False) -> boo
     return accept
 
 
-def entries_of(result: Result, label: str, run: str | None = None) -> list[PastEntry]:
+def entries_of(result: Document, label: str, run: str | None = None) -> list[PastEntry]:
     """Return a line for each model of a result; run: of a batch. Raises UsageError for none."""
     entries: list[PastEntry] = [*lines_of(result, label, labelled(result), run)]
     if not entries:
@@ -36,7 +36,7 @@ def entries_of(result: Result, label: str, run: str | None = None) -> list[PastE
 
 def trend(
     name: str, command: str | None = None, *, accept: bool = False, label: str | None = None
-) -> Result:
+) -> Document:
     """Return how measures of a command, by default report, changed over the lines of a history.
 
     label: the last label to show. accept: mark this label, or else the last, as the one later

@@ -11,6 +11,7 @@ from typing import Any
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import count
+from clfeval.document import InputFile, Warn
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.mlcps.asked import DEFAULT, measure_names
@@ -19,7 +20,6 @@ from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of, unfit
 from clfeval.options import changed
-from clfeval.result import InputFile, Warn
 from clfeval.shell import word
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.sheet import Sheet, not_turned

@@ -13,12 +13,12 @@ from clfeval.api.saved import saved_result
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
 from clfeval.counts.truth import truth_digest
+from clfeval.document import Document
 from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
 from clfeval.options import changed
-from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
@@ -57,7 +57,7 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
                 sure = sample.counted.ordered
                 asked_of_classes(options.measure, order, ordered=sure, file=name)
 
-        def made() -> Result:
+        def made() -> Document:
             found = report_result(sample, options)
             if not options.methods:
                 return found

@@ -1,4 +1,4 @@
-"""What Python does with a result: show it, take a table as a frame, save it, hold it to limits."""
+"""A result in Python: show it, take a table as a frame, save it, check it against limits."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from dataclasses import fields
 from html import escape
 from importlib import import_module
-from typing import Any, Literal, get_args
+from os import PathLike, fspath
+from typing import Any, Literal, Self, get_args
 
 from clfeval import COMMANDS
+from clfeval.bounds import Bounds
 from clfeval.commands import command_of
 from clfeval.dialect import PYTHON, in_python, retell
+from clfeval.document import Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
 from clfeval.options import options_of, taken
-from clfeval.result import Result
 from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
 from clfeval.words import MOST_DIGITS, many
 
@@ -34,76 +36,131 @@ def _in_python(command: str | None = None) -> Iterator[None]:
         raise
 
 
-def shown(result: Result, names: Sequence[str], *, width: int | None, digits: int) -> str:
-    """Return the text of a result with the named tables and plots."""
-    from clfeval.views.render import check_shown
-    from clfeval.views.terminal import as_text
+class Result(Document):
+    """The result of a command: its answer, summary, tables, gates and warnings.
 
-    for name in names:
-        if not isinstance(name, str):
-            raise bad_option(f"{name!r:.60} is not the name of a table or plot")
-    _check_digits(digits)
-    if width is not None and width < 1:
-        raise bad_option(f"width {width} is less than 1")
-    with _in_python(result.command):
-        check_names(result.command, names)
-        check_shown(result, names)
-    plots = ""
-    if names:
-        from clfeval.views.plots import asked
+    Attributes are those of a `Document`; `tables` holds the numbers.
+    """
 
-        plots = asked(result, names, width=width)
-    return as_text(result, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
+    @classmethod
+    def from_document(cls, found: Document) -> Self:
+        """Return the same data with what Python does with it."""
+        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+    def __getattr__(self, name: str) -> Any:
+        """Say how to get what is no attribute: tables, measures and charts."""
+        hint = "tables are in .tables and .frame(NAME), charts in .show('plots')"
+        raise AttributeError(f"a Result has no '{name}'; {hint}")
+
+    def frame(self, table: str | None = None, *, backend: Backend = "polars") -> Any:
+        """Return a table, by default the first, as a data frame with the columns of CSV.
+
+        A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
+        Raises UsageError for an unknown table or a library that is not installed.
+        """
+        from clfeval.views.csv import columns_of, texts_of
+
+        if backend not in get_args(Backend):
+            raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
+        if not isinstance(table, (str, type(None))):
+            raise bad_option(f"there is no table '{table}'")
+        name = known_table(self, table)
+        columns = columns_of(self, name)
+        empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
+        texts = texts_of(self, name)
+        try:
+            if backend == "pandas":
+                kinds: Any = {name: float for name in empty if name not in texts}
+                return import_module("pandas").DataFrame(columns).astype(kinds)
+            import polars as pl
+
+            kinds = {name: pl.String if name in texts else pl.Float64 for name in empty}
+            frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
+            return frame if backend == "polars" else frame.to_arrow()
+        except ImportError as error:
+            what = f"backend '{backend}' needs a library that is not installed"
+            raise bad_option(what, hint=f"pip install {backend}") from error
+
+    def show(self, *names: str, width: int | None = None, digits: int = 3) -> None:
+        """Print the answer and the main table, or the named tables and plots.
+
+        names: tables and plots, "intervals", "plots" or "all". Raises UsageError for other names.
+        """
+        print(self._text(names, width=width, digits=digits), end="")  # noqa: T201
+
+    def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
+        """Write files in the format of their suffixes: .json, .csv, .md, .html, .xml (gates).
+
+        table: the table of CSV, by default the first. digits: decimal places of .md and .html.
+        Either all files are written completely, or none. Raises UsageError.
+        """
+        _check_digits(digits)
+        with _in_python():
+            known_table(self, table)
+            inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
+            with SavedFiles(names, inputs=inputs, gates=bool(self.gates)) as files:
+                files.write(self, Wanted(table, (), digits))
+
+    def check(
+        self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),
+        warn_over: Bounds = (), strict: bool = False, min_rows: int | None = None,
+        min_positives: int | None = None, still_best: str | Sequence[str] = (),
+        baseline: str | PathLike[str] | Document | None = None,
+        baseline_missing: Literal["fail", "skip"] = "fail", max_drop: Bounds = (),
+        significant: bool = False,
+    ) -> GateReport:  # fmt: skip
+        """Return this result with a gate for each limit and model; `passed` is true if all are met.
+
+        Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
+        as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
+        history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
+        """
+        from clfeval.gates.judge import judged
+
+        limits = {
+            "fail_under": fail_under, "fail_over": fail_over, "warn_under": warn_under,
+            "warn_over": warn_over, "strict": strict, "min_rows": min_rows,
+            "min_positives": min_positives, "still_best": still_best, "baseline": baseline,
+            "baseline_missing": baseline_missing, "max_drop": max_drop, "significant": significant,
+        }  # fmt: skip
+        with _in_python(self.command):
+            return GateReport.from_document(judged(self, taken(Gates, limits)))
+
+    def __str__(self) -> str:
+        """Render the terminal view without colour."""
+        return self._text((), width=None, digits=3)
+
+    def _repr_html_(self) -> str:
+        """Render the tables for a notebook."""
+        from clfeval.views.html import as_html
+
+        return as_html(self)
+
+    def _text(self, names: Sequence[str], *, width: int | None, digits: int) -> str:
+        """Return the text of the answer and tables, with the named tables and plots."""
+        from clfeval.views.render import check_shown
+        from clfeval.views.terminal import as_text
+
+        for name in names:
+            if not isinstance(name, str):
+                raise bad_option(f"{name!r:.60} is not the name of a table or plot")
+        _check_digits(digits)
+        if width is not None and width < 1:
+            raise bad_option(f"width {width} is less than 1")
+        with _in_python(self.command):
+            check_names(self.command, names)
+            check_shown(self, names)
+        plots = ""
+        if names:
+            from clfeval.views.plots import asked
+
+            plots = asked(self, names, width=width)
+        return as_text(self, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
 
 
 def _check_digits(digits: int) -> None:
     if not 0 <= digits <= MOST_DIGITS:
         raise bad_option(f"digits {digits} is not in 0 to {MOST_DIGITS}")
-
-
-def framed(result: Result, table: str | None, backend: str) -> Any:
-    """Return a table as a frame; every estimate has four columns, as in CSV."""
-    from clfeval.views.csv import columns_of, texts_of
-
-    if backend not in get_args(Backend):
-        raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
-    if not isinstance(table, (str, type(None))):
-        raise bad_option(f"there is no table '{table}'")
-    name = known_table(result, table)
-    columns = columns_of(result, name)
-    empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
-    texts = texts_of(result, name)
-    try:
-        if backend == "pandas":
-            kinds: Any = {name: float for name in empty if name not in texts}
-            return import_module("pandas").DataFrame(columns).astype(kinds)
-        import polars as pl
-
-        kinds = {name: pl.String if name in texts else pl.Float64 for name in empty}
-        frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
-        return frame if backend == "polars" else frame.to_arrow()
-    except ImportError as error:
-        what = f"backend '{backend}' needs a library that is not installed"
-        raise bad_option(what, hint=f"pip install {backend}") from error
-
-
-def saved(result: Result, names: Sequence[str], *, table: str | None, digits: int) -> list[str]:
-    """Write files in the formats of their suffixes; each is written completely or not at all."""
-    _check_digits(digits)
-    with _in_python():
-        known_table(result, table)
-        inputs = [item.name for item in result.inputs]
-        with SavedFiles(names, inputs=inputs, gates=bool(result.gates)) as files:
-            return files.write(result, Wanted(table, (), digits))
-
-
-def checked(result: Result, **limits: Any) -> Result:
-    """Return the result with its gates; an undefined value misses its gate."""
-    from clfeval.gates.judge import judged
-
-    with _in_python(result.command):
-        found = judged(result, taken(Gates, limits))
-    return GateReport(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
 class GateReport(Result):

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from clfeval.baseline.read import read_result
+from clfeval.document import Document
 from clfeval.errors import bad_option
-from clfeval.result import Result
 from clfeval.shell import line
 from clfeval.tables.foreign import holds_result
 from clfeval.tables.source import named, paths_of
 
 
-def saved_result(given: Any) -> Result | None:
+def saved_result(given: Any) -> Document | None:
     """Return the result that was saved, None where tables are given; UsageError for several."""
-    if isinstance(given, Result):
+    if isinstance(given, Document):
         return replace(given, gates=(), again=True)
     if not (saved := saved_files(given)):
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.compare.change import BETTER, CHANGED, WORSE, Change
+from clfeval.document import Answer, Row, estimate
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, listed, many, named, number, quoted
 
 CODE, ROWS_CODE = "baseline", "baseline-rows"

@@ -12,9 +12,9 @@ from clfeval.baseline.answer import SIGNIFICANT, change_answers, rows_answer
 from clfeval.baseline.models import Labelled, best_of, labelled, name_of, tested_measures
 from clfeval.baseline.read import Earlier, check_comparable
 from clfeval.compare.change import Change, adjusted_fdr, comparison_row, independent
+from clfeval.document import Cell, Document, Estimate, Row, Warn, estimate
 from clfeval.errors import listing
 from clfeval.measures.catalog import same_measure
-from clfeval.result import Cell, Estimate, Result, Row, Warn, estimate
 from clfeval.schema import CHANGES, COMPARISONS
 from clfeval.words import quoted
 
@@ -33,7 +33,7 @@ class Baseline:
     changes on shared rows, by model, measure and slice. changes: rows newly wrong.
     """
 
-    before: Result
+    before: Document
     name: str
     how: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Baseline:
 
     @classmethod
     def from_results(
-        cls, result: Result, earlier: Earlier, but: Collection[str] = (), **more: Any
+        cls, result: Document, earlier: Earlier, but: Collection[str] = (), **more: Any
     ) -> Baseline:
         """Compare a result with an earlier one; UsageError where settings but `but` differ.
 
@@ -100,7 +100,7 @@ class Baseline:
             and (model is None or fnmatchcase(name_of(row), model))
         ]  # fmt: skip
 
-    def shown(self, result: Result) -> Result:
+    def shown(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
         before, now = labelled(self.before), labelled(result)
         rows = self._rows(before, now, result.command)
@@ -136,7 +136,7 @@ class Baseline:
                     found[model, name] = self._change((model, name, None), old, new.get(name))
         return change_rows("baseline", found, command, lambda _: (self.name, self.level))
 
-    def _described(self, result: Result, leader: str, old: Row, new: Row) -> dict[str, Change]:
+    def _described(self, result: Document, leader: str, old: Row, new: Row) -> dict[str, Change]:
         """Return how the share of positives, and the mean score of a model, changed."""
         then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
         mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
@@ -179,7 +179,7 @@ def _severity(row: Row) -> tuple[bool, int, float]:
     return row["p_adjusted"] is None, place, -size
 
 
-def _prevalence(result: Result, row: Row) -> Cell:
+def _prevalence(result: Document, row: Row) -> Cell:
     """Return the share of positives: with its interval where the result measures it."""
     if isinstance(row.get("prevalence"), Estimate):
         return row["prevalence"]
@@ -187,7 +187,7 @@ def _prevalence(result: Result, row: Row) -> Cell:
     return positives / rows if rows and isinstance(positives, (int, float)) else None
 
 
-def _classes(result: Result) -> list[str]:
+def _classes(result: Document) -> list[str]:
     """Return the classes of a result, where it says them."""
     known = result.parameters.get("classes")
     given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from clfeval.compare.families import CHANGING
+from clfeval.document import POPULATIONS, Cell, Document, Row, Rows, whole
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.result import POPULATIONS, Cell, Result, Row, Rows, whole
 from clfeval.schema import gated
 
 Labelled = Mapping[str, Row]
 
 
-def labelled(result: Result, part: str | None = None) -> Labelled:
+def labelled(result: Document, part: str | None = None) -> Labelled:
     """Return the rows that speak for models, or features, by label; part: of a slice."""
     rows, tidy = (
         _of_slice(result, table, part)
@@ -30,13 +30,13 @@ def labelled(result: Result, part: str | None = None) -> Labelled:
     return {label: {**more.get(label, {}), **row} for label, row in found.items()}
 
 
-def slices_of(result: Result) -> list[str]:
+def slices_of(result: Document) -> list[str]:
     """Return the names of the slices, in their order."""
     rows = result.tables.get("models", ())
     return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
 
 
-def _of_slice(result: Result, table: str, part: str | None) -> Rows:
+def _of_slice(result: Document, table: str, part: str | None) -> Rows:
     if part is None:
         return result.whole(table)
     rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from clfeval.baseline.models import labelled
+from clfeval.document import Document, Warn, settings_of
 from clfeval.errors import UsageError
 from clfeval.history.file import baseline_of
 from clfeval.history.line import PastLine, as_result, lines_of
-from clfeval.result import Result, Warn, settings_of
 from clfeval.words import named
 
 BaselineKind = Literal["result", "history", "table"]
@@ -52,7 +52,7 @@ class Lines(PathLike[str]):
 class Earlier(NamedTuple):
     """A result of then, what it is called, and what is to be said of it."""
 
-    result: Result
+    result: Document
     name: str
     notes: tuple[Warn, ...] = ()
 
@@ -82,12 +82,12 @@ def is_history(baseline: Any) -> bool:
     return isinstance(baseline, (str, PathLike)) and kind_of(baseline) == "history"
 
 
-def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Earlier | None:
+def read_baseline(baseline: str | PathLike[str] | Document, result: Document) -> Earlier | None:
     """Return a saved result, or lines of a history; None where there is no file, or no such line.
 
     Raises UsageError when it is neither, too new, or a table.
     """
-    if isinstance(baseline, Result):
+    if isinstance(baseline, Document):
         return Earlier(baseline, "the baseline")
     name, kind = fspath(baseline), kind_of(baseline)
     if kind is None:
@@ -103,7 +103,7 @@ def read_baseline(baseline: str | PathLike[str] | Result, result: Result) -> Ear
     return Earlier(found, os.path.basename(name))
 
 
-def _of_lines(asked: Lines, result: Result) -> Earlier | None:
+def _of_lines(asked: Lines, result: Document) -> Earlier | None:
     """Return the lines comparable with a result as a saved one, or None; UsageError by settings."""
     here, kept = labelled(result), dict[str, PastLine]()
     now = {line.model: line for line in lines_of(result, "", here)}
@@ -130,11 +130,11 @@ def _of_lines(asked: Lines, result: Result) -> Earlier | None:
     return Earlier(as_result(kept), name, tuple(notes))
 
 
-def read_result(name: str, hint: str, what: str = "the result") -> Result:
+def read_result(name: str, hint: str, what: str = "the result") -> Document:
     """Return a saved result; raises UsageError when it is none of ours or too new."""
     try:
         with open(name, encoding="utf-8") as stream:
-            return Result.from_json(stream.read())
+            return Document.from_json(stream.read())
     except OSError as error:
         raise _unread(name, error, what) from error
     except (ValueError, RecursionError) as error:
@@ -146,7 +146,7 @@ def _unread(name: str, error: OSError, what: str = "the baseline") -> UsageError
     return UsageError.of(f"cannot read {what}: {error.strerror}", "baseline", name)
 
 
-def differing(ours: Result, theirs: Result) -> dict[str, str]:
+def differing(ours: Document, theirs: Document) -> dict[str, str]:
     """Return the settings in which two results differ: `--option VALUE before, VALUE now`."""
     here, there = (
         {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
@@ -160,7 +160,9 @@ def differing(ours: Result, theirs: Result) -> dict[str, str]:
     }
 
 
-def check_comparable(result: Result, baseline: Result, but: Collection[str] = ()) -> Iterator[Warn]:
+def check_comparable(
+    result: Document, baseline: Document, but: Collection[str] = ()
+) -> Iterator[Warn]:
     """Refuse a baseline of other settings, but `but`; yield warnings on random numbers."""
     every = {key: one for key, one in differing(result, baseline).items() if key not in but}
     if refused := [one for key, one in every.items() if key not in FREE]:

@@ -21,7 +21,7 @@ from clfeval.tables.source import named
 from clfeval.words import many
 
 if TYPE_CHECKING:
-    from clfeval.result import Result
+    from clfeval.document import Document
     from clfeval.suite.running import Ended
     from clfeval.views.annotate import Finding
 
@@ -96,7 +96,7 @@ def carry_out(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
 
     found: list[Finding] = []
 
-    def compute() -> Result:
+    def compute() -> Document:
         outcomes = []
         hear = note if output.verbose else None
         runs = carried_out(

@@ -33,7 +33,7 @@ from clfeval.tables.source import named
 
 if TYPE_CHECKING:
     from clfeval.baseline.changes import Baseline
-    from clfeval.result import Result
+    from clfeval.document import Document
     from clfeval.tables.taken import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
@@ -202,16 +202,16 @@ def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -
 
         return function, with_gated(command, tables, read, limits)
 
-    def computed() -> Result:
+    def computed() -> Document:
         function, asked = called_with()
         write = partial(offered, sys.argv[1:], options)
         from clfeval.baseline.read import is_history
 
         truth = history.append is not None or is_history(limits.baseline)
-        result: Result = function.asked(tables or None, asked, heard_of, write, truth=truth)
+        result: Document = function.asked(tables or None, asked, heard_of, write, truth=truth)
         return result
 
-    def beside(result: Result) -> Baseline | None:
+    def beside(result: Document) -> Baseline | None:
         from clfeval.api.baseline import table_baseline
 
         function, asked = called_with()

@@ -13,7 +13,7 @@ from clfeval.cli.output import note
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 
 if TYPE_CHECKING:
-    from clfeval.result import Gate
+    from clfeval.document import Gate
     from clfeval.views.annotate import Finding
 
 KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line

@@ -20,7 +20,7 @@ from clfeval.views.files import FORMATS, Wanted, check_names, render
 from clfeval.words import DIGITS, MOST_DIGITS, plain
 
 if TYPE_CHECKING:
-    from clfeval.result import Result
+    from clfeval.document import Document
 
 OUTPUT = "Output"  # panel
 LEAST = 12  # lines that a plot needs, and the prompt below it
@@ -91,7 +91,9 @@ def wanted_of(output: Output, command: str) -> Wanted:
     return wanted
 
 
-def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen) -> Iterator[str]:
+def stdout_pieces(
+    result: Document, wanted: Wanted, output: Output, screen: Screen
+) -> Iterator[str]:
     """Yield what standard output gets."""
     if output.format != "table":
         yield from render(FORMATS[output.format], result, wanted)

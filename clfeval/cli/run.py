@@ -31,13 +31,13 @@ from clfeval.views.files import SavedFiles, known_table
 if TYPE_CHECKING:
     from clfeval.api.ask import OnOpen
     from clfeval.baseline.changes import Baseline
-    from clfeval.result import Result
+    from clfeval.document import Document
     from clfeval.views.annotate import Finding
 
 SAID = 50  # missed gates said one by one
 
 
-def missed_gates(result: Result) -> list[str]:
+def missed_gates(result: Document) -> list[str]:
     """Say which gates were missed and by what."""
     missed = [gate for gate in result.gates if not gate.passed]
     said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
@@ -47,10 +47,10 @@ def missed_gates(result: Result) -> list[str]:
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result], *, history: History, dry: bool = False,
+    compute: Callable[[], Document], *, history: History, dry: bool = False,
     found: Sequence[Finding] | None = None,
-    beside: Callable[[Result], Baseline | None] = lambda _: None,
-    said: Callable[[Result], Sequence[str]] = lambda _: (),
+    beside: Callable[[Document], Baseline | None] = lambda _: None,
+    said: Callable[[Document], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
     """Compute, apply gates, save and print what a command line asks for.
 
@@ -127,7 +127,7 @@ def opened(output: Output) -> OnOpen:
     return lambda table: None if output.quiet else note(table.described())
 
 
-def _say(result: Result, said: Sequence[str], output: Output, screen: Screen) -> None:
+def _say(result: Document, said: Sequence[str], output: Output, screen: Screen) -> None:
     """Say on stderr what standard output does not: warnings, names of files, missed gates."""
     in_table = output.format == "table"
     if not output.quiet:

@@ -15,7 +15,7 @@ from clfeval.options import Command, Opt, taken
 from clfeval.pages import HISTORY
 
 if TYPE_CHECKING:
-    from clfeval.result import Result
+    from clfeval.document import Document
 
 LINES = "Lines"  # panel
 
@@ -53,12 +53,12 @@ def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
     if others:
         raise bad_option("history takes one file", f"clfeval history {name}")
 
-    def compute() -> Result:
+    def compute() -> Document:
         from clfeval.api.history import trend as trend_of
 
         return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
 
-    def said(result: Result) -> list[str]:
+    def said(result: Document) -> list[str]:
         label = trend.label or result.parameters["last"]
         return [f"accepted {label} in {name}"] if trend.accept else []
 

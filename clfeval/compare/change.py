@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
+from clfeval.document import Cell, Estimate, Row
 from clfeval.inference.paired_measures import difference
 from clfeval.inference.special import student_quantile
 from clfeval.inference.tails import student_tail
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
-from clfeval.result import Cell, Estimate, Row
 
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
 NOT_WORSE, UNDECIDED, CHANGED = "not worse", "undecided", "changed"

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, bounded, known
 from clfeval.compare.paired import PairedEstimates
+from clfeval.document import Estimate
 from clfeval.inference.resampling import stream
 from clfeval.inference.special import critical_value, normal_quantiles, student_quantile
-from clfeval.result import Estimate
 from clfeval.words import NAMESAKES
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference

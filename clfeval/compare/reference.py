@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.compare.change import Change, adjusted_fdr, comparison_row, known
 from clfeval.compare.families import BEST, Family, PairPlaces, detectable, family_of, pairs_of
 from clfeval.compare.paired import PairedEstimates
-from clfeval.result import Estimate, Row
+from clfeval.document import Estimate, Row
 
 
 def reference_rows(

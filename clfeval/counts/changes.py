@@ -7,8 +7,8 @@ from itertools import product
 
 from clfeval.counts.classes import coded
 from clfeval.counts.counted import Counted
+from clfeval.document import Row
 from clfeval.late import nw
-from clfeval.result import Row
 from clfeval.tables.cells import as_text, natural
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect

@@ -30,8 +30,8 @@ from clfeval.counts.settle import (
 from clfeval.counts.slices import Facets, slice_label, slices_by
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.units import rounding, unit_of
+from clfeval.document import InputFile
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
-from clfeval.result import InputFile
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import Predictions

@@ -23,8 +23,8 @@ from clfeval.counts.kept import JointCounts, Kept, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores
 from clfeval.counts.settle import Settled, are_several, file_count, values_of
+from clfeval.document import InputFile
 from clfeval.late import nw
-from clfeval.result import InputFile
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect

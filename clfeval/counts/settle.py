@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from clfeval.counts.beside import check_largest, threshold_beside
 from clfeval.counts.twins import refuse_twins
+from clfeval.document import InputFile
 from clfeval.errors import DataError, Problem, joined, listing, suggestion
 from clfeval.late import nw
-from clfeval.result import InputFile
 from clfeval.shell import given
 from clfeval.tables.cells import as_text, known_labels, means_missing, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint

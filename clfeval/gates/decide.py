@@ -9,10 +9,10 @@ from decimal import Decimal
 
 from clfeval.bounds import Severity
 from clfeval.compare.change import MISSING, WORSE, Change
+from clfeval.document import Cell, Estimate, Gate
 from clfeval.limits import Limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
-from clfeval.result import Cell, Estimate, Gate
 
 NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
 ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have

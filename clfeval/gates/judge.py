@@ -10,6 +10,7 @@ from os.path import basename
 from clfeval.baseline.changes import LEVEL, Baseline
 from clfeval.baseline.models import best_of, slices_of
 from clfeval.baseline.read import Earlier, read_baseline
+from clfeval.document import Answer, Cell, Document, Estimate, Gate, Row, Warn, at_most
 from clfeval.errors import Collected, UsageError
 from clfeval.gates.check import check_compared, check_limit
 from clfeval.gates.decide import Judging, changed, dropped, held, slack
@@ -26,14 +27,13 @@ from clfeval.gates.standing import enough_rows, still_best
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.result import Answer, Cell, Estimate, Gate, Result, Row, Warn, at_most
 from clfeval.schema import BASELINE, CHANGES, COMPARISONS, JUDGED
 from clfeval.words import many
 
 NO_BASELINE = "baseline_missing"
 
 
-def judged(result: Result, gates: Gates, beside: Baseline | None = None) -> Result:
+def judged(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
     """Return the result with a Gate for each limit; beside: the baseline, where it is a table."""
     if not gates.any and gates.baseline is None:
         return result
@@ -46,7 +46,7 @@ def judged(result: Result, gates: Gates, beside: Baseline | None = None) -> Resu
     return judge(result, limits, beside, gates)
 
 
-def _without(result: Result, limits: Sequence[Limit], gates: Gates) -> Result:
+def _without(result: Document, limits: Sequence[Limit], gates: Gates) -> Document:
     """Judge without the baseline there is not yet: it is missed, or what needs it is left out."""
     assert isinstance(gates.baseline, (str, PathLike))
     name = basename(fspath(gates.baseline))
@@ -60,12 +60,12 @@ def _without(result: Result, limits: Sequence[Limit], gates: Gates) -> Result:
 
 
 def judge(
-    result: Result, limits: Iterable[Limit], baseline: Baseline | Result | None = None,
+    result: Document, limits: Iterable[Limit], baseline: Baseline | Document | None = None,
     gates: Gates | None = None,
-) -> Result:  # fmt: skip
+) -> Document:  # fmt: skip
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
-    beside = baseline if not isinstance(baseline, Result) else (
+    beside = baseline if not isinstance(baseline, Document) else (
         Baseline.from_results(result, Earlier(baseline, "the baseline")))  # fmt: skip
     result = _unjudged(result, compared=beside is not None)
     looked, found, wrong = _Looked(result, beside, gates), list[Gate](), Collected()
@@ -94,7 +94,7 @@ def judge(
     return replace(result, answer=at_most([*_missed(found), *result.answer]))
 
 
-def _unjudged(result: Result, *, compared: bool) -> Result:
+def _unjudged(result: Document, *, compared: bool) -> Document:
     """Return a result without what gates said of it before; compared: and what a baseline did."""
     answer = tuple(one for one in result.answer
                    if one.code not in (JUDGED if compared else JUDGED[:1]))  # fmt: skip
@@ -133,7 +133,7 @@ class _Target:
 class _Looked:
     """The rows of a result that limits look at, slices made when one is asked for."""
 
-    def __init__(self, result: Result, beside: Baseline | None, gates: Gates) -> None:
+    def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
         self.result, self.beside, self.gates = result, beside, gates
         self.whole = whole_rows(result)
         self.slices: dict[str, Mapping[str, Row]] = {}

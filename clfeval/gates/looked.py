@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from clfeval import COMMANDS
 from clfeval.baseline.models import Labelled, labelled, name_of, slices_of
 from clfeval.bounds import PARTS
+from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Limit
 from clfeval.measures.catalog import (
@@ -20,7 +21,6 @@ from clfeval.measures.catalog import (
     spellings,
 )
 from clfeval.pages import page_of
-from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import COMPARISONS, comparisons, gated
 
 LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
@@ -28,12 +28,12 @@ REPORT = "report"
 APART = "_difference"  # behind a measure: the model's value less the reference's
 
 
-def whole_rows(result: Result) -> dict[str, Row]:
+def whole_rows(result: Document) -> dict[str, Row]:
     """Return the rows of the whole table by label, with what comparisons say of them."""
     return _compared(result, labelled(result), None)
 
 
-def slice_rows(result: Result, part: str) -> dict[str, Row]:
+def slice_rows(result: Document, part: str) -> dict[str, Row]:
     """Return the same of one slice."""
     return _compared(result, labelled(result, part), part)
 
@@ -61,7 +61,7 @@ def named_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
     return found
 
 
-def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Result) -> str:
+def named_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
     """Return what a limit is on: a cell of this name, or the only one with parameters."""
     stem = limit.metric.removesuffix(APART)
     end = limit.metric.removeprefix(stem)
@@ -103,7 +103,7 @@ def _parts(metric: str) -> tuple[frozenset[str], dict[str, str]]:
     return frozenset({name, *same_measure(name)}), found
 
 
-def gaps(result: Result, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
+def gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
     """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
     every = [(row, "gap") for row in result.tables.get("extremes", ())]
     if limit.part.startswith("gap"):
@@ -129,7 +129,7 @@ def is_number(cell: Cell) -> bool:
     return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
 
 
-def _compared(result: Result, rows: Labelled, part: str | None) -> dict[str, Row]:
+def _compared(result: Document, rows: Labelled, part: str | None) -> dict[str, Row]:
     """Add how far each model lies from the reference, where there is one of each."""
     found = dict(rows)
     if result.parameters.get("reference") == "all-pairs":
@@ -149,13 +149,13 @@ def _elsewhere(command: str, metric: str) -> str | None:
     return f"{command} does not compute it; use {named}" if others else None
 
 
-def _callable(result: Result, known: Sequence[str]) -> list[str]:
+def _callable(result: Document, known: Sequence[str]) -> list[str]:
     """Return every name that a limit may use: of cells, and of what a report computes for it."""
     more = [one.id for one in CATALOG.values() if one.needs in LIMITED and result.command == REPORT]
     return list(dict.fromkeys([*known, *spellings([*filter(CATALOG.get, known), *more])]))
 
 
-def _left_out(result: Result, metric: str) -> str | None:
+def _left_out(result: Document, metric: str) -> str | None:
     """Say how to get a measure that this result has not, where it can be asked for."""
     needs = {"measures": ("confusion",), "measure": LIMITED}
     measure = None if at_cut(metric) else find_measure(metric.partition(":")[0])

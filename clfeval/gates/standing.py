@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import UsageError
 from clfeval.gates.looked import named_models, whole_rows
 from clfeval.limits import Gates
-from clfeval.result import Cell, Gate, Result, Row
 
 CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
 
 
 def enough_rows(
-    result: Result, gates: Gates, slices: Iterable[str], paired: float | None = None
+    result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
     """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
     for name, least in gates.least:
@@ -33,7 +33,7 @@ def enough_rows(
                        reason, slice=part)  # fmt: skip
 
 
-def _rows_of(result: Result, name: str, part: str) -> float | None:
+def _rows_of(result: Document, name: str, part: str) -> float | None:
     """Return how many rows a slice has, the fewest of any model; None where nobody knows."""
     found: list[float] = []
     for table in ("models", "slices"):
@@ -60,7 +60,7 @@ def _counted(row: Row, name: str) -> list[float]:
     return [sum(known)] if len(known) == len(cells) else []
 
 
-def still_best(result: Result, models: Sequence[str]) -> Iterator[Gate]:
+def still_best(result: Document, models: Sequence[str]) -> Iterator[Gate]:
     """Yield whether models are among those that may be the best by the measure that decides."""
     best: Sequence[Row] = result.tables.get("best", ())
     if models and (result.command != "report" or not best or "tied" not in best[0]):

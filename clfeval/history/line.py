@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
 from typing import Any
 
-from clfeval.result import Estimate, Result, Row, known, no_number, settings_of
+from clfeval.document import Document, Estimate, Row, known, no_number, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
@@ -101,7 +101,7 @@ def _dumped(said: Mapping[str, Any]) -> str:
 
 
 def lines_of(
-    result: Result, label: str, rows: Mapping[str, Row], run: str | None = None
+    result: Document, label: str, rows: Mapping[str, Row], run: str | None = None
 ) -> Iterator[PastLine]:
     """Yield a line for each model of a result.
 
@@ -204,7 +204,7 @@ def parsed(text: str) -> PastEntry:
         raise ValueError(str(error)) from None
 
 
-def as_result(lines: Mapping[str, PastLine]) -> Result:
+def as_result(lines: Mapping[str, PastLine]) -> Document:
     """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
     first = next(iter(lines.values()))
     models: list[Row] = [
@@ -216,7 +216,7 @@ def as_result(lines: Mapping[str, PastLine]) -> Result:
         for name, line in lines.items()
         for measure, one in line.measures.items()
     ]
-    return Result(
+    return Document(
         command=first.command, signature=first.settings, inputs=(), version=first.version,
         parameters={} if first.level is None else {"level": first.level},
         summary={"rows": first.rows, "positives": first.positives},

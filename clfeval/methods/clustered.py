@@ -14,10 +14,10 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import Owned, RowWeights
+from clfeval.document import Warn
 from clfeval.inference.clusters import design
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.classes import accuracy_influence
-from clfeval.result import Warn
 from clfeval.shell import given
 
 ENOUGH = 20  # clusters

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.families import ALL_PAIRS, BEST, POWER
+from clfeval.document import Answer, Row, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.comparisons import OPERATING_POINT
 from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
 
 LISTED = 6  # models by name

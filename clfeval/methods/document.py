@@ -13,6 +13,7 @@ from clfeval import __version__, options
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
+from clfeval.document import Answer, InputFile, Warn
 from clfeval.errors import joined, listing, quoted
 from clfeval.measures.population import Population
 from clfeval.methods.clustered import (
@@ -23,7 +24,6 @@ from clfeval.methods.clustered import (
     cluster_totals,
     independence,
 )
-from clfeval.result import Answer, InputFile, Warn
 from clfeval.words import exact, many
 
 # the bar separates parts, and one line is one signature

@@ -11,6 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts
+from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.inference.sample_region import range_over_sample
 from clfeval.inference.score_region import range_over_region
@@ -27,7 +28,6 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure, why
 from clfeval.methods.divided import of_rates, of_sample, of_share
-from clfeval.result import Estimate, Row
 
 _BLOCK = 256  # score regions walked around at a time
 Estimates = list[Estimate]

@@ -10,11 +10,11 @@ from clfeval.compare.paired import PairedEstimates
 from clfeval.compare.reference import reference_rows, slice_reference_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
+from clfeval.document import Estimate, Row, Rows, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import enough_rows
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.result import Estimate, Row, Rows, estimate
 
 SEED = 0  # of the draws that adjust p-values
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.document import Answer, Estimate, Row, estimate
 from clfeval.methods.estimates import Cells, end_to_end
 from clfeval.methods.estimates import estimate as estimate_of
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, Tuner
-from clfeval.result import Answer, Estimate, Row, estimate
 from clfeval.words import class_ratio, close, exact, interval, listed, quoted, short
 
 RATES = ("sensitivity", "specificity", "ppv", "npv")

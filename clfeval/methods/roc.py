@@ -14,10 +14,10 @@ from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import RowWeights
+from clfeval.document import Estimate, Row
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
-from clfeval.result import Estimate, Row
 
 _FEW = 64  # points that the plain chain settles quicker than a pass
 _PAYS = 16  # a pass pays while it drops one point in so many

@@ -13,6 +13,7 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
+from clfeval.document import Estimate
 from clfeval.inference.influence import smaller_class
 from clfeval.inference.resampling import resampled_counts, stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
@@ -22,7 +23,6 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.measured.hard import table_of
 from clfeval.methods.roc import RocPoints, candidates, hull_places, roc_points
-from clfeval.result import Estimate
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # of scores, among which these choose

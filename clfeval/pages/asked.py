@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.document import Document, Row, estimate
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL, SLICE
 from clfeval.pages.write import INFINITE, REASONS
-from clfeval.result import Result, Row, estimate
 from clfeval.schema import Column, Shown, Table, of
 
 LABELS = "the model has labels only"
@@ -32,7 +32,7 @@ MEANINGS: Mapping[str, str] = {
 }
 
 
-def named_rows(result: Result) -> list[Row]:
+def named_rows(result: Document) -> list[Row]:
     """Return the measures of a report that were asked for by name, or are only in a set that was.
 
     Those of single classes are left out.
@@ -50,7 +50,7 @@ def named_rows(result: Result) -> list[Row]:
 
 
 def shown_measures(
-    result: Result, rows: Sequence[Row] | None = None, *, name: str = ""
+    result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[Shown]:
     """Yield the measures asked for, those of slices too where there are any; rows: only these."""
     if MEASURED.name not in result.tables:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clfeval.result import Result
+from clfeval.document import Document
 from clfeval.schema import BASELINE, CHANGES, MOST_CHANGES, Shown, comparisons
 
 FEW = 10  # rows that are newly wrong, of all models
@@ -12,7 +12,7 @@ PAIRED = "new - old, on the same rows"
 PARTLY = "new - old, on the same rows or, where not paired, on independent samples"
 
 
-def against_baseline(result: Result, *, every: bool) -> list[Shown]:
+def against_baseline(result: Document, *, every: bool) -> list[Shown]:
     """Show the changes that are tested together or limited, the worst first; none without baseline.
 
     every: all of them, else the first.

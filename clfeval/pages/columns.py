@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clfeval.result import Result
+from clfeval.document import Document
 from clfeval.schema import Column, Shown, Source, comparisons, of
 from clfeval.words import quoted
 
@@ -56,7 +56,7 @@ SHARED: Mapping[str, str] = {
 }
 
 
-def shown_differences(result: Result) -> Iterator[Shown]:
+def shown_differences(result: Document) -> Iterator[Shown]:
     """Yield how models differ from a reference, or over runs any two."""
     runs, reference = comparisons(result, "run"), result.parameters.get("reference")
     rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]

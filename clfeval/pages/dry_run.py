@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clfeval.result import Result
+from clfeval.document import Document
 from clfeval.schema import Page, Shown, Table, of
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
@@ -18,12 +18,12 @@ TABLES = (
 )  # fmt: skip
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say whose run it would be."""
     return [f"Dry run of {result.parameters['of']}: nothing was computed"]
 
 
-def shown(result: Result, _: int) -> Iterator[Shown]:
+def shown(result: Document, _: int) -> Iterator[Shown]:
     """Show the questions first, if there are any."""
     if result.tables["ambiguities"]:
         columns = {"problem": "text", "column": "column", "remedy": "hint"}

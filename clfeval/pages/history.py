@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.result import Cell, Result, Row, estimate, value_of
+from clfeval.document import Cell, Document, Row, estimate, value_of
 from clfeval.schema import (
     Axis,
     Chart,
@@ -45,14 +45,14 @@ GLOSSARY = {
 }  # fmt: skip
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say whose lines they are."""
     name, of_ = result.inputs[0].name, result.parameters["of"]
     labels, models = result.summary["labels"], result.summary["models"]
     return [f"History of {of_} in {name}: {many(labels, 'label')}, {many(models, 'model')}"]
 
 
-def _changes(result: Result) -> Sequence[Row]:
+def _changes(result: Document) -> Sequence[Row]:
     """Return the changes of leading measures, and significant ones, with since when and why."""
     steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
     none = {"since": None, "cause": None}
@@ -63,7 +63,7 @@ def _changes(result: Result) -> Sequence[Row]:
     ]  # fmt: skip
 
 
-def _lines(result: Result) -> list[Row]:
+def _lines(result: Document) -> list[Row]:
     """Return a row for each label and model, with a column for each leading measure.
 
     Of many labels those where something changed or was accepted, and all of the last few labels.
@@ -87,7 +87,7 @@ def _plain(rows: Sequence[Row]) -> Sequence[Sign]:
     return [""] * len(rows)
 
 
-def shown(result: Result, _: int) -> Iterator[Shown]:
+def shown(result: Document, _: int) -> Iterator[Shown]:
     """Show what moved, then the lines."""
     if rows := _changes(result):
         yield Shown(
@@ -114,7 +114,7 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         yield Shown("events", "Changes by label", "label model changed", legend=("changed",))
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: Document) -> Iterator[Chart]:
     """Yield the leading measures over the labels, a line for each model."""
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
     if len(labels) < 2:

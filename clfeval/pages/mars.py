@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clfeval.document import Cell, Document, Row, value_of
 from clfeval.pages.asked import MEASURED, shown_measures
 from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
@@ -20,7 +21,6 @@ from clfeval.pages.write import (
     show,
     without_model,
 )
-from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import even
 
@@ -75,13 +75,13 @@ HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
 REACHED = ("corrected", "gain", "yield")  # what they mean stands below
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say what was read, and how many rows each class has."""
     names = joined([item.name for item in result.inputs])
     return [f"MARS of {names}: {class_counts(result)}"]
 
 
-def shown(result: Result, digits: int) -> Iterator[Shown]:
+def shown(result: Document, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     tables = result.tables
     scores = " ".join(column.name for column in ALONE if holds(column.when, result))
@@ -125,7 +125,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     yield from _pairs(result, found, digits)
 
 
-def _without_model(result: Result) -> str:
+def _without_model(result: Document) -> str:
     """Say what accuracy needs no model, of all rows."""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     rows = positives + negatives
@@ -147,7 +147,7 @@ def _number(cell: Cell) -> float:
     return float(str(cell))
 
 
-def _slices(result: Result) -> Shown:
+def _slices(result: Document) -> Shown:
     """Show what each slice holds, and which model detects most there."""
     target = result.parameters["target"]
     models: dict[Cell, list[Row]] = {}
@@ -170,7 +170,7 @@ def _slices(result: Result) -> Shown:
     return Shown("slices", "Slices", columns, rows, LISTED, note, rank="asked", lead=lead)
 
 
-def _main(result: Result, found: str) -> Shown:
+def _main(result: Document, found: str) -> Shown:
     """Show one line per model, by rows detected."""
     target = result.parameters["target"]
     positive = target == "positive"
@@ -220,7 +220,7 @@ def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
     return replace(one, columns=heads, note=note, more="", right=["corrected"])
 
 
-def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
+def _sweep(result: Document, scores: str, digits: int) -> Iterator[Shown]:
     """Show a few evenly spaced thresholds of the whole table: a matrix per measure, then all.
 
     Plots and files have every threshold.
@@ -249,7 +249,7 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
     )  # fmt: skip
 
 
-def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
+def _pairs(result: Document, found: str, digits: int) -> Iterator[Shown]:
     """Show which pairs detect most; then, as the paper does, a matrix of each measure."""
     whole = result.whole("pairs")
     most = sorted(whole, key=lambda row: (-_number(row["covered"]), _number(row["effort"])))
@@ -277,7 +277,7 @@ def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
             yield Shown("pairs", title, matrix, rows, right=heads)
 
 
-def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
+def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
     models = [str(row["model"]) for row in result.whole("models")]
     known = {frozenset({str(row["model"])}): row[measure] for row in result.whole("models")}
@@ -287,7 +287,7 @@ def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
     return [[known.get(frozenset({a, b})) for b in models] for a in models]
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: Document) -> Iterator[Chart]:
     """Yield unique detections and misses, the pairs, and the curves of a sweep."""
     models = result.whole("models")
     alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
@@ -303,7 +303,7 @@ def charts(result: Result) -> Iterator[Chart]:
         yield from _curves(result)
 
 
-def _curves(result: Result) -> Iterator[Chart]:
+def _curves(result: Document) -> Iterator[Chart]:
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     axis = Axis("number of top rows" if cut == "top" else cut)
     target = result.parameters["target"]

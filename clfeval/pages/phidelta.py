@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clfeval.document import Cell, Document, Row, estimate, value_of
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.asked import MEASURED, shown_measures
 from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
-from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
@@ -108,7 +108,7 @@ OF_FEATURES = ("delta", "phi", "role")
 J = "sensitivity + specificity - 1 (Youden's J)"
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say what was read, and how many rows each class has."""
     summary, names = result.summary, joined([item.name for item in result.inputs])
     if result.parameters["mode"] == "features":
@@ -117,7 +117,7 @@ def headline(result: Result) -> list[str]:
     return [f"φ-δ of {names}: {class_counts(result)}{runs}"]
 
 
-def _of_features(result: Result, names: str) -> list[str]:
+def _of_features(result: Document, names: str) -> list[str]:
     summary, parameters = result.summary, result.parameters
     lines = [f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:LISTED])
@@ -129,7 +129,7 @@ def _of_features(result: Result, names: str) -> list[str]:
     return lines
 
 
-def shown(result: Result, _digits: int) -> Iterator[Shown]:
+def shown(result: Document, _digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     if result.parameters["mode"] == "features":
         yield from _features(result)
@@ -158,7 +158,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     yield from _details(result, who)
 
 
-def _asked(result: Result, who: str) -> Iterator[Shown]:
+def _asked(result: Document, who: str) -> Iterator[Shown]:
     """Show what options ask for: one line per model, by the leading measure."""
     tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
@@ -218,14 +218,14 @@ def _undecided(row: Row) -> str:
     return f"{words} ({why})" if words else why
 
 
-def _targets(result: Result) -> str:
+def _targets(result: Document) -> str:
     """Name the prevalence, where there is one."""
     at, *others = result.parameters.get("targets") or [{}]
     return "other prevalences" if others or not at else (
         f"prevalence {exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
 
 
-def _details(result: Result, who: str) -> Iterator[Shown]:
+def _details(result: Document, who: str) -> Iterator[Shown]:
     """Show the rest, by name."""
     models, tables = result.tables["models"], result.tables
     ratio, level = result.summary["odds"], result.parameters["level"]
@@ -267,7 +267,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         )  # fmt: skip
 
 
-def _features(result: Result) -> Iterator[Shown]:
+def _features(result: Document) -> Iterator[Shown]:
     """Show the best features, and the implications without exception."""
     implied = result.tables["implications"]
     if "selected" in result.tables:
@@ -287,7 +287,7 @@ def _features(result: Result) -> Iterator[Shown]:
         yield replace(every, rank="detail", lead="")
 
 
-def _strongest(result: Result, name: str, title: str) -> Shown:
+def _strongest(result: Document, name: str, title: str) -> Shown:
     """Show features, each with the values for which it is true."""
     rows = result.tables[name]
     here = rows[:FEATURED]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from clfeval.document import Row, size_of
 from clfeval.pages.columns import MODEL
-from clfeval.result import Row, size_of
 from clfeval.schema import Column, Rank, Shown, Source, Table, of
 from clfeval.words import class_ratio, close, short
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import get_args
 
 from clfeval.bounds import GateState, Severity
+from clfeval.document import Document
 from clfeval.pages.dry_run import READING
-from clfeval.result import Result
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import many
 
@@ -50,14 +50,14 @@ GLOSSARY = {
 }  # fmt: skip
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say which files, and how many runs."""
     names = ", ".join(item.name for item in result.inputs)
     what = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
     return [f"{what}: {names}, {many(result.summary['runs'], 'run')}"]
 
 
-def shown(result: Result, _: int) -> Iterator[Shown]:
+def shown(result: Document, _: int) -> Iterator[Shown]:
     """Yield what each run says and what is wrong, then all of them in one table."""
     tables, dry = result.tables, result.parameters["dry_run"]
     if tables["problems"]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from clfeval import words
+from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.measures.catalog import CATALOG, weighed
-from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Column, Write
 from clfeval.words import DIGITS, many, number
 
@@ -121,7 +121,7 @@ def amount(number: float, digits: int) -> str:
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 
-def class_counts(result: Result) -> str:
+def class_counts(result: Document) -> str:
     """Say how many rows there are, and how many of each class, the positive one by its name."""
     summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
@@ -138,7 +138,7 @@ def class_counts(result: Result) -> str:
     return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
 
 
-def independence(result: Result) -> str:
+def independence(result: Document) -> str:
     """Say what its intervals take as independent; nothing where that goes without saying."""
     said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
     if result.summary.get("runs"):  # intervals are those of means over them

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.dialect import retell, yaml
+from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import Collected, UsageError
 from clfeval.gates.check import check_compared, check_ranges
 from clfeval.gates.looked import APART, named_metric, named_models, named_slices
@@ -16,7 +17,6 @@ from clfeval.limits import Gates, Limit, parse_limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.options import listed, taken
 from clfeval.pages import page_of
-from clfeval.result import Cell, Gate, Result, Row
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.runs import Run
 from clfeval.views.files import check_names
@@ -87,9 +87,9 @@ def check_read(run: Run, reading: Sequence[Row]) -> None:
     wrong.stop()
 
 
-def _empty(run: Run) -> Result:
+def _empty(run: Run) -> Document:
     """Return a result of a run's command that holds nothing."""
-    return Result(run.command, "", (), {}, {}, {})
+    return Document(run.command, "", (), {}, {}, {})
 
 
 def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clfeval.document import InputFile
 from clfeval.errors import UsageError
-from clfeval.result import InputFile
 from clfeval.suite.ahead import check_ahead
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.order import check_links, chosen, ordered

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from clfeval.document import InputFile
 from clfeval.errors import UsageError, suggestion
-from clfeval.result import InputFile
 from clfeval.suite.entries import Node, Wrong
 from clfeval.suite.variables import Filler, check_used, given_in_file
 from clfeval.yaml import YamlFile, read_yaml

@@ -8,10 +8,10 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval import __version__
+from clfeval.document import Answer, Document, Row, Warn, in_short
 from clfeval.errors import ExitCode, listing
 from clfeval.pages import SUITE
 from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
-from clfeval.result import Answer, Result, Row, Warn, in_short
 from clfeval.suite.inputs import Link
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.plan import Plan
@@ -22,7 +22,7 @@ from clfeval.words import many
 KEPT = 100  # lines of what is wrong with one run
 
 
-def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
+def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Document:
     """Return the result of a batch.
 
     Tables: `answers` (run code text), `gates` (run and what a gate holds, and it in words),
@@ -46,7 +46,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Result:
     ]  # fmt: skip
     signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
     failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
-    return Result(
+    return Document(
         command=SUITE,
         signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
         f"|clfeval:{__version__}",

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from clfeval.api.gated import with_gated
+from clfeval.api.result import Result
 from clfeval.baseline.read import is_history
+from clfeval.document import Answer, Document, Gate, Row
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 from clfeval.history.file import append
 from clfeval.history.line import Accepted, PastEntry
@@ -31,7 +33,6 @@ from clfeval.pages.suite import (
     WAITS,
     WARNED,
 )
-from clfeval.result import Answer, Gate, Result, Row
 from clfeval.suite.ahead import asked_of, check_read
 from clfeval.suite.entries import Wrong, with_place
 from clfeval.suite.inputs import Link
@@ -93,11 +94,11 @@ def carried_out(
     """
     waiting = Counter(name for run in runs for name in needs(run))
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
-    kept: dict[str, Result] = {}
+    kept: dict[str, Document] = {}
     failed: dict[str, ExitCode] = {}
     entries: list[PastEntry] = []
     stopped = wrong = False
-    seen: dict[str, Result] = {}
+    seen: dict[str, Document] = {}
     for run in runs:
         lost = next((name for name in needs(run) if name in failed), None)
         if stopped:
@@ -130,9 +131,9 @@ def carried_out(
 
 
 def _one(
-    run: Run, kept: Mapping[str, Result], saves: Collection[str], seen: dict[str, Result] | None,
-    hear: Hear | None, history: KeptIn | None,
-) -> tuple[Ended, Result | None]:  # fmt: skip
+    run: Run, kept: Mapping[str, Document], saves: Collection[str],
+    seen: dict[str, Document] | None, hear: Hear | None, history: KeptIn | None,
+) -> tuple[Ended, Document | None]:  # fmt: skip
     """Execute one run; saves: files of all runs; seen: of a dry run, how tables are read."""
     try:
         if seen is not None:
@@ -197,15 +198,15 @@ def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
 
 
 def _computed(
-    run: Run, kept: Mapping[str, Result], hear: Hear | None, history: KeptIn | None
-) -> tuple[Result, Sequence[str], Sequence[PastEntry]]:
+    run: Run, kept: Mapping[str, Document], hear: Hear | None, history: KeptIn | None
+) -> tuple[Document, Sequence[str], Sequence[PastEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = _group(run, Gates)
     output = _group(run, run.keys.output, SAVED)
     table: Any = list(run.files) or None
     if isinstance(run.input, Link):
         before = kept[run.input.run]
-        table = before.frame(known_table(before, run.input.table))
+        table = Result.from_document(before).frame(known_table(before, run.input.table))
     for path in run.save:
         _make_folder(path)
     limited = gates.any
@@ -258,7 +259,7 @@ def _make_folder(path: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def table_reading(run: Run, seen: dict[str, Result]) -> Result:
+def table_reading(run: Run, seen: dict[str, Document]) -> Document:
     """Return how a run's table is read; seen: it is, for runs that differ in other numbers only."""
     function, given = _function(run)
     reads = {one.name for one in run.keys.command.options_of(Input)}
@@ -273,7 +274,7 @@ def table_reading(run: Run, seen: dict[str, Result]) -> Result:
 
 def check_tables(runs: Sequence[Run], wrong: Wrong) -> None:
     """Say what the tables of runs show to be wrong, beside all that no table is needed for."""
-    seen: dict[str, Result] = {}
+    seen: dict[str, Document] = {}
     for run in runs[:LOOKED_AT]:
         if not run.files:
             continue
@@ -301,7 +302,7 @@ def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
     return error
 
 
-def _opened(run: Run, saves: Collection[str], seen: dict[str, Result]) -> Ended:
+def _opened(run: Run, saves: Collection[str], seen: dict[str, Document]) -> Ended:
     """Read a run's table as it would, and compute nothing. saves: files that there will be."""
     result = table_reading(run, seen)
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])

@@ -10,9 +10,9 @@ import numpy as np
 from clfeval.baseline.answer import SIGNIFICANT
 from clfeval.baseline.changes import LEVEL, ChangeKey, change_rows
 from clfeval.compare.change import Change, independent
+from clfeval.document import Estimate, Row
 from clfeval.history.line import PastLine, same_rows, same_values
 from clfeval.inference.special import critical_value
-from clfeval.result import Estimate, Row
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval import __version__
 from clfeval.baseline.changes import LEVEL
+from clfeval.document import Document, Estimate, InputFile, Row
 from clfeval.history.file import Past
 from clfeval.history.line import PastLine
 from clfeval.pages import HISTORY, page_of
-from clfeval.result import Estimate, InputFile, Result, Row
 from clfeval.schema import COMPARISONS, gated
 from clfeval.trend.judge import change_between, changes_of, marks_of
 from clfeval.trend.said import trend_answer
@@ -19,7 +19,7 @@ LEADING = 3  # measures that are shown, where fewer are gated or moved
 MOST = 6  # of them
 
 
-def trend_result(past: Past, command: str) -> Result:
+def trend_result(past: Past, command: str) -> Document:
     """Return changes of measures over the lines of a command.
 
     Tables: `comparisons` of the last label with the accepted line of each model, else the line
@@ -48,7 +48,7 @@ def trend_result(past: Past, command: str) -> Result:
     ]
     leading = _leading(order, series, steps)
     held = {one.label for one in accepted.values()}
-    return Result(
+    return Document(
         command=HISTORY,
         signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
         inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.baseline.answer import change_answers, rows_answer, title_of
 from clfeval.baseline.changes import LEVEL, UNMOVED
 from clfeval.compare.change import UNDECIDED, Change
+from clfeval.document import Answer, Row, estimate, value_of
 from clfeval.history.line import PastLine, same_rows
-from clfeval.result import Answer, Row, estimate, value_of
 from clfeval.trend.judge import MODEL, ROWS
 from clfeval.words import listed, named, quoted
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
+from clfeval.document import Gate, InputFile
 from clfeval.errors import ClfevalError, ExitCode
-from clfeval.result import Gate, InputFile
 from clfeval.words import plain
 
 Weight = Literal["error", "warning"]

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterator
 from typing import Any
 
+from clfeval.document import Cell, Document, Estimate
 from clfeval.pages import page_of
-from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import header, is_wide
 
 ENDS = ("", "_low", "_high", "_reason")  # of an estimate's columns
@@ -24,7 +24,7 @@ class _Echo:
         return text
 
 
-def csv_lines(result: Result, table: str) -> Iterator[str]:
+def csv_lines(result: Document, table: str) -> Iterator[str]:
     """Yield the lines of one table of the result; one without rows has its columns all the same."""
     rows, wide = result.tables[table], _wide(result, table)
     if not wide:
@@ -45,7 +45,7 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
         yield write(cells)
 
 
-def columns_of(result: Result, table: str) -> dict[str, list[Any]]:
+def columns_of(result: Document, table: str) -> dict[str, list[Any]]:
     """Return the same table by column, its flags as they are."""
     rows = result.tables[table]
     found: dict[str, list[Any]] = {}
@@ -57,14 +57,14 @@ def columns_of(result: Result, table: str) -> dict[str, list[Any]]:
     return found
 
 
-def texts_of(result: Result, table: str) -> set[str]:
+def texts_of(result: Document, table: str) -> set[str]:
     """Return the columns that hold text, also where every cell is empty."""
     columns = page_of(result.command).table(table).columns
     texts = {column.name for column in columns if column.kind.rstrip("?*+") in TEXTS}
     return texts | {f"{column.name}{ENDS[3]}" for column in columns if is_wide(column)}
 
 
-def _wide(result: Result, table: str) -> dict[str, bool]:
+def _wide(result: Document, table: str) -> dict[str, bool]:
     """Return the columns of a table, and whether each holds estimates."""
     rows, page = result.tables[table], page_of(result.command)
     if len(rows):

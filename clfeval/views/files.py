@@ -17,7 +17,7 @@ from clfeval.targets import Spared, place_of
 from clfeval.unnamed import Draft
 
 if TYPE_CHECKING:
-    from clfeval.result import Result
+    from clfeval.document import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Form:
 
 
 FORMATS = {
-    "json": Form(".json", "clfeval.result", "Result.json_lines"),
+    "json": Form(".json", "clfeval.document", "Document.json_lines"),
     "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
     "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
     "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
@@ -137,7 +137,7 @@ class SavedFiles:
         self._stack.callback(draft.close)
         return draft
 
-    def write(self, result: Result, wanted: Wanted) -> list[str]:
+    def write(self, result: Document, wanted: Wanted) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         try:
             for draft in self._drafts:
@@ -171,7 +171,7 @@ def write_whole(path: Path, text: str) -> None:
         raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def render(form: Form, result: Result, wanted: Wanted) -> Iterable[str]:
+def render(form: Form, result: Document, wanted: Wanted) -> Iterable[str]:
     """Return the pieces of a result in a form."""
     given = {
         "table": known_table(result, wanted.table), "digits": wanted.digits, "names": wanted.names,
@@ -181,7 +181,7 @@ def render(form: Form, result: Result, wanted: Wanted) -> Iterable[str]:
     return [made] if isinstance(made, str) else made
 
 
-def known_table(result: Result, table: str | None) -> str:
+def known_table(result: Document, table: str | None) -> str:
     """Return the table asked for, or the first; raises UsageError when the result lacks it."""
     if table is None:
         return next(iter(result.tables))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from html import escape
 from itertools import zip_longest
 
-from clfeval.result import Result
+from clfeval.document import Document
 from clfeval.schema import PLOTS
 from clfeval.views.render import (
     BEST,
@@ -34,7 +34,7 @@ _STYLE = (
 
 
 def as_html(
-    result: Result, *, digits: int = DIGITS, names: Collection[str] = (), plots: str = ""
+    result: Document, *, digits: int = DIGITS, names: Collection[str] = (), plots: str = ""
 ) -> str:
     """Return one `<div>`: answer, gates, main tables and those of `names`, the rest folded away."""
     first, *others = headline(result)
@@ -61,7 +61,7 @@ def as_html(
     return tame("\n".join(out))  # here alone: whatever a name holds, no reader is steered by it
 
 
-def as_page(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
+def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return a whole page around the tables and plots."""
     from clfeval.views.plots import plots as drawn
 

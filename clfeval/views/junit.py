@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
 from clfeval.bounds import GateState
+from clfeval.document import Document, Gate, Row, estimate
 from clfeval.pages import SUITE
 from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
 from clfeval.pages.write import interval, show
-from clfeval.result import Gate, Result, Row, estimate
 from clfeval.schema import BASELINE, comparisons
 from clfeval.words import plain
 
@@ -31,7 +31,7 @@ class _Case:
     beside: tuple[str, ...] = ()
 
 
-def as_junit(result: Result) -> str:
+def as_junit(result: Document) -> str:
     """Return the gates as a JUnit document: missed is a failure, undefined an error.
 
     A suite is a run, a case a model, measure and limit, in the order requested. A run of a batch
@@ -56,7 +56,7 @@ def as_junit(result: Result) -> str:
     )
 
 
-def _runs(result: Result) -> dict[str, list[_Case]]:
+def _runs(result: Document) -> dict[str, list[_Case]]:
     """Return a case for each run of a batch; of another result none."""
     if result.command != SUITE:
         return {}
@@ -72,7 +72,7 @@ def _runs(result: Result) -> dict[str, list[_Case]]:
     return found
 
 
-def _suite(name: str, cases: Sequence[_Case], result: Result, notes: Sequence[str]) -> str:
+def _suite(name: str, cases: Sequence[_Case], result: Document, notes: Sequence[str]) -> str:
     properties = "".join(
         f"<property name={_quoted(key)} value={_quoted(value)}/>\n"
         for key, value in _properties(result)
@@ -84,7 +84,7 @@ def _suite(name: str, cases: Sequence[_Case], result: Result, notes: Sequence[st
     )
 
 
-def _properties(result: Result) -> Iterator[tuple[str, str]]:
+def _properties(result: Document) -> Iterator[tuple[str, str]]:
     """Yield what tells where the numbers come from."""
     yield "version", result.version
     yield "signature", result.signature

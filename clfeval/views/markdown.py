@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from itertools import zip_longest
 
-from clfeval.result import Result, settings_of
+from clfeval.document import Document, settings_of
 from clfeval.schema import Shown
 from clfeval.views.render import (
     BEST,
@@ -32,7 +32,7 @@ _MEANT = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)|:(?=[\w+-]
 _BLOCK = re.compile(r"^(\d{0,9})([-+.)])(?![\w.])")  # opens a list, or is a rule
 
 
-def marker(result: Result) -> str:
+def marker(result: Document) -> str:
     """Return the first line, by which a bot identifies its earlier comment.
 
     It has the command and a key of input names and settings, not of content, gates or version.
@@ -43,7 +43,7 @@ def marker(result: Result) -> str:
 
 
 def markdown_lines(
-    result: Result, *, digits: int = DIGITS, names: Collection[str] = ()
+    result: Document, *, digits: int = DIGITS, names: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield the document piece by piece: of each table some dozen rows, and no more than a comment
     on GitHub holds.
@@ -73,7 +73,7 @@ def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
             yield CUT
 
 
-def _document(result: Result, digits: int, names: Collection[str]) -> Iterator[str]:
+def _document(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
     page = fold(result, names, digits)
     first, *others = headline(result)
     yield f"**{escape(first)}**\n\n"
@@ -107,7 +107,7 @@ def _document(result: Result, digits: int, names: Collection[str]) -> Iterator[s
         yield from _document(other, digits, shown)
 
 
-def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Iterator[str]:
+def _table(one: Shown, result: Document, digits: int, *, wide: bool = True) -> Iterator[str]:
     part = section(one, result, digits, wide=wide)
     title = f"\n{escape(part.title)}\n\n"
     if not part.rows:
@@ -127,7 +127,7 @@ def _table(one: Shown, result: Result, digits: int, *, wide: bool = True) -> Ite
         yield f"\n{escape(line)}\n"
 
 
-def _drawn(result: Result, names: Collection[str]) -> Iterator[str]:
+def _drawn(result: Document, names: Collection[str]) -> Iterator[str]:
     """Yield the plots asked for as they are on a terminal, whatever their names hold."""
     from clfeval.views.plots import asked
 

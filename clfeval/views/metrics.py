@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clfeval.baseline.models import labelled
-from clfeval.result import Result, dumps, value_of
+from clfeval.document import Document, dumps, value_of
 
 
-def as_metrics(result: Result) -> str:
+def as_metrics(result: Document) -> str:
     """Return `{model: {measure: value}}` as JSON, of the measures that gates can name.
 
     Values are unrounded; undefined and infinite ones are left out, as `dvc metrics` requires.

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
+from clfeval.document import Document
 from clfeval.pages import page_of
 from clfeval.pages.write import bar
-from clfeval.result import Result
 from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.render import worded
@@ -41,7 +41,7 @@ GAP = 2
 
 
 def plots(
-    result: Result, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
+    result: Document, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
 ) -> str:
     """Draw the plots asked for by name; without names the first that adds to the tables."""
     page = page_of(result.command)
@@ -65,7 +65,7 @@ def plots(
 
 
 def asked(
-    result: Result, names: Collection[str], *,
+    result: Document, names: Collection[str], *,
     one: bool = False, width: int | None = None, color: bool = False,
 ) -> str:  # fmt: skip
     """Draw what is asked for by name; where no name is a plot's nothing, or the one that `plots`

@@ -11,6 +11,7 @@ from clfeval import COMMANDS
 from clfeval.bounds import GateState
 from clfeval.commands import command_of
 from clfeval.dialect import in_python
+from clfeval.document import Cell, Document, Estimate, Gate, Row
 from clfeval.errors import UsageError, listing
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import against_baseline
@@ -25,7 +26,6 @@ from clfeval.pages.write import (
     show,
     title_of,
 )
-from clfeval.result import Cell, Estimate, Gate, Result, Row
 from clfeval.schema import ALL, BASELINE, INTERVALS, JUDGED, PLOTS, Column, Rank, Shown, Source
 from clfeval.words import DIGITS, listed, many, named, number
 
@@ -106,19 +106,19 @@ class Folding:
     wide: bool
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Return the lines on top: what was read and what the measures mean here."""
     return [worded(result, line) for line in page_of(result.command).headline(result)]
 
 
-def worded(result: Result, text: str) -> str:
+def worded(result: Document, text: str) -> str:
     """Return a text of a page in the words of who asked for the result: a shell's, or Python's."""
     if not result.python or result.command not in COMMANDS:
         return text
     return in_python(text, command_of(result.command).options())
 
 
-def fold(result: Result, names: Collection[str] = (), digits: int = DIGITS) -> Folding:
+def fold(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> Folding:
     """Sort the tables: what is asked for by an option or by name, the main one, details."""
     page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     all_of_them = not {BASELINE, ALL}.isdisjoint(names)
@@ -136,7 +136,7 @@ def fold(result: Result, names: Collection[str] = (), digits: int = DIGITS) -> F
     return Folding(tuple(opened), tuple(folded), wide)
 
 
-def offered(result: Result, page: Folding, names: Collection[str]) -> list[str]:
+def offered(result: Document, page: Folding, names: Collection[str]) -> list[str]:
     """Name what else may be asked for beside these names."""
     if ALL in names:
         return []
@@ -144,13 +144,13 @@ def offered(result: Result, page: Folding, names: Collection[str]) -> list[str]:
     return [*dict.fromkeys((*folded, *(one for one in _groups(result) if one not in names)))]
 
 
-def _as_it_is(result: Result, table: str) -> Shown:
+def _as_it_is(result: Document, table: str) -> Shown:
     """Show a table that a page has no view of with all its columns."""
     columns = dict.fromkeys(name for row in result.tables[table][:1] for name in row)
     return Shown(table, table, " ".join(columns))
 
 
-def check_shown(result: Result, names: Collection[str]) -> None:
+def check_shown(result: Document, names: Collection[str]) -> None:
     """Raise UsageError for what this result has nothing of, though another may."""
     if {*names} <= {*result.tables, ALL}:
         return
@@ -168,7 +168,7 @@ def check_shown(result: Result, names: Collection[str]) -> None:
             raise UsageError.of(what, "unknown-table", hint=hint)
 
 
-def _groups(result: Result) -> Iterator[str]:
+def _groups(result: Document) -> Iterator[str]:
     """Yield what is asked for together, as far as there is any."""
     first = next(iter(result.tables.values()), ())
     if any(interval(cell) for row in first[:1] for cell in row.values()):
@@ -177,14 +177,14 @@ def _groups(result: Result) -> Iterator[str]:
         yield PLOTS
 
 
-def _plots(result: Result) -> Iterator[str]:
+def _plots(result: Document) -> Iterator[str]:
     """Yield the names of the plots there are; the diamond has no chart and is always there."""
     page = page_of(result.command)
     yield from (chart.name for chart in page.charts(result))
     yield from page.plots if page.command == "phidelta" else ()
 
 
-def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:
+def section(shown: Shown, result: Document, digits: int = DIGITS, *, wide: bool = True) -> Section:
     """Lay out the columns that are shown, and intervals, if `wide` of all estimates."""
     page = page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
@@ -228,7 +228,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     return Section(title, tuple(strips), note, main, kept, signs, taken)
 
 
-def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
+def _said_of(one: Shown, result: Document) -> tuple[set[str], Sequence[Row]]:
     """Return the columns and rows that are shown; all, where cells are laid out anew."""
     rows = result.tables.get(one.table, ())
     if isinstance(one.columns, str):
@@ -239,7 +239,7 @@ def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
     return sources, rows if one.rows is None else one.rows
 
 
-def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
+def _signs(shown: Shown, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
     """Mark what the answer names as the best, and what cannot be told from it."""
     if shown.places is not None:
         placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
@@ -270,7 +270,7 @@ def _columns(
     return [(heading(declared.get(name, name)), name) for name in names]
 
 
-def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
+def notes(result: Document, opened: Sequence[Shown]) -> list[str]:
     """Return the notes that matter beside the tables that are open."""
     aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
     return [
@@ -279,7 +279,9 @@ def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
     ]  # fmt: skip
 
 
-def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result, Collection[str]]]:
+def beside(
+    result: Document, names: Collection[str]
+) -> Iterator[tuple[str, Document, Collection[str]]]:
     """Yield other commands' results, without notes that stand in this one, and what to show."""
     told = {warning.message for warning in result.warnings}
     for command, one in result.methods.items():
@@ -287,7 +289,7 @@ def beside(result: Result, names: Collection[str]) -> Iterator[tuple[str, Result
         yield command, replace(one, warnings=left), EVERYWHERE & {*names}
 
 
-def gate_lines(result: Result) -> tuple[list[Gate], str]:
+def gate_lines(result: Document) -> tuple[list[Gate], str]:
     """Return the gates to show, missed ones first, and a note on those left out."""
     of_runs = result.command == SUITE
     gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
@@ -302,7 +304,7 @@ def gate_lines(result: Result) -> tuple[list[Gate], str]:
     return shown, worded(result, f"{more}{met:,} gates met; for all, add --format json")
 
 
-def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:
+def reasons(result: Document, shown: Sequence[Shown]) -> list[str]:
     """Explain the dashes in words: which measures are undefined, of which models, and why."""
     struck: dict[str, dict[str, set[Cell]]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clfeval.document import Document, in_short
 from clfeval.pages import page_of
-from clfeval.result import Result, in_short
 from clfeval.views.render import (
     BEST,
     INTERVAL,
@@ -50,7 +50,7 @@ ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 
 def as_text(
-    result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
+    result: Document, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
     plots: str = "", names: Collection[str] = (), offer: str = OFFER, height: int | None = None,
 ) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns; when it is None no name is cut.

@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import clfeval
-from clfeval.api.result import shown
-from clfeval.result import Result
+from clfeval.api.result import Result, shown
 from clfeval.words import DIGITS
 from tests.process.runner import run
 

@@ -19,8 +19,8 @@ import pytest
 from rich.cells import cell_len
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.cli.run import run as show
-from clfeval.result import Result
 from tests.conftest import ROOT
 from tests.process.runner import Done, run
 from tests.thoroughness import thinned

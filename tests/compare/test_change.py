@@ -20,7 +20,7 @@ from clfeval.compare.change import (
     independent,
     limits_p,
 )
-from clfeval.result import Estimate
+from clfeval.document import Estimate
 from tests.thoroughness import examples
 
 LEVEL = 0.95

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.slices import facet_of, slices_by
 from clfeval.errors import ClfevalError
-from clfeval.result import Result
 from clfeval.tables.input import Input, facets_of
 
 

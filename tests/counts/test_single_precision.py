@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.group import in_single
-from clfeval.result import Result
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Gate, InputFile, settings_of
 from clfeval.history.line import Accepted, as_result, lines_of, parsed
-from clfeval.result import Estimate, Gate, InputFile, Result, settings_of
 from tests.history.lines import line, measured
 from tests.texts import check_text
 

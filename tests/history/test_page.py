@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from clfeval.api.result import Result
 from clfeval.history.file import read_past
-from clfeval.result import Result
 from tests.history.weeks import KEPT, write
 from tests.process.program import clfeval
 from tests.test_schema import wrong_with

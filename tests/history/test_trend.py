@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clfeval.api.result import Result
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
+from clfeval.document import Answer, Estimate, Row, estimate
 from clfeval.history.line import Accepted, PastEntry, PastLine, PastMeasure, same_rows
-from clfeval.result import Answer, Estimate, Result, Row, estimate
 from clfeval.trend.judge import changed_at, changes_of, marks_of
 from clfeval.trend.result import trend_result
 from tests.history.lines import Z, line, measured, past

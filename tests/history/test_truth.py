@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 
 TABLE = pl.DataFrame(
     {"id": [f"r{i}" for i in range(8)], "truth": [1, 0, 1, 0, 1, 0, 0, 1],

@@ -8,13 +8,13 @@ import pytest
 
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, same_measure
 from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import Cells, limits
 from clfeval.methods.mlcps.asked import MEASURED
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import EVERY
 
 REASONS = {  # METHODS section 0, and what MARS adds

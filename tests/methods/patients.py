@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clfeval.result import Estimate
+from clfeval.document import Estimate
 
 MODELS = ("a", "b", "c")
 

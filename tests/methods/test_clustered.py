@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 
 from clfeval.api.phidelta import phidelta
+from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
-from clfeval.result import Estimate, Result
+from clfeval.document import Estimate
 from tests.methods.patients import ends, shared_rows
 from tests.texts import check_text, numbers_in
 

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
+from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.result import Estimate, Result, whole
+from clfeval.document import Estimate, whole
 
 Deals = list[dict[str, int]]
 MODELS = ("a", "b", "c")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.result import Result, Row
+from clfeval.api.result import Result
+from clfeval.document import Row
 from tests.methods.fractions import (
     SCORES,
     Cells,

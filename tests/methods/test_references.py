@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.document import Estimate
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import _differences
-from clfeval.result import Estimate
 from tests.texts import check_text, numbers_in
 
 BC = "fixtures/breast-cancer/labels.csv"

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 
 SHOWN = ("difference", "p", "p_adjusted", "difference_adjusted", "verdict")
 

@@ -10,9 +10,9 @@ import pytest
 
 from clfeval import COMMANDS
 from clfeval.api.mars import mars
+from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
-from clfeval.result import Result
 from clfeval.suite.plan import planned
 from clfeval.suite.result import suite_result
 from clfeval.suite.running import COMPUTED, FAILED, LEFT_OUT, MISSED, Ended, carried_out

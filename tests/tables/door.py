@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
+from clfeval.api.result import Result
 from clfeval.errors import ClfevalError, DataError, UsageError
-from clfeval.result import Result
 from clfeval.tables.prediction import Predictions
 from tests.shell import at_shell
 from tests.texts import check_text

@@ -11,7 +11,8 @@ import pytest
 
 import clfeval
 from clfeval.api.mars import mars
-from clfeval.result import Result, Row
+from clfeval.api.result import Result
+from clfeval.document import Row
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 from tests.tables.door import MARS, confusion, opened, spots, write

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from clfeval.api.mars import mars
-from clfeval.result import Result
+from clfeval.api.result import Result
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html
 from clfeval.views.markdown import GAP, markdown_lines

@@ -10,9 +10,10 @@ import pytest
 
 from clfeval.api.mars import mars
 from clfeval.api.phidelta import phidelta
+from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
+from clfeval.document import Estimate
 from clfeval.errors import DataError
-from clfeval.result import Estimate, Result
 from clfeval.tables.metric.table import MetricTable
 from clfeval.views.csv import csv_lines
 from tests.tables.door import spots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from clfeval.schema import ALL
 from clfeval.views.plots import plots
 from clfeval.views.render import Section, fold, section

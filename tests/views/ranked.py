@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Row
 from clfeval.lazy import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.result import Estimate, Result, Row
 
 Values = Mapping[str, Sequence[float]]
 

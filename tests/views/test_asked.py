@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.errors import UsageError
-from clfeval.result import Result
 from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.render import check_shown, fold, offered

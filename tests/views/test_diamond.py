@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.views.canvas import Canvas
 from clfeval.views.diamond import (
     SHADES,

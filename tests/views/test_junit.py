@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
-from clfeval.result import Gate, Warn
+from clfeval.document import Gate, Warn
 from clfeval.views.annotate import of_gates
 from clfeval.views.junit import as_junit
 from clfeval.words import plain

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import clfeval
-from clfeval.result import Answer, InputFile
+from clfeval.document import Answer, InputFile
 from clfeval.views.markdown import (
     CLOSED,
     CUT,

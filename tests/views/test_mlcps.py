@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from clfeval.document import Estimate
 from clfeval.pages.write import bar
-from clfeval.result import Estimate
 from clfeval.views.render import fold, headline, offered, reasons
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in

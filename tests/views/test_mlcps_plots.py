@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 from rich.cells import cell_len
 
+from clfeval.api.result import Result
 from clfeval.pages import page_of
-from clfeval.result import Result
 from clfeval.views.canvas import Canvas
 from clfeval.views.plots import MARGIN, QUARTERS, plots, radar
 from tests.texts import check_text, numbers_in

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.pages import page_of
 from clfeval.pages.phidelta import ranked
-from clfeval.result import Estimate, Result
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
 from clfeval.views.render import Section, fold, offered, section

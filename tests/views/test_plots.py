@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.result import Estimate, value_of
+from clfeval.document import Estimate, value_of
 from clfeval.schema import Axis, Chart, Point, Series
 from clfeval.views.plots import MARKERS, SHADES
 from clfeval.views.plots import drawn as draw

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.pages import page_of
-from clfeval.result import Result
 from clfeval.views.render import fold, section
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in

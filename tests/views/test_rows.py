@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.pages.write import exact, heading, interval, show
-from clfeval.result import Estimate, Result
 from clfeval.schema import Column, Shown
 from clfeval.views.render import section
 from clfeval.words import number

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from clfeval.schema import ALL
 from clfeval.views.plots import plots
 from clfeval.views.terminal import as_text

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.tune_jpt.sections import PLACE
 from clfeval.pages.write import title_of
-from clfeval.result import Estimate, Result
 from clfeval.schema import Shown
 from clfeval.views.html import as_page
 from clfeval.views.markdown import CUT, markdown_lines

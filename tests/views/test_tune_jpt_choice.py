@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from clfeval.api.result import Result
+from clfeval.document import Cell, Estimate, Row
 from clfeval.pages.tune_jpt.sections import neighbours
-from clfeval.result import Cell, Estimate, Result, Row
 from tests.texts import check_text, numbers_in
 from tests.views.page import layout, named_sections, section_of, sections
 from tests.views.tuned import MODELS, tuned

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clfeval.document import Estimate, Row
 from clfeval.pages.write import exact, interval, show, title_of
-from clfeval.result import Estimate, Row
 from clfeval.views.csv import csv_lines
 from clfeval.views.render import fold, reasons
 from clfeval.words import close, number

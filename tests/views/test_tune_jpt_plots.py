@@ -9,9 +9,10 @@ from math import log10
 import pytest
 from rich.cells import cell_len
 
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt import height_at
-from clfeval.result import Estimate, Result
 from clfeval.schema import Series
 from clfeval.views.plots import MARKERS, plots
 from clfeval.views.ticks import height_ticks, odds_ticks

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Warn
 from clfeval.pages.tune_jpt import PAGE
-from clfeval.result import Result, Warn
 from clfeval.views.plots import plots
 from clfeval.views.render import fold, section
 from clfeval.views.terminal import as_text

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 
 ORDER = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",

@@ -8,7 +8,7 @@ from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
 from clfeval.counts.features.sparse import complain_sparse, count_sparse
 from clfeval.counts.features.wide import count_wide
 from clfeval.counts.settle import check_structure, explained, file_count, fingerprints
-from clfeval.result import InputFile
+from clfeval.document import InputFile
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input

@@ -11,11 +11,11 @@ import numpy as np
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.counts.units import shown
+from clfeval.document import Answer, Estimate, Row, Rows, value_of, whole
 from clfeval.inference.shares import holm
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.clustered import claimed, divisors, on_target, sign_p
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Estimate, Row, Rows, value_of, whole
 from clfeval.words import interval, named, number, quoted, ties
 
 MEASURE = {"positive": "recall", "negative": "specificity"}

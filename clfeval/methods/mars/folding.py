@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
+from clfeval.document import Estimate
 from clfeval.inference.folds import deal
 from clfeval.methods.mars.clustered import on_target
 from clfeval.methods.mars.coverage import (
@@ -21,7 +22,6 @@ from clfeval.methods.mars.coverage import (
     best_within_effort,
     score_subsets,
 )
-from clfeval.result import Estimate
 
 FOLDS, REPEATS = 10, 5  # where few subsets are chosen from
 FEW, SOME, FEWER = 2**12, 2**15, 5  # subsets up to which it is repeated, and has all its folds

@@ -14,6 +14,7 @@ from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.counts.units import shown
+from clfeval.document import Document, Estimate, Row, Rows, Warn
 from clfeval.errors import UsageError, unknown_model
 from clfeval.lazy import LazyRows
 from clfeval.methods.clustered import cluster_totals
@@ -34,7 +35,6 @@ from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
 from clfeval.methods.measured.beside import beside
-from clfeval.result import Estimate, Result, Row, Rows, Warn
 
 CHOSEN = (
     "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "
@@ -43,7 +43,7 @@ CHOSEN = (
 BLOCK = 1024  # rows of subsets made at once
 
 
-def mars_result(counted: Counted, options: MarsOptions) -> Result:
+def mars_result(counted: Counted, options: MarsOptions) -> Document:
     """Compute every table the options ask for.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
@@ -79,7 +79,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                              options.margin, _compared(options))
         ]  # fmt: skip
     first, *others = answer(seen, tables, options)
-    return Result(
+    return Document(
         command="mars",
         signature=signature(
             "cmd target rule pos cut group miss weight cluster ci folds measures seed",

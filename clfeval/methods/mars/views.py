@@ -11,13 +11,13 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.units import shown
+from clfeval.document import Estimate
 from clfeval.inference.resampling import stream
 from clfeval.lazy import CellColumns
 from clfeval.methods.estimates import Estimates, shares
 from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.coverage import SubsetScores
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Estimate
 
 NO_CLUSTERS: Mapping[str, Floats] = {}
 

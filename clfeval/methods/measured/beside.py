@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from clfeval.counts.count import Sample
+from clfeval.document import Row, Warn
 from clfeval.methods.options import Certainty
-from clfeval.result import Row, Warn
 
 if TYPE_CHECKING:
     from clfeval.methods.measured.asked import Asked

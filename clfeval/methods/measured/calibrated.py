@@ -10,10 +10,10 @@ from clfeval.arrays import Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
+from clfeval.document import Row
 from clfeval.inference.resampling import stream
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
-from clfeval.result import Row
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
 METHOD = "simulation"

@@ -12,10 +12,10 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
+from clfeval.document import Estimate, Row, Rows
 from clfeval.inference.multinomial import weighed_difference
 from clfeval.inference.special import level_together, student_quantile
 from clfeval.lazy import later
-from clfeval.result import Estimate, Row, Rows
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 DIGITS = 9  # of what a row adds: two that are the same differ beyond

@@ -10,6 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.document import Estimate
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.inference.shares import NAMED_SHARES, SHARE_LIMITS
 from clfeval.measures.confusion import Confusion
@@ -18,7 +19,6 @@ from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
-from clfeval.result import Estimate
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
 OF_KIND = {  # where the class ratio is no matter, or is fixed

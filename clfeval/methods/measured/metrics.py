@@ -7,6 +7,7 @@ from math import isnan, nan
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, Warn, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import end_to_end
@@ -15,7 +16,6 @@ from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.calibrated import calibrated_values, with_columns
 from clfeval.methods.measured.decisions import net_benefit
 from clfeval.methods.options import Certainty
-from clfeval.result import Estimate, Row, Warn, estimate
 
 TWO_CLASSES = "binary"
 UNCUT = "needs_threshold"

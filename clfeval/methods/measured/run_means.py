@@ -11,10 +11,10 @@ import numpy as np
 from clfeval.compare.change import BETTER, WORSE, Change, bounded, comparison_row, known, limits_p
 from clfeval.compare.families import ALL_PAIRS, joint_maximum, pairs_of
 from clfeval.counts.count import Sample
+from clfeval.document import Answer, Estimate, Row, Warn, estimate
 from clfeval.inference.resampling import stream
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Answer, Estimate, Row, Warn, estimate
 from clfeval.words import interval, listed, many, named, number, quoted, ties
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them

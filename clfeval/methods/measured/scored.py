@@ -9,6 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Influence, remembered
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
 from clfeval.inference.delong import AucInterval
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.inference.special import tail_of
@@ -19,7 +20,6 @@ from clfeval.methods.measured.drawn import DrawnLimits, drawn_limits
 from clfeval.methods.measured.hard import INFLUENCE, NONE
 from clfeval.methods.options import Certainty
 from clfeval.methods.roc import area_of
-from clfeval.result import Estimate
 
 PROBABILITIES, ONE_CLASS = "not_probabilities", "exact limits of 0 of n"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from clfeval.document import Answer, Document, Row, estimate, value_of
 from clfeval.lazy import LazyRows
-from clfeval.result import Answer, Result, Row, estimate, value_of
 from clfeval.words import close, interval, listed, many, named, number, quoted, ties
 
 MOSTLY = 0.5
@@ -15,7 +15,7 @@ AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
 
 
 def mlcps_answer(
-    result: Result, places: Sequence[int], equal: Sequence[int] | None
+    result: Document, places: Sequence[int], equal: Sequence[int] | None
 ) -> tuple[Answer, ...]:
     """Return the first model, the stability of its rank, and the first model of another table.
 
@@ -47,7 +47,7 @@ def mlcps_answer(
     )
 
 
-def _against(result: Result) -> Iterator[Answer]:
+def _against(result: Document) -> Iterator[Answer]:
     """Yield how the scores compare with that of the reference."""
     score, reference = result.parameters["ranked_by"], result.parameters["reference"]
     if rows := result.tables.get("comparisons"):
@@ -57,7 +57,7 @@ def _against(result: Result) -> Iterator[Answer]:
         yield from comparison_answer(rows, score, reference, margin, result.parameters["level"])
 
 
-def _score(result: Result, row: Row) -> str:
+def _score(result: Document, row: Row) -> str:
     """Write the score that ranks; MLcps without an interval also as a share of its maximum."""
     score, level = result.parameters["ranked_by"], result.parameters["level"]
     value, share = estimate(row.get(score)), value_of(row.get("normalised"))
@@ -69,7 +69,7 @@ def _score(result: Result, row: Row) -> str:
     return f"{words} ({number(share or 0.0)} of the maximum)" if part else words
 
 
-def _margin(result: Result, score: str, value: float | None) -> str:
+def _margin(result: Document, score: str, value: float | None) -> str:
     """Write the distance to the second models."""
     ranks = result.tables["ranks"]
     columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
@@ -82,7 +82,7 @@ def _margin(result: Result, score: str, value: float | None) -> str:
     return f", {number(value - less)} above {named(names)}" if less is not None else ""
 
 
-def _tied(result: Result, best: Sequence[str], equal: Sequence[int] | None) -> Iterator[Answer]:
+def _tied(result: Document, best: Sequence[str], equal: Sequence[int] | None) -> Iterator[Answer]:
     """Yield which models are not significantly different from the first."""
     models = result.tables["models"]
     if len(best) == len(models):
@@ -105,7 +105,7 @@ Said = tuple[bool, str]  # whether it supports the first rank, and the words
 
 
 def _stability(
-    result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
+    result: Document, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
     equal: Sequence[int],
 ) -> Iterator[Answer]:  # fmt: skip
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
@@ -142,7 +142,7 @@ def _one_of(names: Sequence[str]) -> str:
     return named(names, word="or") if len(names) <= FEW else f"one of {many(len(names), 'model')}"
 
 
-def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
+def _orders(result: Document, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     """Yield in how many orders of the metrics it is first, and which other model is first."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
@@ -160,7 +160,7 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
             yield True, f"in all {many(looked['looked_at'], 'evaluated order')} of the metrics"
 
 
-def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
+def _weights(result: Document, best: str, rank: Row) -> Iterator[Said]:
     """Yield the influence of weights: of random weights, else of one metric at a time."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
@@ -188,7 +188,7 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
         yield True, f"if any one metric {omitted}has double weight"
 
 
-def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
+def _splits(result: Document, places: Sequence[int], who: str) -> Iterator[Said]:
     """Yield in how many splits one of the first models is first; who: its name, if it is one."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
@@ -210,7 +210,7 @@ def _front(rows: Sequence[Row]) -> str:
     return f", but {named(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
 
 
-def _compared(result: Result, best: Sequence[str]) -> Iterator[Answer]:
+def _compared(result: Document, best: Sequence[str]) -> Iterator[Answer]:
     """Yield whether another table of metrics has the same first model."""
     rows = result.tables.get("agreement", ())
     if not rows:

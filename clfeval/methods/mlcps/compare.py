@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
+from clfeval.document import Estimate, Row, Warn
 from clfeval.errors import DataError, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
 from clfeval.measures.catalog import same_thing
 from clfeval.methods.estimates import estimate
 from clfeval.methods.mlcps.ranking import Ranking, dense_ranks, firsts
-from clfeval.result import Estimate, Row, Warn
 
 CLOSE = 0.999  # |r| over models, above which two metrics are one
 FEWEST = 3  # models: two points always lie on a line

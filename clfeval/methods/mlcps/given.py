@@ -10,6 +10,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.counted import Counted
 from clfeval.counts.kept import JointCounts
+from clfeval.document import InputFile, Warn
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped, mean_loss
@@ -19,7 +20,6 @@ from clfeval.methods.mlcps.asked import DEFAULT, measure_named, measure_names, n
 from clfeval.methods.mlcps.drawn import Evaluator, replicates, thin
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.singles import closed_limits
-from clfeval.result import InputFile, Warn
 
 
 def evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:

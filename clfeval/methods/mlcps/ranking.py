@@ -10,6 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, bounded, comparison_row
+from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import percentiles, stream, surely_above
 from clfeval.measures import polygon
 from clfeval.measures.desirability import overall
@@ -19,7 +20,6 @@ from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
 from clfeval.methods.mlcps.wishes import Wish, desirabilities
-from clfeval.result import Estimate, Row
 
 TIE = 1e-12  # relative: a sum of products in another order may differ by less
 

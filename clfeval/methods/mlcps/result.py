@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.document import Document, Warn
 from clfeval.errors import bad_option, listing, unknown_model
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.document import cuts_in_force, parameters, signature
@@ -21,7 +22,6 @@ from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
 from clfeval.methods.mlcps.tables import tables_of
 from clfeval.methods.mlcps.wishes import Wish
 from clfeval.methods.options import check_reference
-from clfeval.result import Result, Warn
 
 
 def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
@@ -140,7 +140,9 @@ def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
         yield Warn("wish-direction", text)
 
 
-def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given | None) -> Result:
+def mlcps_result(
+    given: Given, options: MlcpsOptions, said: Any, *, other: Given | None
+) -> Document:
     """Rank the models by MLcps, or by desirability where there are wishes.
 
     Errors: UsageError and DataError of `scales_of`; UsageError where weights are to be varied and
@@ -167,7 +169,7 @@ def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given
         tables["agreement"], tables["compared"], absent = compared(ranking, there)
         notes += absent
         of_other = [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]
-    result = Result(
+    result = Document(
         command="mlcps", signature=signature_of(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),

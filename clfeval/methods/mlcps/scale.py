@@ -9,13 +9,13 @@ from math import isfinite
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.document import Warn
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.measures.catalog import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.remedy import RAYS as RAYS
 from clfeval.methods.mlcps.remedy import asking, counts_something
-from clfeval.result import Warn
 
 NARROW = 0.05  # of the scale
 # of a result of clfeval, what has no place in a polygon is left out rather than refused

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
+from clfeval.document import Cell, Estimate, Row, Rows
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.lazy import LazyRows
 from clfeval.measures.pareto import dominators
@@ -17,7 +18,6 @@ from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import weight_dependent, winner_shares
-from clfeval.result import Cell, Estimate, Row, Rows
 
 Splits = Mapping[str, Floats]
 

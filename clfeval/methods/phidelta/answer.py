@@ -8,10 +8,10 @@ from math import isclose
 from typing import Any
 
 from clfeval.counts.patterns import PatternCounts
+from clfeval.document import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.measures.plane import LEAN
 from clfeval.methods.label_comparisons import tied_with_best
 from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
-from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import close, exact, interval, many, named, number, quoted, ties
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared

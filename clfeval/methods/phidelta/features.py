@@ -17,6 +17,7 @@ from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.counts.units import shown
+from clfeval.document import Cell, Document, Estimate, Row, Rows, Warn
 from clfeval.errors import UsageError, listing
 from clfeval.inference.chance import benjamini_hochberg, combination_chance, largest_gap_chance
 from clfeval.inference.shares import combination
@@ -28,7 +29,6 @@ from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables
-from clfeval.result import Cell, Estimate, Result, Row, Rows, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
@@ -271,7 +271,7 @@ def _count(number: float) -> float | None:
 
 def feature_result(
     counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
-) -> Result:
+) -> Document:
     """Compute every table the options ask for."""
     classes, level = counted.classes, plane.confidence
     if level is not None and classes.fractional:
@@ -305,7 +305,7 @@ def feature_result(
     totals = {"positives": classes.positives, "negatives": classes.negatives}
     said, limits = counted.roles, options.limits if options.select else None
     wanted = limits and f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}"
-    return Result(
+    return Document(
         command="phidelta",
         signature=signature(
             "cmd pos cut miss only weight select ci",

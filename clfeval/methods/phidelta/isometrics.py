@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.document import Row
 from clfeval.inference.special import halved
 from clfeval.measures.confusion import Confusion, mutual_information
 from clfeval.measures.plane import CORNERS, position, tilted
 from clfeval.measures.population import Population
-from clfeval.result import Row
 
 STEPS = 64  # points of a curved line
 

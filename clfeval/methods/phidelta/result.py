@@ -9,6 +9,7 @@ from typing import Any
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
+from clfeval.document import Answer, Document, Row, Rows, Warn
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
@@ -43,7 +44,6 @@ from clfeval.methods.phidelta.tables import (
     spread_rows,
 )
 from clfeval.methods.roc import Curve, curve_row, point_rows
-from clfeval.result import Answer, Result, Row, Rows, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -100,7 +100,7 @@ def plane_found(plane: PlaneOptions) -> dict[str, Any]:
     return {"interval_methods": methods, "targets": places}
 
 
-def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
+def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
     """Compute every table the options ask for."""
     level, counts = plane.confidence, sample.slices[None]
     _check_reference(sample, options)
@@ -156,7 +156,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     together = statistics[0]
     if len(statistics) > 1:
         together = sha256("".join(statistics).encode()).hexdigest()
-    return Result(
+    return Document(
         command="phidelta",
         signature=signature(
             "cmd pos cut miss weight by run ref margin odds totals ci measures",

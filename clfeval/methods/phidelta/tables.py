@@ -24,6 +24,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, for_products
+from clfeval.document import Estimate, Row
 from clfeval.lazy import CellColumns
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position
@@ -46,7 +47,6 @@ from clfeval.methods.label_comparisons import SEED
 from clfeval.methods.measured.run_means import RunMean, RunValues
 from clfeval.methods.options import RESAMPLES
 from clfeval.methods.phidelta.options import COMPARED
-from clfeval.result import Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows

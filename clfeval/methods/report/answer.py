@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import isfinite
 
 from clfeval.compare.families import POWER, BestSet, detectable
+from clfeval.document import Answer, Row, at_most, estimate, whole
 from clfeval.lazy import where
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.calibration_verdict import TIED, calibration_answer
-from clfeval.result import Answer, Row, at_most, estimate, whole
 from clfeval.words import exact, interval, many, named, number, quoted, ties
 
 SCORED = "roc_auc"  # of models with scores

@@ -13,6 +13,7 @@ from clfeval.compare.families import ON_SCREEN
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row
 from clfeval.inference.permuted import dealt, dealt_tables, expected_precision, found_by_chance
 from clfeval.inference.resampling import stream
 from clfeval.measures.averages import average
@@ -21,7 +22,6 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.report.comparisons import Observed
-from clfeval.result import Estimate, Row
 
 EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"

@@ -14,6 +14,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import RowKinds, ScoredRows
+from clfeval.document import Estimate
 from clfeval.inference.resampling import percentiles
 from clfeval.inference.special import student_quantile
 from clfeval.measures.scored import distinct
@@ -22,7 +23,6 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.drawn import drawn_how, redraws
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.comparisons import Observed
-from clfeval.result import Estimate
 
 Both = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each

@@ -11,6 +11,7 @@ from clfeval.compare.change import known
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import RowWeights
+from clfeval.document import Row, Rows
 from clfeval.inference.calibration_tests import ScoreTests, score_tests, score_tests_of_parts
 from clfeval.inference.resampling import stream
 from clfeval.inference.shares import holm
@@ -20,7 +21,6 @@ from clfeval.measures.logistic import inner_scores, log_odds
 from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
 from clfeval.methods.measured.decisions import confusions_between
 from clfeval.methods.report.curves import reached
-from clfeval.result import Row, Rows
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")

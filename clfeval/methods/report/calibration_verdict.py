@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 
 from clfeval.compare.families import BestSet
-from clfeval.result import Answer, Estimate, Row, estimate, value_of
+from clfeval.document import Answer, Estimate, Row, estimate, value_of
 from clfeval.words import many, named, number, quoted
 
 SLOPE, LEVEL, SURE = "calibration_slope", "calibration_in_the_large", "overconfidence"

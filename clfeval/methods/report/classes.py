@@ -13,6 +13,7 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.weights import Owned
+from clfeval.document import Estimate, Row
 from clfeval.inference.delong import score_area
 from clfeval.inference.influence import limits, uncertainty
 from clfeval.inference.shares import NAMED_SHARES, NEAR, SHARE_LIMITS
@@ -27,7 +28,6 @@ from clfeval.methods.measured.drawn import drawn_limits
 from clfeval.methods.measured.hard import EXACT, INFLUENCE, NONE
 from clfeval.methods.measured.scored import Known
 from clfeval.methods.options import Certainty
-from clfeval.result import Estimate, Row
 
 FEW = 10  # rows of a class below which influence values of areas say too little
 CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest

@@ -28,6 +28,7 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import ScoredRows
 from clfeval.counts.units import shown
+from clfeval.document import Estimate, Row, estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.inference.chance import cochran_q, mid_p
 from clfeval.methods.clustered import smallest_sizes
@@ -36,7 +37,6 @@ from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.metrics import takes_scores
 from clfeval.methods.report.model_estimates import score_estimates
 from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.result import Estimate, Row, estimate
 
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models, from which on the best of them is biased

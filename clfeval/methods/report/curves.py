@@ -11,13 +11,13 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
+from clfeval.document import Row, Rows
 from clfeval.lazy import later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.roc import MOST_POINTS
-from clfeval.result import Row, Rows
 
 BINS = 20  # of a distribution
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds

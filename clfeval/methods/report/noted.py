@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.counts.count import Sample
+from clfeval.document import Row, Warn, estimate
 from clfeval.methods.document import class_rows, counting_notes
-from clfeval.result import Row, Warn, estimate
 from clfeval.words import exact, many, named
 
 AREA = "roc_auc"

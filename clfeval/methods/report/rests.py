@@ -18,6 +18,7 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, beyond
+from clfeval.document import Estimate
 from clfeval.inference.outside import Powers, RankedPairs, RiskSums
 from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
@@ -29,7 +30,6 @@ from clfeval.methods.measured.scored import by_delong, by_influence
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.model_estimates import of_scores
 from clfeval.methods.report.slices import Key, Rest, Size, Sizes, as_default, go_together, rests
-from clfeval.result import Estimate
 
 _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 

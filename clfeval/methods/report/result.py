@@ -11,6 +11,7 @@ from clfeval.compare.paired import PairedEstimates
 from clfeval.compare.reference import slice_reference_rows
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
+from clfeval.document import Answer, Document, Estimate, Row, Rows, at_most, estimate, whole
 from clfeval.lazy import BySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import Stakes
@@ -57,13 +58,12 @@ from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Slices, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Answer, Estimate, Result, Row, Rows, at_most, estimate, whole
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
-def report_result(sample: Sample, options: ReportOptions) -> Result:
+def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Compute every table of the report."""
     if options.runs:
         from clfeval.methods.measured.run_means import Runs
@@ -76,7 +76,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     return _report(sample, options)
 
 
-def _report(sample: Sample, options: ReportOptions) -> Result:
+def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
@@ -179,7 +179,7 @@ def _report(sample: Sample, options: ReportOptions) -> Result:
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
-    return Result(
+    return Document(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **{name: some for name, some in found.tables.items()

@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.compare.families import ALL_PAIRS, BEST
 from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
+from clfeval.document import Document, Estimate, Row, estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.run_means import (
     RunMean,
@@ -24,7 +25,6 @@ from clfeval.methods.measured.run_means import (
 )
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
-from clfeval.result import Estimate, Result, Row, estimate
 
 Means = Mapping[tuple[str, str], RunMean]  # by measure and model
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
@@ -60,7 +60,7 @@ def each_run(sample: Sample) -> Sample:
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 
 
-def over_runs(sample: Sample, each: Result, runs: Runs, options: ReportOptions) -> Result:
+def over_runs(sample: Sample, each: Document, runs: Runs, options: ReportOptions) -> Document:
     """Return means over runs, from a report that has each of them as a slice."""
     level, prefix = options.confidence, slice_label((str(sample.roles.run),), ("",))
     of_runs = dict[tuple[str, str], dict[str, Row]]()

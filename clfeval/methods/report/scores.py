@@ -14,6 +14,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Row, Rows, value_of
 from clfeval.lazy import BySlice, LazyRows, stacked
 from clfeval.methods.clustered import smallest_sizes
 from clfeval.methods.estimates import Design
@@ -41,7 +42,6 @@ from clfeval.methods.report.model_estimates import (
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import Everybody
 from clfeval.methods.report.slices import Key, Rest, Retest, sliced
-from clfeval.result import Row, Rows, value_of
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")

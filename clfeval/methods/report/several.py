@@ -18,6 +18,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
 from clfeval.counts.weights import beyond
+from clfeval.document import Answer, Document, Estimate, Row, Warn, at_most
 from clfeval.errors import UsageError
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
@@ -49,7 +50,6 @@ from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slice_answer import judged_models, slice_answer
 from clfeval.methods.report.slices import Key, Rest, Size, Slices, as_default, rests, sliced
 from clfeval.methods.report.stated import stated
-from clfeval.result import Answer, Estimate, Result, Row, Warn, at_most
 from clfeval.shell import given
 from clfeval.words import plain
 
@@ -63,7 +63,7 @@ RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
 
 
-def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
+def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Document:
     """Compute every table of a report on more than two classes, none of them positive."""
     names = (*options.measure, *options.compared)
     asked = in_rows(asked_of_classes(names, counted.order, ordered=counted.ordered), counted)
@@ -177,7 +177,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             class_baselines(whole, held_up, observed_values(rows), options.seed),
             key=lambda row: [one.name for one in held_up].index(str(row["measure"])),
         )
-    return Result(
+    return Document(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),

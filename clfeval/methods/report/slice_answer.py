@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
+from clfeval.document import Answer, Row, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import OF_A_CLASS, ROWS
-from clfeval.result import Answer, Row, estimate
 from clfeval.words import chance, listed, many, named, number, quoted
 
 SPELT_OUT, LISTED = 2, 4  # slices with their values, slices by name

@@ -23,12 +23,12 @@ from clfeval.compare.change import (
 )
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
+from clfeval.document import Estimate, Row, estimate
 from clfeval.inference.special import student_quantile
 from clfeval.methods.clustered import OF_A_CLASS, ROWS
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.comparisons import ESTIMATORS
-from clfeval.result import Estimate, Row, estimate
 
 # what slices are judged by: of two classes, of more; by ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")

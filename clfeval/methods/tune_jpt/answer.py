@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
+from clfeval.document import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
 from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.predictive_values import at_place, prevalence_answer
 from clfeval.methods.tune_jpt.options import FULL_SWEEP
-from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
 from clfeval.words import close, exact, interval, many, named, quoted, short, ties
 
 MOST = 5  # sentences

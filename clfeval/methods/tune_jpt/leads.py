@@ -14,6 +14,7 @@ from clfeval.compare.families import family_of, pairs_of
 from clfeval.compare.rates import RateEstimates
 from clfeval.compare.reference import reference_rows
 from clfeval.counts.count import Sample
+from clfeval.document import Estimate, Row, Rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Cells, column, end_to_end
@@ -27,7 +28,6 @@ from clfeval.methods.tune_jpt.contest import (
 )
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
 from clfeval.methods.tune_jpt.tables import places_of
-from clfeval.result import Estimate, Row, Rows
 
 MOST_PAIRED = 30  # models of which every two are compared unasked
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm

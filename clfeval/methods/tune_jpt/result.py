@@ -14,6 +14,7 @@ import numpy as np
 from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.document import Document, InputFile, Row, Rows, Warn, size_of
 from clfeval.errors import DataError, UsageError, bad_option, listing, unknown_model
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
@@ -38,7 +39,6 @@ from clfeval.methods.tune_jpt.tables import (
     simulated_rows,
 )
 from clfeval.methods.tune_jpt.thresholds import threshold_tables
-from clfeval.result import InputFile, Result, Row, Rows, Warn, size_of
 from clfeval.words import class_ratio, quoted
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
@@ -176,7 +176,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
     )  # fmt: skip
 
 
-def tune_result(given: Sample, options: TuneOptions) -> Result:
+def tune_result(given: Sample, options: TuneOptions) -> Document:
     """Tune the tables of every model to every requested population.
 
     Errors: UsageError for comparing a single model; DataError from reading scores.
@@ -210,7 +210,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     if options.swept:
         tables["sweep"] = swept
     settings = parameters_of(given, options)
-    return Result(
+    return Document(
         command="tune-jpt", signature=signature_of(given, options, statistics),
         inputs=given.files, parameters=settings,
         summary=class_totals(given), tables=tables, answer=tune_answer(tables, settings),

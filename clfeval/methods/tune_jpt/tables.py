@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
+from clfeval.document import Row
 from clfeval.inference.clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
@@ -36,7 +37,6 @@ from clfeval.methods.estimates import (
     rows_of,
 )
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.result import Row
 
 Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
 MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures

@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, Rows, size_of
 from clfeval.lazy import BySlice, later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -22,7 +23,6 @@ from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule, value_of
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, Tuner, formulas, places_of
-from clfeval.result import Estimate, Row, Rows, size_of
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from clfeval.document import Document, Row, value_of
 from clfeval.pages.columns import MODEL
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.best import Best
 from clfeval.pages.mlcps.sections import ends, shown
 from clfeval.pages.write import joined, show, without_model
-from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many, quoted
 
@@ -90,7 +90,7 @@ DOT = "."
 DOTS = 5000  # models without a letter that are drawn
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: Document) -> Iterator[Chart]:
     """Yield the metrics, radars and spread of the best models; every model has a letter."""
     best, metrics = Best.of(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics:
@@ -165,12 +165,12 @@ OF_ACCURACY = {"accuracy", "error_rate", "tar", "tor"}
 NAMED = 130  # characters of names of metrics on top, about
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Return what was read, and the order and scales of the metrics."""
     return [_read(result), *_scored(result)]
 
 
-def _read(result: Result) -> str:
+def _read(result: Document) -> str:
     summary, other = result.summary, result.parameters.get("compare")
     files = list(result.inputs)
     if other is not None and len(files) > 1 and files[-1].name == other:
@@ -184,7 +184,7 @@ def _read(result: Result) -> str:
     return f"MLcps of {names}: {many(summary['models'], 'model')}, {read}{counted}"
 
 
-def _scored(result: Result) -> Iterator[str]:
+def _scored(result: Document) -> Iterator[str]:
     """Yield the metrics in the order of the rays with their scales, and the accuracy of chance."""
     parameters = result.parameters
     weights = parameters["weights"].items()

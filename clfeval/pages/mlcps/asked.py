@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clfeval.document import Row, value_of
 from clfeval.pages.mlcps.best import SCORES, Best, names_in
 from clfeval.pages.write import ABSENT, bar, show
-from clfeval.result import Row, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import many
 

@@ -8,9 +8,9 @@ from heapq import nsmallest
 from math import inf
 from typing import Any
 
+from clfeval.document import Cell, Document, Row, Rows
 from clfeval.lazy import LazyRows
 from clfeval.pages.write import ABSENT
-from clfeval.result import Cell, Result, Row, Rows
 from clfeval.schema import Shown, Source
 from clfeval.words import named
 
@@ -27,12 +27,12 @@ SCORES = {
 class Best:
     """The best models of a result: their places in its tables and their rows."""
 
-    result: Result
+    result: Document
     places: tuple[int, ...]
     rows: tuple[Row, ...]
 
     @classmethod
-    def of(cls, result: Result, most: int = BEST) -> Best:
+    def of(cls, result: Document, most: int = BEST) -> Best:
         """Return them by rank, then in the order of the table; models without rank are last."""
         ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows

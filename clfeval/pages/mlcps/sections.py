@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clfeval.document import Document, Row, value_of
 from clfeval.pages.columns import shown_differences
 from clfeval.pages.mlcps.asked import asked
 from clfeval.pages.mlcps.best import LISTED, SCORES, Best, names_in
 from clfeval.pages.write import ABSENT, ARROWS, bar, show
-from clfeval.result import Result, Row, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import close, many
 
@@ -27,7 +27,7 @@ def ends(limits: Sequence[object]) -> str:
     return " to ".join(f"{end:g}" for end in limits)
 
 
-def shown(result: Result, digits: int) -> Iterator[Shown]:
+def shown(result: Document, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order: those of options, then those of every ranking."""
     best, tables = Best.of(result), result.tables
     yield from asked(best, digits)

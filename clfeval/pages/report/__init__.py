@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clfeval.document import Document
 from clfeval.pages import prevalence
 from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
@@ -12,7 +13,6 @@ from clfeval.pages.report import compared, cutting
 from clfeval.pages.report.charts import charts
 from clfeval.pages.report.sections import shown
 from clfeval.pages.write import class_counts, joined
-from clfeval.result import Result
 from clfeval.schema import Column, Page, Table, of
 from clfeval.words import many
 
@@ -69,7 +69,7 @@ TABLES = (
 )  # fmt: skip
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Say what was read and what is positive."""
     names = joined([item.name for item in result.inputs])
     runs = f", {many(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
@@ -80,7 +80,7 @@ def headline(result: Result) -> list[str]:
     return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
-def beyond(result: Result) -> str:
+def beyond(result: Document) -> str:
     """Name what other commands would tell of several models, where predictions are cut."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
     told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2 or result.again

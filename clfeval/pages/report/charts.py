@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clfeval.document import Document, Row, value_of
 from clfeval.lazy import column_of, later
 from clfeval.pages.report.cutting import risk_chart
 from clfeval.pages.report.order import ranked
-from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Note, Point, Series
 from clfeval.words import many
 
@@ -27,7 +27,7 @@ AGAINST = ":"  # what draws a line that models are held against
 FEW = "chance: precision equal to the prevalence"
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: Document) -> Iterator[Chart]:
     """Yield the curves there are, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
@@ -37,7 +37,7 @@ def charts(result: Result) -> Iterator[Chart]:
         yield replace(chart, key=(*chart.key, *more))
 
 
-def _charts(result: Result, names: Sequence[str]) -> Iterator[Chart]:
+def _charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
     points = _by_model(result.whole("curves"))
     chance = {"roc": WHOLE, "gain": WHOLE, "lift": (1.0, 1.0)}
     if (prevalence := value_of(result.summary["prevalence"])) is not None:
@@ -82,7 +82,7 @@ def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
     return tuple((a, b) for a, b in pairs if a is not None and b is not None)
 
 
-def _calibration(result: Result, names: Sequence[str]) -> Chart:
+def _calibration(result: Document, names: Sequence[str]) -> Chart:
     rows = _by_model(result.whole("calibration"))
     series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
               for name in names if name in rows]  # fmt: skip
@@ -92,7 +92,7 @@ def _calibration(result: Result, names: Sequence[str]) -> Chart:
                  name="calibration")  # fmt: skip
 
 
-def _benefit(result: Result, names: Sequence[str]) -> Chart:
+def _benefit(result: Document, names: Sequence[str]) -> Chart:
     rows = _by_model(result.whole("decision"))
     first = next(iter(rows.values()))
     least = -0.05 * max(1e-9, max(value_of(row["treat_all"]) or 0.0 for row in first))

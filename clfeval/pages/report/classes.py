@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from clfeval.document import Document, Row, estimate, value_of
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.order import CALIBRATION_TESTS, LISTED, places, ranked
 from clfeval.pages.write import exact
-from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import many, plain, quoted
 
@@ -41,7 +41,7 @@ WORDS = {
 }
 
 
-def shown_classes(result: Result) -> Iterator[Shown]:
+def shown_classes(result: Document) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     yield from shown_measures(result, named_rows(result), name="asked")
     models = result.whole("models")
@@ -84,7 +84,7 @@ def _without(confusion: Sequence[Row], model: str) -> str:
     return f"always predicting the majority class: accuracy {share:.3f}" if share else ""
 
 
-def _each_class(result: Result, model: str) -> Iterator[Shown]:
+def _each_class(result: Document, model: str) -> Iterator[Shown]:
     """Show what the best model does in each class: the worst ones first where they are many."""
     found: dict[str, dict[str, object]] = {}
     for row in result.whole("measures"):
@@ -151,7 +151,7 @@ def _confused(row: Row) -> str:
     return f"{truth} predicted as {said}: {rows:,.10g} of {many(round(rows / share, 9), 'row')}"
 
 
-def _matrix(result: Result, confusion: Sequence[Row], model: str) -> Iterator[Shown]:
+def _matrix(result: Document, confusion: Sequence[Row], model: str) -> Iterator[Shown]:
     """Show the whole table of truth and answers of the best model, of few classes."""
     names = [str(name) for name in result.parameters["classes"]]
     if len(names) > MATRIX:

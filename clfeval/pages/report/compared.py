@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from clfeval.document import Document, Estimate, Row, estimate
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL
 from clfeval.pages.write import exact, heading
-from clfeval.result import Estimate, Result, Row, estimate
 from clfeval.schema import Column, Shown, Source, Table, comparisons, of
 from clfeval.words import NAMESAKES, many, number, quoted, reference_of
 
@@ -120,7 +120,7 @@ SHORT: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown_comparisons(result: Result) -> Iterator[Shown]:
+def shown_comparisons(result: Document) -> Iterator[Shown]:
     """Yield the differences that an option requests, the leading measures first."""
     rows, given = comparisons(result, "reference"), str(result.parameters.get("reference"))
     yield from shown_runs(result)
@@ -151,7 +151,7 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     yield from _asked(result)
 
 
-def named_first(result: Result, rows: Sequence[Row]) -> list[Row]:
+def named_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     """Put the measures that options name behind the one that leads, before all others."""
     asked = result.parameters
     names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
@@ -164,7 +164,7 @@ def named_first(result: Result, rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=later)
 
 
-def shown_runs(result: Result) -> Iterator[Shown]:
+def shown_runs(result: Document) -> Iterator[Shown]:
     """Yield means over runs, differences of them, and each run."""
     for name, title, holds in (
         ("run_spread", "Means over runs", "measure model mean sd runs method"),
@@ -187,7 +187,7 @@ def shown_runs(result: Result) -> Iterator[Shown]:
                     name="runs_compared")  # fmt: skip
 
 
-def _asked(result: Result) -> Iterator[Shown]:
+def _asked(result: Document) -> Iterator[Shown]:
     """Yield what further options ask of comparisons."""
     if "baselines" in result.tables:
         yield Shown("baselines", "Baselines: permuted truth and constant models",
@@ -204,7 +204,7 @@ def _asked(result: Result) -> Iterator[Shown]:
             yield Shown(name, title, columns, rank="asked")
 
 
-def shown_slices(result: Result) -> Iterator[Shown]:
+def shown_slices(result: Document) -> Iterator[Shown]:
     """Yield the slices of the leader, those that are significantly worse first and marked."""
     every = result.tables.get("slices", ())
     if not every:
@@ -252,7 +252,7 @@ def _marked(row: Row, *, name: str) -> str:
     return "" if value is None else f"{number(value)}{mark}"
 
 
-def shown_best(result: Result) -> Iterator[Shown]:
+def shown_best(result: Document) -> Iterator[Shown]:
     """Yield the models tied with the best by each measure, and the corrected best values."""
     for name, title, columns in (
         ("best", "Models tied with the best, with confidence intervals of ranks",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.document import Document, Row, estimate, value_of
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.report.order import LISTED, ranked
 from clfeval.pages.write import INFINITE, REASONS, exact
-from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Axis, Chart, Column, Point, Series, Shown, Source, Table, of
 from clfeval.words import percent
 
@@ -94,7 +94,7 @@ RATES: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown_cuts(result: Result) -> Iterator[Shown]:
+def shown_cuts(result: Document) -> Iterator[Shown]:
     """Yield chosen thresholds, zones without an answer, and what these leave."""
     rows = _ordered(result, "cutoffs")
     if rows:
@@ -140,7 +140,7 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
                     total=len(rows))  # fmt: skip
 
 
-def risk_chart(result: Result, names: Sequence[str]) -> Iterator[Chart]:
+def risk_chart(result: Document, names: Sequence[str]) -> Iterator[Chart]:
     """Yield the risk-coverage curves, the best model first."""
     points: dict[str, list[Point]] = {}
     for row in result.whole("risk"):
@@ -155,7 +155,7 @@ def risk_chart(result: Result, names: Sequence[str]) -> Iterator[Chart]:
                     series, name="risk")  # fmt: skip
 
 
-def _ordered(result: Result, table: str) -> list[Row]:
+def _ordered(result: Document, table: str) -> list[Row]:
     """Return the rows of the whole table: rule by rule, the models in their order."""
     rows = result.whole(table)
     if not rows:

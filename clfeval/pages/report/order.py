@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.result import Row, value_of
+from clfeval.document import Row, value_of
 from clfeval.schema import Sign
 
 LISTED = 30  # rows of a table shown to a person; files get them all

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from clfeval.document import Document, Row, estimate, value_of
 from clfeval.lazy import where
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.prevalence import NAME, shown_prevalence
@@ -13,7 +14,6 @@ from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_s
 from clfeval.pages.report.cutting import shown_cuts
 from clfeval.pages.report.order import CALIBRATION_TESTS, LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, without_model
-from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
@@ -35,7 +35,7 @@ OF_LABELS: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown(result: Result, _digits: int) -> Iterator[Shown]:
+def shown(result: Document, _digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     if result.parameters["positive"] is None:
         yield from shown_comparisons(result)
@@ -70,7 +70,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     yield from _details(result)
 
 
-def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
+def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[Shown]:
     at, errors, words = at_cut(rows), RATES, dict[str, str]()
     scored = [row for row in rows if row["threshold"] is not None]
     if not at and at_cut(scored):
@@ -104,7 +104,7 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         yield _spread(result, first)
 
 
-def _spread(result: Result, model: str) -> Shown:
+def _spread(result: Document, model: str) -> Shown:
     """Draw the scores of each class of the best model: a block a bin, its height the share."""
     mine = [row for row in result.whole("distribution") if row["model"] == model]
     classes = list(dict.fromkeys(str(row["class"]) for row in mine))
@@ -129,7 +129,7 @@ def _block(share: float, most: float) -> str:
     return BLOCKS[max(1, round(share / most * (len(BLOCKS) - 1)))]
 
 
-def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
+def _confusion(result: Document, rows: Sequence[Row]) -> Shown:
     """Show the 2 x 2 tables side by side."""
     columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
     note = without_model([result.summary.get("prevalence")])
@@ -138,7 +138,7 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
                  places=[""] * len(rows[:LISTED]))  # fmt: skip
 
 
-def _details(result: Result) -> Iterator[Shown]:
+def _details(result: Document) -> Iterator[Shown]:
     tables = result.tables
     columns = "model measure value method"
     yield from shown_measures(result, named_rows(result), name="asked")

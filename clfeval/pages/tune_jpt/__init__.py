@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf, log10
 
+from clfeval.document import Cell, Document, Estimate, Row, value_of
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
 from clfeval.pages import prevalence
@@ -16,7 +17,6 @@ from clfeval.pages.tune_jpt.look import Look, counted, odds_of, prevalence_of
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
 from clfeval.pages.write import class_counts, joined
-from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import (
     MOST_NAMED,
     NAMED,
@@ -108,7 +108,7 @@ FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
-def charts(result: Result) -> Iterator[Chart]:
+def charts(result: Document) -> Iterator[Chart]:
     """Yield measures over the swept odds, and the best thresholds where scores have them."""
     rows, order = result.whole("sweep"), best_first(result)
     for number, name in enumerate(_shown(result, rows)):
@@ -129,7 +129,7 @@ def charts(result: Result) -> Iterator[Chart]:
         yield replace(_chart(title, result, rows, curves, (), key), name="cuts")
 
 
-def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str, int]) -> Chart:
+def _measure(name: str, rows: Sequence[Row], result: Document, order: Mapping[str, int]) -> Chart:
     values = [value_of(row[name]) for row in rows]
     known = [value for value in values if value is not None]
     log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
@@ -143,7 +143,7 @@ def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str,
     return _chart(title, result, rows, curves, marks, key, log=log)
 
 
-def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
+def _shown(result: Document, rows: Sequence[Row]) -> list[str]:
     """Return the measure models are compared by, and a few that depend on the class ratio."""
     look = Look(result)
     wanted = result.parameters.get("compared_by")
@@ -156,7 +156,7 @@ def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
 
 
 def _chart(
-    title: str, result: Result, rows: Sequence[Row], curves: tuple[Series, ...],
+    title: str, result: Document, rows: Sequence[Row], curves: tuple[Series, ...],
     marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
     """Put the populations on top of the curves: the targets, and the sample if models share it."""
@@ -183,7 +183,7 @@ def _chart(
 
 
 def _crossings(
-    result: Result, name: str, curves: Sequence[Series]
+    result: Document, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
     """Number the crossings of the named curves; of many crossings those of leading models."""
     named = curves if len(curves) <= MOST_NAMED else curves[:DRAWN]
@@ -254,7 +254,7 @@ def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
 
 
-def headline(result: Result) -> list[str]:
+def headline(result: Document) -> list[str]:
     """Return what was read and, with targets, the prevalence of the rows and the assumption."""
     if not counted(result):
         return ["Published rates at other prevalences: sensitivity and specificity, without counts"]

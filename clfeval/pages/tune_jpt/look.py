@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clfeval.document import Cell, Document, Estimate, Row, side_by_side
 from clfeval.lazy import BySlice, where
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
-from clfeval.result import Cell, Estimate, Result, Row, side_by_side
 from clfeval.schema import Shown, Source
 from clfeval.words import class_ratio, close, quoted, short
 
@@ -28,7 +28,7 @@ EXPLAINED = ("tar", "ppv", "npv", "ic", "epa", "tor", "lr_pos", "lr_neg", "dor",
 class Look:
     """A result, with what all its tables share."""
 
-    result: Result
+    result: Document
 
     def title(self, measure: str) -> str:
         """Return the name of a measure for a sentence or a cell."""
@@ -151,6 +151,6 @@ def several(names: Sequence[str]) -> str:
     return ", ".join(map(quoted, names[:FEW])) + (f" and {left} more" if left > 0 else "")
 
 
-def counted(result: Result) -> bool:
+def counted(result: Document) -> bool:
     """Say whether rows were counted, so that there is a sample."""
     return any(row["population"] == "sample" for row in result.tables["models"])

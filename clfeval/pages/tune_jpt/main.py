@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from clfeval.document import Document, Estimate, Row, estimate, side_by_side, size_of
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import Stakes
 from clfeval.pages.columns import shown_differences
@@ -12,7 +13,6 @@ from clfeval.pages.prevalence import NAME, shown_prevalence
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
 from clfeval.pages.tune_jpt.sections import details, expected, ranges, stakes
 from clfeval.pages.write import exact, without_model
-from clfeval.result import Estimate, Result, Row, estimate, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
 from clfeval.words import many, short
 
@@ -24,7 +24,7 @@ HEADS = {
 EXPLAINED = ("tar", "ic", "net_benefit")
 
 
-def shown(result: Result, digits: int) -> Iterator[Shown]:
+def shown(result: Document, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order; the first answer is about the main one."""
     look, rows = Look(result), result.whole(NAME)
     main = _main(look)
@@ -138,7 +138,7 @@ def _rivals(row: Row) -> str:
     return "none" if row["winner"] is not None else many(len(undecided), "other")
 
 
-def best_first(result: Result) -> Mapping[str, int]:
+def best_first(result: Document) -> Mapping[str, int]:
     """Return the models in the order in which they lead: at the targets, then over the sweep."""
     look = Look(result)
     contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]

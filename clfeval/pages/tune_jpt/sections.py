@@ -9,6 +9,7 @@ from itertools import groupby
 from math import inf
 from typing import Any
 
+from clfeval.document import Cell, Document, Estimate, Row, side_by_side, value_of
 from clfeval.lazy import column_of, later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
@@ -30,7 +31,6 @@ from clfeval.pages.tune_jpt.look import (
     several,
 )
 from clfeval.pages.write import ABSENT, amount, evenly, exact
-from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
 from clfeval.words import class_ratio, quoted, short
 
@@ -142,7 +142,7 @@ def _unmoved(look: Look, names: Sequence[str]) -> Shown:
     return look.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED)
 
 
-def stakes(result: Result) -> str:
+def stakes(result: Document) -> str:
     """Return what errors cost and what correct predictions bring."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.document import whole
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, listing
-from clfeval.result import whole
 from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import combinations, islice, pairwise
 from math import floor
 
+from clfeval.document import Document
 from clfeval.pages.phidelta import CORNERS
-from clfeval.result import Result
 from clfeval.schema import Point
 from clfeval.views.canvas import TALL, Canvas, Ink, styled
 from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
@@ -44,7 +44,7 @@ CLOSE = 3  # columns or half rows between dots that are hard to tell apart
 
 
 def phidelta_plots(
-    result: Result, *, width: int = 80, color: bool = False, every: bool = True
+    result: Document, *, width: int = 80, color: bool = False, every: bool = True
 ) -> str:
     """Draw models, runs, curves or features; every: at each prevalence, else at the first."""
     width = max(width, NARROWEST)

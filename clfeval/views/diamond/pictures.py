@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from math import isclose
 
+from clfeval.document import Cell, Document, Estimate, Row, Rows, value_of
 from clfeval.pages.phidelta import CORNERS, ranked
 from clfeval.pages.write import REASONS, exact, show
-from clfeval.result import Cell, Estimate, Result, Row, Rows, value_of
 from clfeval.schema import Point
 from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
 from clfeval.words import plain
@@ -83,7 +83,7 @@ class Scene:
     notes: tuple[str, ...] = ()
 
 
-def scenes(result: Result) -> tuple[Iterator[Scene], int]:
+def scenes(result: Document) -> tuple[Iterator[Scene], int]:
     """Return what to draw for each population, equal classes first, and how many more there are."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
@@ -102,12 +102,12 @@ def scenes(result: Result) -> tuple[Iterator[Scene], int]:
     return (scene(result, population) for population in shown), left_out
 
 
-def features(result: Result) -> Rows:
+def features(result: Document) -> Rows:
     """Return the features to draw: of those that are selected, only these."""
     return result.tables.get("selected") or result.tables.get("features", ())
 
 
-def isometrics(result: Result, population: Diamond, chars: str = DOTTED) -> tuple[Contour, ...]:
+def isometrics(result: Document, population: Diamond, chars: str = DOTTED) -> tuple[Contour, ...]:
     """Return the lines of equal value that hold for a population, each measure dotted its way."""
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
@@ -145,7 +145,7 @@ def moved(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
 Placed = tuple[Entry, Cell, Cell]  # what the key says of a thing, and its φ and δ
 
 
-def model_scene(result: Result, population: Diamond) -> Scene:
+def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
     rows = ranked(result.tables.get("run_spread", ()) if runs else result.whole("models"),
@@ -201,7 +201,7 @@ def model_scene(result: Result, population: Diamond) -> Scene:
     return keyed(scene, "model", heads, placed)
 
 
-def feature_scene(result: Result, population: Diamond) -> Scene:
+def feature_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of a few features."""
     placed, dots = [], []
     for i, row in enumerate(features(result)):
@@ -240,7 +240,7 @@ def _reason(*cells: Cell) -> str:
     return "φ or δ is undefined"
 
 
-def _drawn(result: Result) -> list[str]:
+def _drawn(result: Document) -> list[str]:
     """Name the models whose curves are drawn: more than a few only cover each other."""
     names = [str(row["model"]) for row in ranked(result.whole("curves"), "gini")]
     if len(names) <= CURVES:
@@ -250,7 +250,7 @@ def _drawn(result: Result) -> list[str]:
 
 
 def _curves(
-    result: Result, drawn: Sequence[str], markers: dict[str, str], population: Diamond
+    result: Document, drawn: Sequence[str], markers: dict[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
     for row in result.whole("curve"):
@@ -275,7 +275,7 @@ def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...
     return tuple(regions)
 
 
-def density_scenes(result: Result, shown: Sequence[Diamond]) -> Iterator[Scene]:
+def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, read once, those farthest out marked and named."""
     rows = features(result)
     points: list[Point] = []

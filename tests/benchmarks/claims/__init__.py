@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.benchmarks.coverage import Line
 
 SEED = 28

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from clfeval.api.result import Result
 from clfeval.errors import ClfevalError
-from clfeval.result import Result
 from tests.benchmarks.claims import Cell, Event, Judged, Promise
 from tests.benchmarks.claims.populations import equal
 from tests.benchmarks.claims.reports import report_of

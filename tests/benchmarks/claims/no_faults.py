@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.benchmarks.claims import Cell, Event, Judged, Promise
 from tests.benchmarks.claims.populations import equal
 from tests.benchmarks.claims.reports import report_of

@@ -9,9 +9,9 @@ import polars as pl
 
 import clfeval
 from clfeval.api.baseline import table_baseline
+from clfeval.api.result import Result
 from clfeval.gates.judge import judged
 from clfeval.limits import Gates
-from clfeval.result import Result
 from clfeval.tables.taken import Read
 
 

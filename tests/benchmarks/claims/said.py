@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from clfeval.result import Answer, Cell, Result, Row, estimate, value_of
+from clfeval.api.result import Result
+from clfeval.document import Answer, Cell, Row, estimate, value_of
 
 ALPHA = 0.05
 SIGNIFICANT = ("worse", "better", "changed")

@@ -17,8 +17,8 @@ import polars as pl
 
 import clfeval
 from clfeval.counts.rows import ScoredRows
+from clfeval.document import Row, value_of
 from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
-from clfeval.result import Row, value_of
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.weights import UNIT, _chance
 

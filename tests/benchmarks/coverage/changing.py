@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.compare.change import independent
-from clfeval.result import Estimate, Result, estimate
+from clfeval.document import Estimate, estimate
 from tests.benchmarks.coverage import Line
 
 THEN, LESS = 1.5, 0.1

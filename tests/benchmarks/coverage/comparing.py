@@ -26,6 +26,7 @@ from clfeval.compare.families import BestSet, Family, best_set, family_of, pairs
 from clfeval.compare.paired import PairedEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
+from clfeval.document import Estimate, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.clustered import smallest_sizes
@@ -37,7 +38,6 @@ from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.scored import measured
 from clfeval.methods.report.comparisons import less
 from clfeval.methods.report.model_estimates import row_by_row, score_estimates
-from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import LEVEL, MEMBERS, SURE, _probabilities, _true
 

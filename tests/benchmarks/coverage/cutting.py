@@ -21,6 +21,7 @@ from scipy.stats import norm
 
 from clfeval import tune_jpt
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Row, estimate
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.methods.measured.asked import Asked
@@ -30,7 +31,6 @@ from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.methods.report.cutting.zones import abstention_rows, zones_of
 from clfeval.methods.threshold_optimism import CutRule
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.result import Row, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted
 from tests.benchmarks.coverage.weights import UNIT

@@ -22,6 +22,7 @@ import numpy as np
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import gathered
+from clfeval.document import Estimate, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
@@ -32,7 +33,6 @@ from clfeval.methods.measured.hard import HardLimits
 from clfeval.methods.measured.hard import measured as measured_hard
 from clfeval.methods.measured.scored import measured
 from clfeval.methods.options import Certainty
-from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92

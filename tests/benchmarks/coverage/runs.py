@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import t as student
 
+from clfeval.document import Estimate
 from clfeval.inference.delong import delong_auc
 from clfeval.methods.measured.run_means import FOLDS, REPEATS, Runs, mean_of
-from clfeval.result import Estimate
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.classes import ClassPatterns, ClassScores
+from clfeval.document import Estimate, estimate
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
-from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import CLUSTERS, LEAST, MEMBERS, Owning
 from tests.benchmarks.coverage.weights import SIZES, UNIT, _chance

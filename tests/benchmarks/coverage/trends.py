@@ -16,8 +16,8 @@ import polars as pl
 from clfeval import report
 from clfeval.baseline.answer import SIGNIFICANT
 from clfeval.baseline.models import labelled
+from clfeval.document import estimate
 from clfeval.history.line import PastLine, lines_of
-from clfeval.result import estimate
 from clfeval.trend.judge import changes_of
 from tests.benchmarks.coverage import Line
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.shell import at_shell
 from tests.tables.door import Door
 

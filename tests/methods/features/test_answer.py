@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clfeval.result import Answer
+from clfeval.document import Answer
 from tests.methods.features.door import features
 from tests.texts import check_text, numbers_in
 

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import clfeval
 from clfeval.arrays import Counts
 from clfeval.counts.features.held import UNDEALT, held_out
-from clfeval.result import estimate
+from clfeval.document import estimate
 from tests.methods.features.door import features, rows_of
 from tests.texts import check_text, numbers_in
 

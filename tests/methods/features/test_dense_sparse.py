@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.engines import ENGINES
 from tests.methods.features import brute
 from tests.methods.features.door import Row, cells, features, place, rows_of

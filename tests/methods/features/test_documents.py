@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.features.door import features
 from tests.test_schema import wrong_with
 

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from clfeval.document import Estimate
 from clfeval.methods.phidelta.features import role
-from clfeval.result import Estimate
 from tests.methods.features.door import Row, rows_of, value
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.features.door import features
 
 

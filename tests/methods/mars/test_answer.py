@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
 import clfeval
-from clfeval.result import Answer, Result
+from clfeval.api.result import Result
+from clfeval.document import Answer
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 

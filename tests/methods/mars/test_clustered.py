@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from clfeval.api.mars import mars
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.patients import MODELS, ends, shared_rows
 
 Row = Mapping[str, Any]

@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.document import Estimate
 from clfeval.inference.folds import deal
 from clfeval.methods.mars import coverage, folding
-from clfeval.result import Estimate, Result
 from tests.texts import check_text, numbers_in
 
 Rows = list[tuple[bool, ...]]

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binomtest
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.example import SAYS, TRUE
 
 LAYOUTS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Estimate, Result, Row
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Row
 
 NOTHING_FOUND = Estimate(None, reason="nothing_found")
 NO_OTHER_MODEL = Estimate(None, reason="no_other_model")

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.codes import ANSWERS
+from clfeval.document import Answer, Estimate, Row
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.result import Answer, Estimate, Result, Row
 from tests.texts import check_text, numbers_in
 from tests.views.ranked import FIVE, RESULTS, TIE, answered, ranked
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from clfeval.views.csv import csv_lines
 
 # `poor` ranks the wrong way round; `sure` parts the classes, and has no logistic regression

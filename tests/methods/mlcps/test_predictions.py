@@ -10,7 +10,7 @@ import pytest
 from sklearn import metrics as sk
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.mlcps import reference as ref
 
 SCORES = ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd")

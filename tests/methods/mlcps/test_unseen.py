@@ -12,11 +12,11 @@ from sklearn import metrics as sk
 from statsmodels.stats.proportion import proportion_confint
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.arrays import Floats
 from clfeval.inference.delong import delong_auc
 from clfeval.methods.mlcps import ranking
 from clfeval.methods.mlcps.drawn import thin, with_unseen
-from clfeval.result import Result
 from tests.methods.mlcps.test_measured import measures
 from tests.texts import check_text, numbers_in
 

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.reference import Row, confusion
 
 Line = dict[str, Any]  # a row of a result table

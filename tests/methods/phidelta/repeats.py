@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import Cells, counted
 from tests.shell import at_shell
 from tests.tables.door import Door

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts
+from clfeval.document import Answer, Estimate, estimate
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
-from clfeval.result import Answer, Estimate, Result, estimate
 from tests.texts import check_text, numbers_in
 
 LABELS = "fixtures/breast-cancer/labels.csv"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import Line, value
 
 # classifier, run: specificity, sensitivity -> accuracy in %, bias (sensitivity - specificity)

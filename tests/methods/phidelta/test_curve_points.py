@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import whole
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables

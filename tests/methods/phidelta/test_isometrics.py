@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.thoroughness import thinned
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Estimate
 from tests import reference as ref
 from tests.methods.phidelta.byhand import (
     EVERY,

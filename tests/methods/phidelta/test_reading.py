@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from clfeval.document import Estimate
 from clfeval.methods.phidelta.tables import read_position
-from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import Cells, one
 from tests.texts import check_text, numbers_in
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.phidelta.byhand import Cells, counted, counts_frame
 from tests.methods.phidelta.repeats import COUNTS, EXPECTED, FOLDS, LONG, WIDE, refusal, runs
 

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.methods.phidelta.byhand import Cells, Line, bounds, reasons, value
 from tests.texts import check_text, numbers_in
 

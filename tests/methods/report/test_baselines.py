@@ -12,8 +12,8 @@ from scipy import stats
 from sklearn import metrics as sk
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.inference.permuted import expected_precision, found_by_chance
-from clfeval.result import Result
 
 TRUTH = [1, 0, 1, 0, 1, 0, 0]
 SCORES = [0.9, 0.8, 0.8, 0.3, 0.7, 0.2, 0.6]

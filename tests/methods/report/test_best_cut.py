@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.inference.resampling import stream
 from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.methods.threshold_optimism import resampled_scores, thinned
-from clfeval.result import Estimate, Result
 from clfeval.words import exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables

@@ -14,10 +14,11 @@ import pytest
 from scipy.optimize import brentq
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Row
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds, shift
 from clfeval.measures.ranking import auprg
-from clfeval.result import Estimate, Result, Row
 from tests.process.program import shell
 from tests.thoroughness import thinned
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from clfeval.views.terminal import as_text
 from clfeval.words import ties
 from tests.texts import check_text, numbers_in

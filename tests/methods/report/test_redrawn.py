@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.methods.measured import drawn
-from clfeval.result import Estimate, Result
 from tests.methods.report.test_compared import apart, rows, table
 from tests.texts import check_text, numbers_in
 

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval import DataError, UsageError
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.texts import check_text, numbers_in
 
 

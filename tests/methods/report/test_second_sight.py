@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Answer
+from clfeval.document import Answer
 from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 0, 1, 0] * 4

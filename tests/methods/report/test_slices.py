@@ -12,9 +12,10 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, estimate
 from clfeval.methods.report import scores
 from clfeval.methods.report.slice_answer import slice_answer
-from clfeval.result import Estimate, Result, estimate
 from clfeval.schema import comparisons
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.texts import check_text, numbers_in
 
 TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]

@@ -10,8 +10,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.errors import DataError
-from clfeval.result import Estimate, Result
 from clfeval.views.terminal import as_text
 from tests.test_schema import wrong_with
 from tests.texts import check_text

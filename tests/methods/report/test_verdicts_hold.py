@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.result import Estimate, Result
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from tests.thoroughness import examples
 
 LEVEL = 0.9

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.inference.shares import clopper_pearson
 from clfeval.inference.special import critical_value, student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.result import Estimate, Result
 from tests.methods.fractions import drawn, frame_of
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import full, thinned

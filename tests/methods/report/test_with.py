@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts import count as counting
 from clfeval.errors import DataError, UsageError
 from clfeval.methods.report.options import METHODS
-from clfeval.result import Result
 from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
 from tests.process.program import clfeval as run

@@ -10,7 +10,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
-from clfeval.result import Estimate, Result, Row
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Row
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
 from clfeval.methods.report.cutting.zones import zones_of
-from clfeval.result import Estimate, Result, Row
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text

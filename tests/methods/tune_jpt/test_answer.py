@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.document import Answer, Cell, Estimate, Row
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.result import Answer, Cell, Estimate, Row
 from tests.texts import check_text, numbers_in
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)

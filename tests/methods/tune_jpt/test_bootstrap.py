@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, row_of, rows_of
 
 LARGE = Cells(26130, 5640, 7500, 21800)

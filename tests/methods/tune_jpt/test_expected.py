@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.result import Result
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import stream
 from clfeval.methods.threshold_optimism import resampled_scores
-from clfeval.result import Estimate, Result, Row
 from tests.methods.tune_jpt import brute
 
 ODDS = 1 / 19

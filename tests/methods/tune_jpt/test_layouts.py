@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 
 import clfeval
-from clfeval.result import Result
+from clfeval.api.result import Result
 from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, row_of, rows_of
 from tests.reference import Row, confusion, repeated
 from tests.strategies import frame_of, tables

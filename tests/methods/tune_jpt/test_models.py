@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.measures.odds import TUNABLE
-from clfeval.result import Estimate, Result
 from tests.methods.tune_jpt.reference import (
     INVARIANT,
     MEASURES,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.arrays import Floats, Ints
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
@@ -25,7 +26,6 @@ from clfeval.methods.tune_jpt.tables import Formula, formulas
 from clfeval.methods.tune_jpt.thresholds import (
     _at_odds,
 )
-from clfeval.result import Estimate
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 

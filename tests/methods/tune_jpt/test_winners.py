@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 import clfeval
+from clfeval.api.result import Result
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Estimate, Result
 from tests.methods.tune_jpt.differences import Two, difference, everywhere
 from tests.methods.tune_jpt.reference import Cells, ratio_of, row_of, rows_of
 from tests.texts import check_text, numbers_in

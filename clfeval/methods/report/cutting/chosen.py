@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import over
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import percentiles
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -29,7 +30,6 @@ from clfeval.methods.threshold_optimism import (
     reaching,
     value_of,
 )
-from clfeval.result import Estimate, Row
 
 RATES = {name: Asked(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip

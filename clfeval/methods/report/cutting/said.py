@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clfeval.document import Answer, Estimate, Row, estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.predictive_values import prevalence_answer
 from clfeval.methods.report.cutting.chosen import ALWAYS, NEVER, UNMET
 from clfeval.methods.report.cutting.rules import ENDS, SAFE
-from clfeval.result import Answer, Estimate, Row, estimate
 from clfeval.words import exact, interval, many, number, percent, quoted
 
 MOST = 2  # rules, and zones, with a sentence each

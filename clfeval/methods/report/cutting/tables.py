@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Row, estimate
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.report.cutting.chosen import chosen_thresholds, cutoff_rows
 from clfeval.methods.report.cutting.zones import abstention_rows, risk_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.result import Row, estimate
 
 
 def cut_tables(

@@ -13,6 +13,7 @@ from clfeval import notation
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import DIGITS, mean_risk
@@ -21,7 +22,6 @@ from clfeval.methods.options import Certainty
 from clfeval.methods.report.cutting.chosen import CALLED, RATES, judged_by
 from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
-from clfeval.result import Estimate, Row
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
-from clfeval.result import Estimate, Result
+from clfeval.document import Estimate
 from tests.process.program import clfeval
 from tests.shell import at_shell
 from tests.tables.door import Door

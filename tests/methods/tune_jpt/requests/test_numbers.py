@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Estimate
 from tests.methods.tune_jpt.reference import Cells, four
 from tests.methods.tune_jpt.requests.door import CCP, RF, command, one, rows_of, tuned, value
 

@@ -1,4 +1,4 @@
-"""The Result: named tables of plain rows, the one thing every view reads."""
+"""The data of a result: named tables of plain rows, the one thing every view reads."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from math import ceil, inf
-from os import PathLike, fspath
 from sys import float_info
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from clfeval import __version__
-from clfeval.bounds import Bounds
 from clfeval.bounds import Gate as Gate
 from clfeval.lazy import BySlice, column_of, where
 
@@ -89,7 +87,7 @@ def settings_of(signature: str) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Document:
     """The result of a command: its answer, summary, tables, gates and warnings.
 
     methods: results of other commands on the same rows, by command. truth: the digest of ids and
@@ -107,7 +105,7 @@ class Result:
     warnings: tuple[Warn, ...] = ()
     answer: tuple[Answer, ...] = ()
     version: str = __version__
-    methods: Mapping[str, Result] = field(default_factory=dict)
+    methods: Mapping[str, Document] = field(default_factory=dict)
     truth: str | None = None
     again: bool = field(default=False, compare=False)
     python: bool = field(default=False, compare=False)
@@ -173,7 +171,7 @@ class Result:
         return "".join(self.json_lines())
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Result:
+    def from_dict(cls, document: Mapping[str, Any]) -> Document:
         """Rebuild a Result; ValueError if the document is not a clfeval result of this schema."""
         kind, _, number = str(document.get("schema", "")).partition("/")
         if kind != SCHEMA_KIND or not number.isdigit():
@@ -202,89 +200,17 @@ class Result:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
     @classmethod
-    def from_json(cls, text: str) -> Result:
+    def from_json(cls, text: str) -> Document:
         """Rebuild a Result from its JSON text; ValueError if it is not one."""
         document = json.loads(text, parse_constant=no_number)
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is not an object")
         return cls.from_dict(document)
 
-    def __getattr__(self, name: str) -> Any:
-        """Say how to get what is no attribute: tables, measures and charts."""
-        hint = "tables are in .tables and .frame(NAME), charts in .show('plots')"
-        raise AttributeError(f"a Result has no '{name}'; {hint}")
-
-    def frame(
-        self, table: str | None = None, *,
-        backend: Literal["polars", "pandas", "pyarrow"] = "polars",
-    ) -> Any:  # fmt: skip
-        """Return a table, by default the first, as a data frame with the columns of CSV.
-
-        A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
-        Raises UsageError for an unknown table or a library that is not installed.
-        """
-        from clfeval.api.result import framed
-
-        return framed(self, table, backend)
-
-    def show(self, *names: str, width: int | None = None, digits: int = 3) -> None:
-        """Print the answer and the main table, or the named tables and plots.
-
-        names: tables and plots, "intervals", "plots" or "all". Raises UsageError for other names.
-        """
-        from clfeval.api.result import shown
-
-        print(shown(self, names, width=width, digits=digits), end="")  # noqa: T201
-
-    def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
-        """Write files in the format of their suffixes: .json, .csv, .md, .html, .xml (gates).
-
-        table: the table of CSV, by default the first. digits: decimal places of .md and .html.
-        Either all files are written completely, or none. Raises UsageError.
-        """
-        from clfeval.api.result import saved
-
-        saved(self, [fspath(path) for path in paths], table=table, digits=digits)
-
-    def check(
-        self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),
-        warn_over: Bounds = (), strict: bool = False, min_rows: int | None = None,
-        min_positives: int | None = None, still_best: str | Sequence[str] = (),
-        baseline: str | PathLike[str] | Result | None = None,
-        baseline_missing: Literal["fail", "skip"] = "fail", max_drop: Bounds = (),
-        significant: bool = False,
-    ) -> Result:  # fmt: skip
-        """Return this result with a gate for each limit and model; `passed` is true if all are met.
-
-        Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
-        as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
-        history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
-        """
-        from clfeval.api.result import checked
-
-        return checked(
-            self, fail_under=fail_under, fail_over=fail_over, warn_under=warn_under,
-            warn_over=warn_over, strict=strict, min_rows=min_rows, min_positives=min_positives,
-            still_best=still_best, baseline=baseline, baseline_missing=baseline_missing,
-            max_drop=max_drop, significant=significant,
-        )  # fmt: skip
-
     def __repr__(self) -> str:
         """Name the command, the inputs and the tables with their rows."""
         tables = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
         return f"<Result of {self.command}: {', '.join(i.name for i in self.inputs)}; {tables}>"
-
-    def __str__(self) -> str:
-        """Render the terminal view without colour."""
-        from clfeval.api.result import shown
-
-        return shown(self, (), width=None, digits=3)
-
-    def _repr_html_(self) -> str:
-        """Render the tables for a notebook."""
-        from clfeval.views.html import as_html
-
-        return as_html(self)
 
 
 def whole(rows: Sequence[R]) -> Sequence[R]:
