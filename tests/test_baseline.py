@@ -128,7 +128,6 @@ def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
     bare = {name: Estimate(one[0]) for name, one in MOVES.items()}
     untested = compared(report(n=bare), report(n=bare)).answer[0]
     check_text([*(one.text for one in nothing), untested.text])
-    assert {9} <= {*numbers_in(nothing[0].text)}  # tests
     many_models = {f"m{i}": moved(1) for i in range(5)}
     told = compared(report(**many_models), report(**dict.fromkeys(many_models, moved(0)))).answer
     check_text(one.text for one in told[:3])

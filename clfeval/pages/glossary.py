@@ -287,6 +287,7 @@ REPORT: Mapping[str, str] = {
     **SHARED, **MEANINGS,
     "roc_auc": "probability that a random positive has a higher score than a random negative",
     "brier": "mean squared error of the probabilities; 0 is perfect",
+    "overconfidence": "mean probability of the predicted class, minus accuracy; 0 is ideal",
     "brier_skill": "1 - Brier score / Brier score of predicting the prevalence for every row",
     "log_loss": "mean negative log probability of the observed class; 0 is perfect",
     "calibration_slope": "below 1 probabilities are too extreme, above 1 not extreme enough",
@@ -342,7 +343,7 @@ REPORT_HEADINGS: Mapping[str, str] = {
     "CITL": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "recall": "sensitivity", "spec.": "specificity", "PPV": "precision",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
-    "places off": "ordinal_mae", "over- conf.": "overconfidence", "treat all": "treat_all",
+    "places off": "ordinal_mae", "overconf.": "overconfidence", "treat all": "treat_all",
     "gain over treat-all and treat-none": "gain", "standard error": "se", "NPV": "npv",
     "share of true class": "share", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
 }  # fmt: skip

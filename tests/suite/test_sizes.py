@@ -19,6 +19,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow  # by a clock: a machine may be slower
 def test_a_matrix_of_9900_runs_is_planned_in_five_seconds(tmp_path: Path) -> None:
     cuts, levels = ([f"0.{i:04}" for i in range(1, n)] for n in (100, 101))
     text = f"""\

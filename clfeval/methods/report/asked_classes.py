@@ -40,6 +40,7 @@ GRADES = (
     "critical iv very_high very_severe excellent malignant",
     "v",
 )  # words for a grade, the least first
+LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 
 
 def asked_of_classes(
@@ -75,7 +76,7 @@ def likely_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
     plain = {one: sub(r"[ -]", "_", sub(r"^no \w+$", "no", one.casefold())) for one in classes}
     place = {one: places.get(word, -1) for one, word in plain.items()}
-    stems = {one: fullmatch(r"([^\d]+)(\d)", word) for one, word in plain.items()}
+    stems = {one: fullmatch(LEVELS, word) for one, word in plain.items()}
     if len({found[1] for found in stems.values() if found}) == 1 and all(stems.values()):
         place = {one: int(found[2]) for one, found in stems.items() if found}
     first = int("0" not in place)

@@ -111,7 +111,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     best_threshold: Annotated[
         tuple[str, ...],
         Opt(
-            "Choose a threshold by a rule: f1, 'sens>=.9' or cost:fp=1,fn=5.",
+            "Choose a threshold: f1, 'sens>=.9', cost:fp=1,fn=5.",
             CUTTING, metavar="RULE", completes="measure",
         ),
     ] = ()  # fmt: skip

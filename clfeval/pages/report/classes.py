@@ -24,7 +24,7 @@ OF_LABELS: Mapping[str, Source] = {
 }  # fmt: skip
 OF_PROBABILITIES: Mapping[str, Source] = {
     "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
-    "over-\nconf. → 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
+    "overconf.\n→ 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
     "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
     "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier",
     "top-2\naccuracy ↑": "top_k_accuracy",
