@@ -20,7 +20,7 @@ MOST = 2**60  # the largest count of rows: sums of a few such still fit 64 bits
 Number = Any  # a float or an array of numbers
 
 
-def over(part: Number, whole: Number) -> Floats:
+def divide(part: Number, whole: Number) -> Floats:
     """Return part / whole: NaN for 0/0, infinite for more than 0 over 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.divide(np.asarray(part, np.float64), whole))
@@ -38,7 +38,7 @@ class Influence:
     at: Callable[[Ints | slice, bool], Floats]
 
     @classmethod
-    def of(cls, positive: Floats, negative: Floats) -> Influence:
+    def from_arrays(cls, positive: Floats, negative: Floats) -> Influence:
         """Return values that are there already, (m,) each."""
         return cls(len(positive), lambda which, y: (positive if y else negative)[which])
 
@@ -48,7 +48,7 @@ class Influence:
         return found if dtype is None else found.astype(dtype)
 
 
-def remembered(made: Callable[..., Floats]) -> Callable[..., Floats]:
+def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
     """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()
 

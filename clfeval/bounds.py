@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from clfeval.words import chance
+from clfeval.words import format_p_value
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
@@ -101,18 +101,18 @@ class Gate:
             return f"{is_}{worse} {self.reason.replace('_', ' ')}, {self.bound}"
         if value is None:
             return f"{is_} undefined ({self.reason}), {self.bound}"
-        more = "" if self.p is None else f"; {chance(self.p)}"
+        more = "" if self.p is None else f"; {format_p_value(self.p)}"
         more += ", not significant" * (self.reason == "not_significant")
         if not drop:
-            return f"{is_} {_deciding(value, self.limit)}, {self.bound}{more}"
-        moved = f"worse than the baseline by {_deciding(value, self.limit)}"
+            return f"{is_} {_format_deciding_digits(value, self.limit)}, {self.bound}{more}"
+        moved = f"worse than the baseline by {_format_deciding_digits(value, self.limit)}"
         if value < 0:
-            moved = f"better than the baseline by {_deciding(-value, 0.0)}"
+            moved = f"better than the baseline by {_format_deciding_digits(-value, 0.0)}"
         amounts = f" ({self.limit:.3g})" if self.limit_text else ""
         return f"{is_} {moved if value else 'as in the baseline'}, {self.bound}{amounts}{more}"
 
 
-def _deciding(value: float, limit: float) -> str:
+def _format_deciding_digits(value: float, limit: float) -> str:
     """Write a number with three digits, or with as many as show how far from its limit it is."""
     for digits in range(3, 17):
         near = float(f"{value:.{digits}g}")

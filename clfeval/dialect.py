@@ -1,8 +1,8 @@
 """The words of a door: what a shell calls `--level` is `level=0.9` in Python, `level: 0.9` in YAML.
 
-Messages name options as in a shell (`--level`, `--id 'x'`, `add --curve`). `retell` rewrites them
-for Python (`level`, `id='x'`, `add curve=True`) and for a batch (`suite.yaml:4:7: level`, `id:
-'x'`); `in_python` those of warnings, sentences and tables. Quoted text is not changed.
+Messages name options as in a shell (`--level`, `--id 'x'`, `add --curve`). `reword_error` rewrites
+them for Python (`level`, `id='x'`, `add curve=True`) and for a batch (`suite.yaml:4:7: level`,
+`id: 'x'`); `reword_for_python` those of warnings, sentences and tables. Quoted text is not changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from json import dumps
 
 from clfeval.errors import ClfevalError
 from clfeval.options import Option
-from clfeval.shell import WORD, unquoted
+from clfeval.shell import WORD, unquote_word
 
 _FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
 _BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
@@ -53,19 +53,21 @@ class Dialect:
 PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
 
-def yaml(place: Callable[[str], str | None]) -> Dialect:
+def yaml_dialect(place: Callable[[str], str | None]) -> Dialect:
     """Return the dialect of a batch, whose options stand at places of a file."""
     return Dialect(": ", "[]", ": true", "add --verbose to list all", place)
 
 
-def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
+def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
     """Put an error, which names options as a shell does, into the words of another door."""
     known = {option.flag: option for option in options}
     for part in error.parts:
-        retell(part, options, dialect)
+        reword_error(part, options, dialect)
 
     def told(text: str) -> str:
-        return _together(_FLAG.sub(lambda found: _word(found, known, dialect), text), dialect)
+        return _merge_repeated_options(
+            _FLAG.sub(lambda found: _reword_option(found, known, dialect), text), dialect
+        )
 
     problems = []
     for problem in error.problems:
@@ -91,18 +93,18 @@ _OUTPUT = (
 )  # fmt: skip
 
 
-def in_python(text: str, options: Sequence[Option]) -> str:
+def reword_for_python(text: str, options: Sequence[Option]) -> str:
     """Return a text of a result with the keywords of Python in place of the options of a shell."""
     if "-" not in text:
         return text
     for shell, python in _OUTPUT:
         text = re.sub(shell, python, text)
     known = {option.flag: option for option in options}
-    told = _FLAG.sub(lambda found: _word(found, known, PYTHON), f" {text}")
-    return _together(told, PYTHON)[1:]
+    told = _FLAG.sub(lambda found: _reword_option(found, known, PYTHON), f" {text}")
+    return _merge_repeated_options(told, PYTHON)[1:]
 
 
-def _together(text: str, dialect: Dialect) -> str:
+def _merge_repeated_options(text: str, dialect: Dialect) -> str:
     """Write `ignore='a' ignore='b'` as one list."""
     between = re.escape(dialect.gives)
 
@@ -114,7 +116,7 @@ def _together(text: str, dialect: Dialect) -> str:
     return re.sub(rf"\b(\w+){between}{value}(?: \1{between}{value})+", listed, text)
 
 
-def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:
+def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:
     """Return one option in the words of a door: alone where it opens a message, else as given."""
     option, value = known.get(found["flag"] or ""), found["value"] or ""
     if option is None:
@@ -129,18 +131,18 @@ def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -
     given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
     if not (before and text and (ends or given)):
         return found[0].replace(option.flag, name, 1)
-    return f"{name}{dialect.gives}{_literal(text, option, dialect)}{value[len(text) :]}"
+    return f"{name}{dialect.gives}{_format_literal(text, option, dialect)}{value[len(text) :]}"
 
 
-def _literal(text: str, option: Option, dialect: Dialect) -> str:
+def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
     """Write what a shell takes for this option as Python and YAML do."""
-    key, equals, value = "", "", unquoted(text)
+    key, equals, value = "", "", unquote_word(text)
     if option.holds == "mapping":
         key, equals, value = value.rpartition("=")
     parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
     bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
-    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quoted(p) for p in parts]
+    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quote_literal(p) for p in parts]
     value = words[0]
     if option.holds == "several" and dialect.place is not None:
         return f"[{value}]"
@@ -149,7 +151,7 @@ def _literal(text: str, option: Option, dialect: Dialect) -> str:
     return f"{{{key!r}: {value}}}" if equals else value
 
 
-def _quoted(text: str) -> str:
+def _quote_literal(text: str) -> str:
     """Write text as Python and YAML both do."""
     plain = text.isprintable() and not {"'", "\\"} & {*text}
     return f"'{text}'" if plain else dumps(text)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from clfeval import __version__
 from clfeval.bounds import Gate as Gate
-from clfeval.lazy import BySlice, column_of, where
+from clfeval.lazy import RowsBySlice, column_values, rows_where
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -28,7 +28,7 @@ UNSIGNED = ("data", "stats", "clfeval", "measures")
 SETTLED = ("not-significantly-different", "significantly-worse", "untested")
 WITH_FIRST = ("compared", "operating-point", *SETTLED)
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
-LEAST = ("resolution", "same-predictions")  # what is left out first
+LEAST_IMPORTANT_CODES = ("resolution", "same-predictions")  # what is left out first
 T = TypeVar("T")
 
 
@@ -73,7 +73,7 @@ class InputFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Warn:
+class ResultWarning:
     """A warning or note about a result, with its code."""
 
     code: str
@@ -102,7 +102,7 @@ class Document:
     summary: Mapping[str, Any]
     tables: Mapping[str, Rows]
     gates: tuple[Gate, ...] = ()
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[ResultWarning, ...] = ()
     answer: tuple[Answer, ...] = ()
     version: str = __version__
     methods: Mapping[str, Document] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Document:
 
     def whole(self, table: str) -> Rows:
         """Return the rows of a table for whole models, without slices."""
-        return whole(self.tables.get(table, ()))
+        return whole_table_rows(self.tables.get(table, ()))
 
     def head(self) -> dict[str, Any]:
         """Return everything before the tables, in the order of the document."""
@@ -180,29 +180,40 @@ class Document:
             raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
         try:
             parts = {
-                "inputs": tuple(known(InputFile, item) for item in document["inputs"]),
+                "inputs": tuple(
+                    record_from_known_keys(InputFile, item) for item in document["inputs"]
+                ),
                 "tables": {
-                    name: [{key: _revived(cell) for key, cell in row.items()} for row in rows]
+                    name: [
+                        {key: _restore_estimate(cell) for key, cell in row.items()} for row in rows
+                    ]
                     for name, rows in document["tables"].items()
                 },
-                "gates": tuple(known(Gate, gate) for gate in document["gates"]),
-                "warnings": tuple(known(Warn, warning) for warning in document["warnings"]),
+                "gates": tuple(record_from_known_keys(Gate, gate) for gate in document["gates"]),
+                "warnings": tuple(
+                    record_from_known_keys(ResultWarning, warning)
+                    for warning in document["warnings"]
+                ),
                 "answer": tuple(
-                    known(Answer, {**sentence, "models": _texts(sentence["models"])})
+                    record_from_known_keys(
+                        Answer, {**sentence, "models": _check_model_names(sentence["models"])}
+                    )
                     for sentence in document.get("answer", ())
                 ),
                 "methods": {
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
             }
-            return known(cls, {"version": document["version"], **document, **parts, "python": True})
+            return record_from_known_keys(
+                cls, {"version": document["version"], **document, **parts, "python": True}
+            )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
     @classmethod
     def from_json(cls, text: str) -> Document:
         """Rebuild a Result from its JSON text; ValueError if it is not one."""
-        document = json.loads(text, parse_constant=no_number)
+        document = json.loads(text, parse_constant=refuse_nonfinite)
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is not an object")
         return cls.from_dict(document)
@@ -213,38 +224,38 @@ class Document:
         return f"<Result of {self.command}: {', '.join(i.name for i in self.inputs)}; {tables}>"
 
 
-def whole(rows: Sequence[R]) -> Sequence[R]:
+def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
     """Return the rows of whole models, without slices.
 
     With several populations these are the targets, else the sample, else equal classes.
     """
-    if isinstance(rows, BySlice):
+    if isinstance(rows, RowsBySlice):
         rows = cast("Sequence[R]", rows.first)
-    rows = where(rows, "slice", None)
-    there = {*column_of(rows, "population")}
-    return where(rows, "population", next(filter(there.__contains__, POPULATIONS), None))
+    rows = rows_where(rows, "slice", None)
+    there = {*column_values(rows, "population")}
+    return rows_where(rows, "population", next(filter(there.__contains__, POPULATIONS), None))
 
 
-def estimate(cell: object) -> Estimate:
+def as_estimate(cell: object) -> Estimate:
     """Return a cell as an estimate: one without value, for other cells."""
     return cell if isinstance(cell, Estimate) else Estimate(None)
 
 
-def value_of(cell: object) -> float | None:
+def cell_value(cell: object) -> float | None:
     """Return a number, or the value of an estimate; None where it has none, and for other cells."""
     number = cell.value if isinstance(cell, Estimate) else cell
     return number if isinstance(number, (int, float)) else None
 
 
-def size_of(cell: object) -> float | None:
+def sort_value(cell: object) -> float | None:
     """Return a value to sort by, infinite ones included."""
     sizes = {"infinite": inf, "minus_infinite": -inf}
-    return sizes.get(estimate(cell).reason or "", estimate(cell).value)
+    return sizes.get(as_estimate(cell).reason or "", as_estimate(cell).value)
 
 
-def side_by_side(rows: Sequence[R]) -> Sequence[R]:
+def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
     """Return the rows that speak for models, at odds that all of them have."""
-    here = whole(rows)
+    here = whole_table_rows(rows)
     if len(here) and here[0].get("population") == "sample":
         odds = {row["odds"] for row in here}
         if len(odds) > 1 or None in odds:  # those of a single class have none
@@ -252,16 +263,16 @@ def side_by_side(rows: Sequence[R]) -> Sequence[R]:
     return here
 
 
-def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
+def shorten_answer(said: Sequence[Answer]) -> tuple[Answer, ...]:
     """Leave out what matters least, where there is more to say than people read."""
     left = list(said)
-    for code in LEAST:
+    for code in LEAST_IMPORTANT_CODES:
         if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
             left = [one for one in left if one.code != code]
     return tuple(left[:SENTENCES])
 
 
-def in_short(said: Sequence[Answer]) -> str:
+def short_answer(said: Sequence[Answer]) -> str:
     """Return the first sentence of an answer, with the second where it belongs to it."""
     return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in WITH_FIRST)
 
@@ -281,19 +292,19 @@ KINDS: Mapping[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int,
 
 
 @cache
-def _kinds(record: type) -> Mapping[str, tuple[Any, bool]]:
+def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
     """Return what the value of each field of a record is, and whether it may lack."""
     types = {one.name: str(one.type) for one in fields(record)}
     return {name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
             for name, text in types.items()}  # fmt: skip
 
 
-def known(record: type[T], item: Mapping[str, Any]) -> T:
+def record_from_known_keys(record: type[T], item: Mapping[str, Any]) -> T:
     """Build a record from the keys this version knows: later versions may add some.
 
     Raises TypeError for a value that is not of the type its field declares.
     """
-    kinds = _kinds(record)  # type: ignore[arg-type]
+    kinds = _field_types(record)  # type: ignore[arg-type]
     found = {name: value for name, value in item.items() if name in kinds}
     for name, value in found.items():
         kind, none = kinds[name]
@@ -306,19 +317,19 @@ def known(record: type[T], item: Mapping[str, Any]) -> T:
     return record(**found)
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def _check_model_names(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
         raise TypeError(f"'models' is {given!r:.40}, not a list of strings")
     return tuple(given)
 
 
-def no_number(word: str) -> Any:
+def refuse_nonfinite(word: str) -> Any:
     """Refuse NaN and infinite numbers, which JSON does not have."""
     raise ValueError(f"holds {word}, which is not a JSON number")
 
 
-def _revived(cell: Any) -> Cell:
+def _restore_estimate(cell: Any) -> Cell:
     """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
     if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
-        return known(Estimate, cell)
+        return record_from_known_keys(Estimate, cell)
     return cell  # type: ignore[no-any-return]

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Self
 
-SHOWN = 5  # problems printed without --verbose
+MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
 HEADER_ONLY = "the table has a header but no rows"
 _SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
-KEPT = 1000  # problems carried along; beyond that only totals
+MAX_PROBLEMS = 1000  # problems carried along; beyond that only totals
 
 
 class ExitCode(IntEnum):
@@ -88,7 +88,7 @@ class ClfevalError(Exception):
         super().__init__("\n".join(self.lines()))
 
     @classmethod
-    def of(
+    def new(
         cls,
         what: str,
         code: str,
@@ -103,7 +103,7 @@ class ClfevalError(Exception):
         return cls(Problem(what, code, file, row, column), hint=hint, fixes=fixes)
 
     @classmethod
-    def together(cls, parts: Sequence[ClfevalError]) -> Self:
+    def from_errors(cls, parts: Sequence[ClfevalError]) -> Self:
         """Put errors together, one after the other."""
         totals = sum((part.totals for part in parts), Counter[str]())
         made = cls([problem for part in parts for problem in part.problems], totals=totals)
@@ -112,10 +112,10 @@ class ClfevalError(Exception):
         return made
 
     @classmethod
-    def asking(cls, parts: Sequence[ClfevalError]) -> Self:
+    def from_errors_with_fixes(cls, parts: Sequence[ClfevalError]) -> Self:
         """Combine the errors that have fixes, or all where none has."""
         asked = [part for part in parts if part.fixes] or parts
-        made = cls.together(asked)
+        made = cls.from_errors(asked)
         if len(asked) == 1:
             made = cls(asked[0].problems, hint=asked[0].hint, totals=asked[0].totals)
         fixes: dict[str, Any] = {}
@@ -135,7 +135,7 @@ class ClfevalError(Exception):
         if self.parts:
             lines = [line for part in self.parts for line in part.lines(verbose=verbose)]
             return lines + self._offered()
-        shown = self.problems if verbose else self.problems[:SHOWN]
+        shown = self.problems if verbose else self.problems[:MAX_PRINTED_PROBLEMS]
         lines = [str(problem) for problem in shown]
         left = self.totals - Counter(problem.code for problem in shown)
         if left:
@@ -151,7 +151,7 @@ class ClfevalError(Exception):
 
 
 @dataclass(slots=True)
-class Collected:
+class ErrorCollector:
     """Errors that are met one after the other, and raised as one."""
 
     errors: list[ClfevalError] = field(default_factory=list)
@@ -168,7 +168,7 @@ class Collected:
     def stop(self) -> None:
         """Raise what was met, if anything was."""
         if len(self.errors) > 1:
-            made = UsageError.together(self.errors)
+            made = UsageError.from_errors(self.errors)
             made.hint = next((one.hint for one in self.errors if one.hint), None)
             raise made
         if self.errors:
@@ -194,26 +194,26 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str |
     names = list(known)
     loose = {candidate.strip().casefold(): candidate for candidate in names}
     close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=cutoff)
-    return f"did you mean {quoted(loose[close[0]])}?" if close else None
+    return f"did you mean {quote_name(loose[close[0]])}?" if close else None
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote a name for a message; one that quotes would hide (spaces at its ends) shows as is."""
     return f"'{name}'"
 
 
-def listing(names: Iterable[str], limit: int = 10) -> str:
+def list_names(names: Iterable[str], limit: int = 10) -> str:
     """Join names for a message and say how many were left out."""
-    return joined([quoted(name) for name in names], limit)
+    return join_texts([quote_name(name) for name in names], limit)
 
 
-def joined(texts: Sequence[str], limit: int = 10) -> str:
+def join_texts(texts: Sequence[str], limit: int = 10) -> str:
     """Join texts for a message and say how many were left out."""
     rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + rest
 
 
-def has_it(owners: Sequence[str]) -> str:
+def say_which_have_it(owners: Sequence[str]) -> str:
     """Say which commands have what another one lacks."""
     last = f" and {owners[-1]} have it" if len(owners) > 1 else f"{owners[0]} has it"
     return ", ".join(owners[:-1]) + last
@@ -221,22 +221,22 @@ def has_it(owners: Sequence[str]) -> str:
 
 def bad_option(what: str, hint: str | None = None) -> UsageError:
     """Build the error for a value or a combination that no computation accepts."""
-    return UsageError.of(what, "bad-option", hint=hint)
+    return UsageError.new(what, "bad-option", hint=hint)
 
 
-def no_table(given: object, flag: str | None = None) -> UsageError:
+def not_a_table(given: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is not a table; `flag` where an option should name one."""
     hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
     hint += "" if flag else "; or two arrays: (y_true, y_prob)"
     what = f"{flag} {given!r:.60}" if flag else type(given).__name__
-    return UsageError.of(f"{what} is not a table", "no-input", hint=hint)
+    return UsageError.new(f"{what} is not a table", "no-input", hint=hint)
 
 
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names a model which is not there."""
     models = list(models)
-    hint = suggestion(name, models) or f"choose one of {listing(models)}"
-    return UsageError.of(f"{option}: unknown model {quoted(name)}", "unknown-model", hint=hint)
+    hint = suggestion(name, models) or f"choose one of {list_names(models)}"
+    return UsageError.new(f"{option}: unknown model {quote_name(name)}", "unknown-model", hint=hint)
 
 
 def unknown_column(
@@ -246,5 +246,5 @@ def unknown_column(
     columns = list(columns)
     hint = suggestion(name, columns)
     hint = hint or (flag and f"add {flag} NAME with one of these columns")
-    what = f"no column {quoted(name)}; columns: {listing(columns)}"
-    return DataError.of(what, "unknown-column", file, hint=hint)
+    what = f"no column {quote_name(name)}; columns: {list_names(columns)}"
+    return DataError.new(what, "unknown-column", file, hint=hint)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-class State:
+class CleanupState:
     """What to undo at a signal: temporary files, the descriptor of stderr, terminal settings."""
 
     litter: ClassVar[set[str]] = set()
@@ -28,24 +28,24 @@ class State:
 def set_handlers() -> None:
     """End at once on signals; what the caller has put out of action (nohup) stays so."""
     if hasattr(_signal, "SIGPIPE"):
-        _signal.signal(_signal.SIGPIPE, leave)  # `| head` ends us quietly, with 141
+        _signal.signal(_signal.SIGPIPE, exit_on_signal)  # `| head` ends us quietly, with 141
     for number in _numbers():
         if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, leave)
+            _signal.signal(number, exit_on_signal)
 
 
-def leave(number: int, _: object = None) -> None:
+def exit_on_signal(number: int, _: object = None) -> None:
     """Remove what should not stay, and end as a shell expects it after this signal."""
     for other in _numbers():
         _signal.signal(other, _signal.SIG_IGN)  # a second Ctrl-C changes nothing
-    for name in State.litter:
+    for name in CleanupState.litter:
         try:
             os.unlink(name)
         except OSError:
             continue  # gone already, or not ours to remove
     said = b"interrupted\n" if number == _signal.SIGINT and sys.stderr is not None else b""
     try:
-        os.write(State.stderr, State.restoring + said)
+        os.write(CleanupState.stderr, CleanupState.restoring + said)
     finally:  # a closed or full standard error changes nothing either
         os._exit(128 + number)
 

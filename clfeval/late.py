@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["nw", "pl"]
 
 
-class Late:
+class LazyModule:
     """Stands for a module until it is needed."""
 
     def __init__(self, name: str) -> None:
@@ -24,4 +24,4 @@ if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 else:
-    nw, pl = Late("narwhals"), Late("polars")
+    nw, pl = LazyModule("narwhals"), LazyModule("polars")

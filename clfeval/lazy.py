@@ -53,7 +53,7 @@ class LazyRows(Sequence[LazyRow]):
         return list, ([*self],)
 
 
-def later(
+def deferred_rows(
     length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None
 ) -> LazyRows:
     """Return so many rows, all made when the first of them is asked for."""
@@ -67,31 +67,31 @@ def later(
     return LazyRows(length, row, columns)
 
 
-def picked(rows: LazyRows, places: Sequence[int]) -> LazyRows:
+def select_rows(rows: LazyRows, places: Sequence[int]) -> LazyRows:
     """Return the rows at some places, none of which is made for it."""
     columns = {name: [cells[i] for i in places] for name, cells in rows.columns.items()}
     return LazyRows(len(places), lambda i: rows[places[i]], columns)
 
 
-def column_of(rows: Sequence[R], name: str) -> Sequence[Any]:
+def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
     """Return a column of a table, of lazy rows if it may be without making them; or nothing."""
     if isinstance(rows, LazyRows) and name in rows.columns:
         return rows.columns[name]
     return [row.get(name) for row in rows] if len(rows) and name in rows[0] else ()
 
 
-def where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
+def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
     """Return the rows with a value in a column, all where there is no such column."""
-    cells = column_of(rows, name)
+    cells = column_values(rows, name)
     places = [i for i, cell in enumerate(cells) if cell == value]
     if len(places) == len(cells):
         return rows
     if isinstance(rows, LazyRows) and name in rows.columns:  # each when asked for
-        return cast("Sequence[R]", picked(rows, places))
+        return cast("Sequence[R]", select_rows(rows, places))
     return [rows[i] for i in places]
 
 
-def stacked(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
+def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
     """Return the rows of slices and models below one another; of each alone without the others."""
     starts = [0, *accumulate(len(rows) for *_, rows in parts)]
 
@@ -103,7 +103,7 @@ def stacked(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyR
     return LazyRows(starts[-1], row, dict(zip(("slice", "model"), map(list, columns), strict=True)))
 
 
-class BySlice(LazyRows):
+class RowsBySlice(LazyRows):
     """Rows of the whole table, and those of its slices below, made when somebody asks for them."""
 
     __slots__ = ("_every", "first")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from clfeval.bounds import PARTS as PARTS
 from clfeval.bounds import Bounds, Part, Severity
-from clfeval.errors import Collected, UsageError, bad_option
-from clfeval.options import Opt, listed
+from clfeval.errors import ErrorCollector, UsageError, bad_option
+from clfeval.options import Opt, as_list
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
 WhenMissing = Literal["fail", "skip"]
@@ -78,7 +78,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
             hint = f"write a share as 0.7, not as 70%; {hint}"
         elif part:
             hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
-        raise UsageError.of(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
+        raise UsageError.new(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
     metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
     known: Part = next((name for name in PARTS if name == part), "value")
     if slices is None:
@@ -87,20 +87,20 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     return Limit(kind, metric, known, found["model"], limit, slices, share, which)
 
 
-def _limits(flag: str, given: Any) -> tuple[str, ...]:
+def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
     """Return limits as texts, from texts or a mapping such as `{"recall": [0.01, "2%"]}`."""
     if given is None:
         return ()
     if isinstance(given, Mapping):
         for name, limits in given.items():
-            if not listed(limits):
+            if not as_list(limits):
                 raise bad_option(f"{flag}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
         given = [
             f"{name}={one if isinstance(one, str) else repr(one)}"
             for name, limits in given.items()
-            for one in listed(limits)
+            for one in as_list(limits)
         ]
-    texts = listed(given)
+    texts = as_list(given)
     for text in texts:
         if not isinstance(text, str):
             raise bad_option(f"{flag} {text!r:.60} is not METRIC=VALUE")
@@ -118,8 +118,8 @@ def _as_given(flag: str, given: Any) -> Any:
 GATES = "Gates"  # panel
 
 
-def _bound(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
-    return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limits, takes=Bounds,
+def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
+    return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limit_texts, takes=Bounds,
                shell=shell)  # fmt: skip
 
 
@@ -129,11 +129,17 @@ class Gates:
 
     fail_under: Annotated[
         tuple[str, ...],
-        _bound("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
+        _limit_option("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
     ] = ()
-    fail_over: Annotated[tuple[str, ...], _bound("Exit 1 if METRIC is above VALUE; repeat.")] = ()
-    warn_under: Annotated[tuple[str, ...], _bound("Warn if below VALUE; repeat.", shell=False)] = ()
-    warn_over: Annotated[tuple[str, ...], _bound("Warn if above VALUE; repeat.", shell=False)] = ()
+    fail_over: Annotated[
+        tuple[str, ...], _limit_option("Exit 1 if METRIC is above VALUE; repeat.")
+    ] = ()
+    warn_under: Annotated[
+        tuple[str, ...], _limit_option("Warn if below VALUE; repeat.", shell=False)
+    ] = ()
+    warn_over: Annotated[
+        tuple[str, ...], _limit_option("Warn if above VALUE; repeat.", shell=False)
+    ] = ()
     strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False
     min_rows: Annotated[
         int | None,
@@ -166,7 +172,7 @@ class Gates:
     ] = "fail"  # fmt: skip
     max_drop: Annotated[
         tuple[str, ...],
-        _bound("Exit 1 if worse than the baseline by more than VALUE or P%.",
+        _limit_option("Exit 1 if worse than the baseline by more than VALUE or P%.",
                "METRIC=DELTA"),
     ] = ()  # fmt: skip
     significant: Annotated[
@@ -185,7 +191,7 @@ class Gates:
     @property
     def limits(self) -> list[Limit]:
         """The limits, parsed; UsageError for all that are none."""
-        found, wrong = list[Limit](), Collected()
+        found, wrong = list[Limit](), ErrorCollector()
         for kind, text in self.written:
             with wrong.going_on():
                 found.append(parse_limit(kind, text))

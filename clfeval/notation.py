@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.options import plain
+from clfeval.options import format_value
 
 
-def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
+def parse_count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
     """Parse a whole number from 1 up, or `all`."""
     text = texts[-1]
     if text == "all":
@@ -19,7 +19,7 @@ def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
     raise bad_option(f"{flag} '{text}' is neither a positive whole number nor all")
 
 
-def number_or_word(_: str, texts: Sequence[str]) -> float | str:
+def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
     """Parse a number; words are judged later."""
     try:
         return float(texts[-1])
@@ -27,7 +27,7 @@ def number_or_word(_: str, texts: Sequence[str]) -> float | str:
         return texts[-1]
 
 
-def one_column(flag: str, texts: Sequence[str]) -> str | None:
+def parse_one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:
         what = f"{flag} is given {len(texts)} times, but takes one column"
@@ -35,12 +35,12 @@ def one_column(flag: str, texts: Sequence[str]) -> str | None:
     return texts[0] if texts else None
 
 
-def words(_: str, texts: Sequence[str]) -> list[str]:
+def parse_words(_: str, texts: Sequence[str]) -> list[str]:
     """Parse texts with commas between, or one at a time."""
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
-def share(flag: str, texts: Sequence[str]) -> float:
+def parse_share(flag: str, texts: Sequence[str]) -> float:
     """Parse a number; 90% is 0.9."""
     text = texts[-1]
     try:
@@ -50,7 +50,7 @@ def share(flag: str, texts: Sequence[str]) -> float:
     return value
 
 
-def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
+def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
     """Parse `T` and `MODEL=T`."""
     found: dict[str | None, float] = {}
     for text in texts:
@@ -73,7 +73,7 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
     return found
 
 
-def groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
+def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
     """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
     import csv
 
@@ -83,12 +83,14 @@ def groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
         names = next(csv.reader([members]), [])
         if not equals or not name or not names or not all(names) or name in found:
             what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a unique name"
-            raise UsageError.of(what, "bad-group", hint=f"for example {flag} trees=forest,boosting")
+            raise UsageError.new(
+                what, "bad-group", hint=f"for example {flag} trees=forest,boosting"
+            )
         found[name] = names
     return found
 
 
-def counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
+def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
     """Parse `[MODEL=]TP,FP,FN,TN`; how many numbers and which is judged later."""
     found: dict[str, list[float]] = {}
     for text in texts:
@@ -98,11 +100,11 @@ def counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
         except ValueError:
             what = f"{flag} '{text}' is not [MODEL=]TP,FP,FN,TN"
             hint = f"for example {flag} rf=69,15,31,85"
-            raise UsageError.of(what, "bad-counts", hint=hint) from None
+            raise UsageError.new(what, "bad-counts", hint=hint) from None
         name = model if equals else "model"
         if name in found:
             hint = f"name each model: {flag} rf=69,15,31,85 {flag} ccp=67,5,33,95"
-            raise UsageError.of(f"{flag} names '{name}' twice", "bad-counts", hint=hint)
+            raise UsageError.new(f"{flag} names '{name}' twice", "bad-counts", hint=hint)
         found[name] = values
     return found or None
 
@@ -117,7 +119,7 @@ def _number(text: str) -> float:
     return number
 
 
-def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
+def parse_weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
     """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
         return texts[0]
@@ -125,19 +127,19 @@ def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
     return dict(_of_metrics(flag, texts, float, "METRIC=NUMBER", example)) or None
 
 
-def margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
+def parse_margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
     """Parse `MEASURE=DELTA`."""
     example = f"name the measure: {flag} MEASURE=0.02"
     return dict(_of_metrics(flag, texts, float, "MEASURE=DELTA", example))
 
 
-def directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
+def parse_directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Parse `METRIC=max` and `METRIC=min`."""
     example = f"for example {flag} val_loss=min (lower is better)"
     return dict(_of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example))
 
 
-def ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+def parse_ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Parse `METRIC=LOW:HIGH`."""
     example = f"for example {flag} mcc=-1:1, or {flag} accuracy=0:100 for percentages"
     return dict(_of_metrics(flag, texts, _range, "METRIC=LOW:HIGH", example))
@@ -161,9 +163,9 @@ def _of_metrics(
         yield metric, found
 
 
-def range_text(ends: Sequence[float]) -> str:
+def format_range(ends: Sequence[float]) -> str:
     """Write `LOW:HIGH`."""
-    return ":".join(map(plain, ends))
+    return ":".join(map(format_value, ends))
 
 
 def _direction(text: str) -> str:

@@ -22,7 +22,7 @@ READING, COLUMNS = "Input", "Columns"  # the panels of every command
 Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
-def plain(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a value as a shell takes it: whole numbers without a point."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
@@ -44,7 +44,7 @@ class Opt:
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     parse: Callable[[str, Sequence[str]], Any] | None = None
-    write: Callable[[Any], str] = plain
+    write: Callable[[Any], str] = format_value
     many: bool | None = None
     accept: Callable[[str, Any], Any] | None = None
     takes: Any = None
@@ -90,7 +90,7 @@ class Option:
     @cached_property
     def kinds(self) -> tuple[Any, ...]:
         """The alternatives of its type, None left out."""
-        return alternatives(self.type)
+        return union_types(self.type)
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
@@ -147,16 +147,16 @@ class Command:
 
     def options_of(self, group: type) -> tuple[Option, ...]:
         """Return the options of one group as this command has them."""
-        return options_of(group) if group is not self.input else _reworded(self, group)
+        return options_of(group) if group is not self.input else _reworded_options(self, group)
 
     def taken(self, given: Mapping[str, Any]) -> list[Any]:
         """Return its groups, made of what is given by name; UsageError for what is refused."""
         groups = [group for group in (self.input, *self.groups) if group]
-        return [_made(group, self.options_of(group), given) for group in groups]
+        return [_build_group(group, self.options_of(group), given) for group in groups]
 
 
 @cache  # commands last as long as the program
-def _reworded(command: Command, group: Any) -> tuple[Option, ...]:
+def _reworded_options(command: Command, group: Any) -> tuple[Option, ...]:
     return tuple(
         one
         if one.field not in command.words
@@ -168,11 +168,11 @@ def _reworded(command: Command, group: Any) -> tuple[Option, ...]:
 
 def options_of(group: type) -> tuple[Option, ...]:
     """Return the options of a group, in the order of its fields; fields without `Opt` are none."""
-    return _read(group)
+    return _declared_options(group)
 
 
 @cache
-def _read(group: Any) -> tuple[Option, ...]:
+def _declared_options(group: Any) -> tuple[Option, ...]:
     hints = get_type_hints(group, include_extras=True)
     found = []
     for one in fields(group):
@@ -185,21 +185,21 @@ def _read(group: Any) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def taken(group: type[G], given: Mapping[str, Any]) -> G:
+def build_group(group: type[G], given: Mapping[str, Any]) -> G:
     """Return a group made of what is given by name; UsageError for values that no option takes."""
-    return _made(group, options_of(group), given)
+    return _build_group(group, options_of(group), given)
 
 
-def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
+def _build_group(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
     values = {}
     for option in options:
         if option.name in given:
-            values[option.field] = value_of(option, given[option.name])
+            values[option.field] = convert_value(option, given[option.name])
     made = group(**values)
     check = getattr(made, "check", None)
     if check is not None:
         check()
-    for option in changed(made):
+    for option in changed_options(made):
         needs = option.opt.needs
         if needs:
             other = next(one for one in options if one.field == needs[0])
@@ -208,7 +208,7 @@ def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -
     return made
 
 
-def value_of(option: Option, given: Any) -> Any:
+def convert_value(option: Option, given: Any) -> Any:
     """Return what is given as the field's type has it; UsageError for what it does not take."""
     if option.opt.accept is not None:
         return option.opt.accept(option.flag, given)
@@ -226,10 +226,10 @@ def value_of(option: Option, given: Any) -> Any:
             raise bad_option(f"{option.flag} must be True or False, not {given!r:.60}")
         return bool(given)
     if kind is int:
-        return _whole(option, given)
+        return _convert_integer(option, given)
     if kind is float:
-        value = number(option.flag, given)
-        if _beyond(option.opt, value):
+        value = to_float(option.flag, given)
+        if _is_out_of_bounds(option.opt, value):
             raise bad_option(f"{option.flag} {value:g} {option.opt.outside}")
         return value
     if kind is str:
@@ -237,10 +237,10 @@ def value_of(option: Option, given: Any) -> Any:
             raise bad_option(f"{option.flag} {given!r:.60} is not text")
         return given
     if option.holds == "pair":
-        return pair(option.flag, given)
-    values, item = listed(given), get_args(kind)[0]
+        return to_float_pair(option.flag, given)
+    values, item = as_list(given), get_args(kind)[0]
     if item is float:
-        return tuple(number(option.flag, value) for value in values)
+        return tuple(to_float(option.flag, value) for value in values)
     words = get_args(item) if get_origin(item) is Literal else ()
     for value in values:
         if words and value not in words:
@@ -250,13 +250,13 @@ def value_of(option: Option, given: Any) -> Any:
     return tuple(values)
 
 
-def _whole(option: Option, given: Any) -> int:
+def _convert_integer(option: Option, given: Any) -> int:
     opt = option.opt
     try:
         value = index(given)
     except TypeError:
         value = None
-    if value is not None and not _beyond(opt, value):
+    if value is not None and not _is_out_of_bounds(opt, value):
         return value
     if opt.outside:
         raise bad_option(f"{option.flag} '{given}' {opt.outside}")
@@ -269,7 +269,7 @@ def _whole(option: Option, given: Any) -> int:
     raise bad_option(what)
 
 
-def _beyond(opt: Opt, value: float) -> bool:
+def _is_out_of_bounds(opt: Opt, value: float) -> bool:
     """Tell whether a number is out of bounds; NaN is out of any."""
     return not (
         (opt.least is None or value >= opt.least)
@@ -279,7 +279,7 @@ def _beyond(opt: Opt, value: float) -> bool:
     )
 
 
-def number(flag: str, value: Any) -> float:
+def to_float(flag: str, value: Any) -> float:
     """Return any kind of number as a float; UsageError for others, text included."""
     try:
         if isinstance(value, (str, bytes, bool)):
@@ -289,15 +289,15 @@ def number(flag: str, value: Any) -> float:
         raise bad_option(f"{flag} {value!r:.60} is not a number") from None
 
 
-def pair(flag: str, values: Any) -> tuple[float, float]:
+def to_float_pair(flag: str, values: Any) -> tuple[float, float]:
     """Return two numbers; UsageError for any other count of them."""
-    numbers = listed(values)
+    numbers = as_list(values)
     if len(numbers) != 2:
         raise bad_option(f"{flag} takes two numbers, not {values!r}")
-    return number(flag, numbers[0]), number(flag, numbers[1])
+    return to_float(flag, numbers[0]), to_float(flag, numbers[1])
 
 
-def listed(values: Any) -> list[Any]:
+def as_list(values: Any) -> list[Any]:
     """Return one value, or several of whatever kind, as a list; None is no value."""
     if values is None:
         return []
@@ -307,23 +307,23 @@ def listed(values: Any) -> list[Any]:
         return [values]
 
 
-def mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
+def to_mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
     """Return a mapping by names, None as one without any; UsageError for others."""
     if not isinstance(given, Mapping | None):
         raise bad_option(f"{flag} {given!r:.60} is not a mapping of {what}")
     return {str(name): value for name, value in (given or {}).items()}
 
 
-def parameters(group: Any) -> dict[str, Any]:
+def document_parameters(group: Any) -> dict[str, Any]:
     """Return what a group has to say in the parameters of a document."""
     return {
-        option.name: _plain(getattr(group, option.field))
+        option.name: _plain_value(getattr(group, option.field))
         for option in options_of(type(group))
         if option.opt.stated
     }
 
 
-def changed(group: Any, command: Command | None = None) -> list[Option]:
+def changed_options(group: Any, command: Command | None = None) -> list[Option]:
     """Return the options of a group that are not as by default, as a command calls them."""
     options = options_of(type(group)) if command is None else command.options_of(type(group))
     values = ((option, getattr(group, option.field)) for option in options)
@@ -331,22 +331,24 @@ def changed(group: Any, command: Command | None = None) -> list[Option]:
     return [o for o, v in values if v is not o.default and (o.default is None or v != o.default)]
 
 
-def signed(group: Any) -> dict[str, Any]:
+def signature_settings(group: Any) -> dict[str, Any]:
     """Return what changes numbers and is not as by default, under its key in the signature."""
-    values = ((o.opt.signed, getattr(group, o.field)) for o in changed(group) if o.opt.signed)
+    values = (
+        (o.opt.signed, getattr(group, o.field)) for o in changed_options(group) if o.opt.signed
+    )
     return {
         key: ",".join(f"{k}={v}" for k, v in one.items()) if isinstance(one, Mapping) else one
         for key, one in values
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+        return {key: _plain_value(one) for key, one in value.items()}
+    return [_plain_value(one) for one in value] if isinstance(value, tuple) else value
 
 
-def alternatives(kind: Any) -> tuple[Any, ...]:
+def union_types(kind: Any) -> tuple[Any, ...]:
     """Return the types of a union, None left out; of any other type itself."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return tuple(one for one in kinds if one is not NoneType)

@@ -15,7 +15,7 @@ PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "co
 # asked for as the tables and plots of a page are
 INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
 MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
-NAMED = 3  # these
+FEW_NAMED_CURVES = 3  # these
 Point = tuple[float, float]
 Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
 Write = Callable[[float, int], str]
@@ -55,33 +55,33 @@ Sign = Literal["best", "equal", ""]  # among rows
 Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
 
 
-def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
+def columns_of_kind(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
     """Declare columns of one kind."""
     return tuple(Column(name, kind, **more) for name in names.split())
 
 
 COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
 MOST_CHANGES = 100  # rows of a model in the last
-JUDGED = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
+GATE_CODES = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # of every command's result, where it is held beside one saved earlier
 COMMON = (
     Table(COMPARISONS, (
         Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
-        *of("slice", "slice"), *of("text", "measure model reference"),
-        *of("estimate", "old new difference"), Column("p", "p?"),
+        *columns_of_kind("slice", "slice"), *columns_of_kind("text", "measure model reference"),
+        *columns_of_kind("estimate", "old new difference"), Column("p", "p?"),
         Column("p_adjusted", "p?", "p, adjusted"),
         Column("difference_adjusted", "estimate", "simultaneous difference"),
-        Column("verdict", "text", among=(None, *VERDICTS)), *of("flag", "paired"),
+        Column("verdict", "text", among=(None, *VERDICTS)), *columns_of_kind("flag", "paired"),
         Column("rows", "weight?"), Column("se", "number?", "standard error"),
-        *of("number?", "detectable"), *of("text?", "method"),
+        *columns_of_kind("number?", "detectable"), *columns_of_kind("text?", "method"),
     )),
-    Table(CHANGES, (*of("text", "model id truth before after"),)),
+    Table(CHANGES, (*columns_of_kind("text", "model id truth before after"),)),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TableView:
     """A table, or part of it, as displayed.
 
     columns: names, with `?` if shown only when not empty; or heading -> source, equal headings made
@@ -190,7 +190,7 @@ class Page:
     command: str
     tables: tuple[Table, ...]
     headline: Callable[[Document], list[str]]
-    shown: Callable[[Document, int], Iterable[Shown]]
+    shown: Callable[[Document, int], Iterable[TableView]]
     charts: Callable[[Document], Iterable[Chart]]
     summary: tuple[Column, ...] = ()
     whole: str = "(all)"  # how the whole table is called among its slices
@@ -228,13 +228,13 @@ class Page:
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 
-def comparisons(result: Document, against: str, *, inside: bool = False) -> list[Row]:
+def comparison_rows(result: Document, against: str, *, inside: bool = False) -> list[Row]:
     """Return the comparisons with one kind of side; inside: those within slices."""
     return [row for row in result.tables.get(COMPARISONS, ())
             if row["against"] == against and (row["slice"] is not None) == inside]  # fmt: skip
 
 
-def holds(when: str, result: Document) -> bool | None:
+def is_present(when: str, result: Document) -> bool | None:
     """Say whether a column or table is there; None where the result does not tell."""
     if when in ("?", "one"):
         return None
@@ -249,19 +249,22 @@ def holds(when: str, result: Document) -> bool | None:
     return there if condition == when or not there else None
 
 
-def header(table: Table, result: Document) -> list[Column]:
+def certain_columns(table: Table, result: Document) -> list[Column]:
     """Return the columns a table of the result has for sure, though it may have no rows."""
-    return [column for column in table.columns if holds(column.when, result)]
+    return [column for column in table.columns if is_present(column.when, result)]
 
 
-def is_wide(column: Column) -> bool:
+def holds_estimates(column: Column) -> bool:
     """Say whether a column holds estimates, which take four columns in CSV."""
     return column.kind.rstrip("?*+") not in PLAIN
 
 
-def gated(page: Page) -> list[str]:
+def gateable_names(page: Page) -> list[str]:
     """Return what a gate may limit: measures of the first table, and what of the rest is `best`."""
     measures = [
-        column.name for table in page.tables[:1] for column in table.columns if is_wide(column)
+        column.name
+        for table in page.tables[:1]
+        for column in table.columns
+        if holds_estimates(column)
     ]
     return [*measures, *(column.name for column in page.summary if column.best)]

@@ -14,32 +14,32 @@ _PIECE = re.compile(
 )
 
 
-def word(text: str, *, bare: bool = True) -> str:
+def quote_word(text: str, *, bare: bool = True) -> str:
     """Quote text as one word, if needed or not `bare`; `$'..'` for control characters."""
     if not text.isprintable():
-        return f"$'{''.join(map(_escaped, text))}'"
+        return f"$'{''.join(map(_escape_character, text))}'"
     if "'" in text and not {*text} & {*'"$`\\!'}:
         return f'"{text}"'
     return quote(text) if bare or "'" in text else f"'{text}'"
 
 
-def given(flag: str, value: str, *, bare: bool = False) -> str:
+def format_option(flag: str, value: str, *, bare: bool = False) -> str:
     """Write an option with its value in quotes; one that looks like an option stands behind `=`."""
     between = "=" if value.startswith("-") and value != "-" else " "
-    return f"{flag}{between}{word(value, bare=bare)}"
+    return f"{flag}{between}{quote_word(value, bare=bare)}"
 
 
-def line(words: Iterable[str]) -> str:
+def format_command_line(words: Iterable[str]) -> str:
     """Write words as a command line."""
-    return " ".join(map(word, words))
+    return " ".join(map(quote_word, words))
 
 
-def unquoted(text: str) -> str:
+def unquote_word(text: str) -> str:
     """Return what a shell reads in a word that was written here."""
-    return "".join(map(_meant, _PIECE.finditer(text)))
+    return "".join(map(_unquote_piece, _PIECE.finditer(text)))
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():
@@ -47,7 +47,7 @@ def _escaped(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogateescape"))
 
 
-def _meant(piece: re.Match[str]) -> str:
+def _unquote_piece(piece: re.Match[str]) -> str:
     if piece["escaped"] is None:
         return next(part for part in piece.groups()[1:] if part is not None)
     known = {written[1:].encode(): sign.encode() for sign, written in _ESCAPES.items()}

@@ -11,13 +11,13 @@ from pathlib import PurePath
 DEEP = "**"  # of a pattern: any folders
 
 
-def place_of(name: str) -> str:
+def target_path(name: str) -> str:
     """Return where a file is put: its folder is looked up, a link of its own name is replaced."""
     folder, last = os.path.split(name)
     return os.path.join(os.path.realpath(folder or os.curdir), last)
 
 
-class Spared:
+class ProtectedFiles:
     """Files that nothing is written in place of, by their names and patterns."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -26,7 +26,7 @@ class Spared:
         self._files: set[str] = set()
         for name in names:
             if glob.has_magic(name) and not os.path.exists(name):
-                self._patterns.append(place_of(name))
+                self._patterns.append(target_path(name))
                 files = [] if DEEP in name else glob.glob(name)
                 self._files |= {os.path.realpath(one) for one in files}
             else:
@@ -34,7 +34,7 @@ class Spared:
 
     def __contains__(self, name: str) -> bool:
         """Tell whether a file of this name would be one of them."""
-        place = place_of(name)
+        place = target_path(name)
         known = os.path.realpath(name) in self._files
         return known or any(
             fnmatchcase(place, pattern.replace(f"{DEEP}/", "*")) if DEEP in pattern

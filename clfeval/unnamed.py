@@ -10,28 +10,28 @@ from errno import EACCES
 from pathlib import Path
 from typing import IO
 
-from clfeval.interrupt import State
+from clfeval.interrupt import CleanupState
 
-OWN = Path("/proc/self/fd")  # where Linux lets an open file be opened once more
+OPEN_FILES_FOLDER = Path("/proc/self/fd")  # where Linux lets an open file be opened once more
 IN_MEMORY = 64 << 20  # bytes, beyond which a copy goes to the disk
 _MEMORY = hasattr(os, "memfd_create")
 
 
-def kept_aside() -> IO[bytes]:
+def open_scratch_file() -> IO[bytes]:
     """Return a file for a few words."""
     if _MEMORY:
         return open(os.memfd_create("clfeval"), "w+b")
     return tempfile.TemporaryFile()
 
 
-class Copy:
+class ReadOnceCopy:
     """A copy of what may be read once only: a small one in memory, a larger one on the disk."""
 
     def __init__(self) -> None:
         """Begin with nothing; OSError where there is no room."""
         self._name: str | None = None
-        self._small = _MEMORY and OWN.is_dir()
-        self._stream = kept_aside() if self._small else self._on_disk()
+        self._small = _MEMORY and OPEN_FILES_FOLDER.is_dir()
+        self._stream = open_scratch_file() if self._small else self._on_disk()
         self._size = 0
 
     def write(self, chunk: bytes) -> int:
@@ -48,7 +48,7 @@ class Copy:
     def path(self) -> Path:
         """Return where all that was written can be opened until the copy is closed."""
         self._stream.flush()
-        return Path(self._name) if self._name else OWN / str(self._stream.fileno())
+        return Path(self._name) if self._name else OPEN_FILES_FOLDER / str(self._stream.fileno())
 
     def close(self) -> None:
         """Give its room back."""
@@ -57,13 +57,13 @@ class Copy:
         if self._name is not None:
             with suppress(OSError):
                 os.unlink(self._name)
-            State.litter.discard(self._name)
+            CleanupState.litter.discard(self._name)
 
     def _on_disk(self) -> IO[bytes]:
-        if OWN.is_dir():
+        if OPEN_FILES_FOLDER.is_dir():
             return tempfile.TemporaryFile(prefix="clfeval-")
         handle, self._name = tempfile.mkstemp(prefix="clfeval-")
-        State.litter.add(self._name)
+        CleanupState.litter.add(self._name)
         return open(handle, "w+b")
 
 
@@ -78,7 +78,7 @@ class Draft:
             if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(EACCES, os.strerror(EACCES))
         handle, self._name = tempfile.mkstemp(prefix=".clfeval-", dir=target.parent)
-        State.litter.add(self._name)
+        CleanupState.litter.add(self._name)
         self.stream = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
     def put(self, mode: int) -> None:
@@ -86,13 +86,13 @@ class Draft:
         os.chmod(self._name, mode)
         self.stream.close()
         os.replace(self._name, self.target)
-        State.litter.discard(self._name)
+        CleanupState.litter.discard(self._name)
 
     def close(self) -> None:
         """Remove what was not put in its place."""
         with suppress(OSError):  # a full disk does not take the rest, which nobody wants
             self.stream.close()
-        if self._name in State.litter:
+        if self._name in CleanupState.litter:
             with suppress(OSError):  # a folder may let files be made and not removed
                 os.unlink(self._name)
-            State.litter.discard(self._name)
+            CleanupState.litter.discard(self._name)

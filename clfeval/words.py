@@ -20,7 +20,7 @@ NAMESAKES = ":*"  # behind a reference: what models of the same name are called 
 ROUNDING = 1e-11  # as near to 1 as this is 1
 
 
-def number(value: float, digits: int = DIGITS) -> str:
+def format_number(value: float, digits: int = DIGITS) -> str:
     """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
     text = f"{value:.{digits}f}"
     if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
@@ -31,7 +31,7 @@ def number(value: float, digits: int = DIGITS) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
-def close(value: float, digits: int) -> str:
+def format_close(value: float, digits: int) -> str:
     """Round, with more places where a value is close to 0 or 1, and fewer for large odds."""
     size = abs(value)
     if size >= 100:
@@ -39,25 +39,27 @@ def close(value: float, digits: int) -> str:
         return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
     count = min(digits, 2 if digits > 2 else 1)  # digits that tell the value from 0 or 1
     if abs(size - 1) < ROUNDING:
-        return number(float(round(value)), digits)
+        return format_number(float(round(value)), digits)
     gaps = [gap for gap in (size, abs(1 - size)) if gap]
     needed = max(count - 1 - floor(log10(gap)) for gap in gaps) if count else 0
-    return number(value, max(digits, min(needed, FINEST)))
+    return format_number(value, max(digits, min(needed, FINEST)))
 
 
-def exact(value: float) -> str:
+def format_exact(value: float) -> str:
     """Write a number with four digits that count, however small it is or close to 1."""
     text = f"{value:.4g}"
-    return close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
+    return format_close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
 
 
-def short(value: float) -> str:
-    """Write a share as `exact` does if that is all of it or near 1, else with three digits."""
-    text = exact(value)
+def format_share(value: float) -> str:
+    """Write a share as `format_exact` does if that is all of it or near 1, else with three
+    digits.
+    """
+    text = format_exact(value)
     return text if float(text) == value or value > NEAR_ONE else f"{value:.3g}"
 
 
-def class_ratio(odds: object) -> str:
+def format_class_ratio(odds: object) -> str:
     """Write positives:negatives in small whole numbers where exact, else with three digits."""
     parts = [float(part) for part in str(odds).split(":")]
     if all(part.is_integer() for part in parts):
@@ -68,12 +70,12 @@ def class_ratio(odds: object) -> str:
     return ":".join(f"{float(f'{part:.3g}'):.10g}" for part in parts)
 
 
-def even(total: float) -> float:
+def round_sum(total: float) -> float:
     """Round a sum to 12 digits: equal sums of fractional weights may differ in the last ones."""
     return float(f"{total:.12g}")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Write a percentage: three digits, and next to 100 two of what is lacking."""
     lacking = 100 * (1 - share)
     if not 0 < lacking < 1:
@@ -83,9 +85,9 @@ def percent(share: float) -> str:
     return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
 
 
-def between(
+def format_with_brackets(
     value: float, low: float | None, high: float | None,
-    write: Callable[[float, int], str] = number,
+    write: Callable[[float, int], str] = format_number,
 ) -> str:  # fmt: skip
     """Write a value with its interval, where there is one."""
     if low is None and high is None:
@@ -97,9 +99,9 @@ def between(
     return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
-def interval(
+def format_with_interval(
     value: float, low: float | None, high: float | None, level: float = 0.95,
-    write: Callable[[float, int], str] = number,
+    write: Callable[[float, int], str] = format_number,
 ) -> str:  # fmt: skip
     """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
@@ -113,73 +115,77 @@ def interval(
     return f"{value_} ({100 * level:g}% CI {' to '.join(ends)})"
 
 
-def signed(value: float, low: float | None, high: float | None, level: float = 0.95) -> str:
+def format_difference(
+    value: float, low: float | None, high: float | None, level: float = 0.95
+) -> str:
     """Write a difference with its sign and interval: `+0.060 (95% CI -0.010 to 0.129)`."""
-    return f"{'+' * (value > 0)}{interval(value, low, high, level)}"
+    return f"{'+' * (value > 0)}{format_with_interval(value, low, high, level)}"
 
 
-def chance(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Write a p-value: `p 0.020`, `p <0.001`."""
     return "p <0.001" if p < 0.0005 else f"p {p:.3f}"
 
 
-def many(count: float, thing: str) -> str:
+def format_count(count: float, thing: str) -> str:
     """Write a number of things: `1 model`, `1,000 models`."""
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
 
 
-def plain(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Write text on one line: what does not print is written as an escape."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def tame(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """Write as escapes what would steer a terminal or turn text around; line ends stay."""
-    return _STEERING.sub(lambda found: plain(found[0]), text)
+    return _STEERING.sub(lambda found: escape_unprintable(found[0]), text)
 
 
-def quoted(name: str) -> str:
+def quote_if_ambiguous(name: str) -> str:
     """Return a name as it stands in a sentence: in quotes where what joins names would mislead."""
-    name = plain(name)
+    name = escape_unprintable(name)
     misleads = name != name.strip() or any(sign in name for sign in JOINING)
     return f"'{name}'" if misleads else name
 
 
-def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+def join_words(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """List names in a sentence, and count what is beyond the first few."""
     left = len(names) - most
     *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
 
 
-def named(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """List names of models or features, so that commas in them cannot mislead."""
-    return listed([quoted(name) for name in names], most=most, word=word)
+    return join_words([quote_if_ambiguous(name) for name in names], most=most, word=word)
 
 
-def ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
+def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
     """Say who is not significantly different from the best, and who is significantly worse."""
     if not tied and not worse:
         return ""
     if not worse:
-        who = f"{named(tied)} is" if len(tied) == 1 else "The other models are"
+        who = f"{join_names(tied)} is" if len(tied) == 1 else "The other models are"
         return f"{who} not significantly different."
     if len(tied) > most >= len(worse):
-        text = f"{named(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
+        text = f"{join_names(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
         return f"{text}; the other models are not significantly different."
-    others = f"{named(worse)} is" if len(worse) == 1 else "the other models are"
+    others = f"{join_names(worse)} is" if len(worse) == 1 else "the other models are"
     if not tied:
         others = others if len(worse) == 1 else "Every other model is"
         return f"{others} significantly worse."
     are = "is" if len(tied) == 1 else "are"
-    text = f"{named(tied, most=most)} {are} not significantly different; {others} significantly"
+    text = (
+        f"{join_names(tied, most=most)} {are} not significantly different; {others} significantly"
+    )
     return f"{text} worse."
 
 
-def reference_of(model: str, given: str) -> str:
+def describe_reference(model: str, given: str) -> str:
     """Say what models are compared with; model: with which, given: how that was asked for."""
     if given.endswith(NAMESAKES):
-        return f"the models with these names in {quoted(given.removesuffix(NAMESAKES))}"
-    return quoted(model)
+        return f"the models with these names in {quote_if_ambiguous(given.removesuffix(NAMESAKES))}"
+    return quote_if_ambiguous(model)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from clfeval.errors import Problem, UsageError, quoted, suggestion
+from clfeval.errors import Problem, UsageError, quote_name, suggestion
 
 CODE = "configuration"
 MOST_VALUES = 100_000  # with every alias written out
@@ -33,16 +33,16 @@ _NO_FLOAT = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SourcePosition:
     """Line and column, from 1, of a key, an item or a value; text: of an unquoted scalar."""
 
     line: int
     column: int
-    inside: dict[str | int, Spot] = field(default_factory=dict)
+    inside: dict[str | int, SourcePosition] = field(default_factory=dict)
     text: str | None = None
 
 
-def plain(text: str) -> bool | int | float | str | None:
+def plain_scalar_value(text: str) -> bool | int | float | str | None:
     """Return what a scalar without quotes stands for; all that the core schema lacks is text.
 
     Source: YAML 1.2.2, section 10.3.2.
@@ -69,39 +69,39 @@ class Composer:
     problems: list[Problem] = field(default_factory=list)
     hint: str | None = None
     values: int = 0
-    anchors: dict[str, tuple[Value, Spot, int] | None] = field(default_factory=dict)
+    anchors: dict[str, tuple[Value, SourcePosition, int] | None] = field(default_factory=dict)
 
-    def document(self) -> tuple[Value, Spot]:
+    def document(self) -> tuple[Value, SourcePosition]:
         """Return the value of the only document; problems of its keys are kept."""
         next(self.events)  # the start of the stream
-        if kind(next(self.events)) == "StreamEnd":
-            raise UsageError.of("the file contains only comments", CODE, self.name)
+        if event_kind(next(self.events)) == "StreamEnd":
+            raise UsageError.new("the file contains only comments", CODE, self.name)
         value, spot = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
         after = next(self.events)
-        if kind(after) != "StreamEnd":
+        if event_kind(after) != "StreamEnd":
             self.stop(after, "a second document starts", "keep one document per file")
         return value, spot
 
-    def compose(self, event: Any, depth: int) -> tuple[Value, Spot]:
+    def compose(self, event: Any, depth: int) -> tuple[Value, SourcePosition]:
         """Return the value that starts with this event, taking all of its events."""
         if depth > DEEPEST:
             self.stop(event, f"nested more than {DEEPEST} levels deep")
         before = self.values
         self.count(event, 1)
-        if kind(event) == "Alias":
+        if event_kind(event) == "Alias":
             return self._repeated(event)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.complain(event, f"tags are not supported: {quoted(tag)}", "quote the text")
+            self.complain(event, f"tags are not supported: {quote_name(tag)}", "quote the text")
         if event.anchor is not None:
             self.anchors[event.anchor] = None  # begun, not whole
-        spot = spot_of(event)
+        spot = event_position(event)
         value: Value
-        if kind(event) == "Scalar":
-            value = event.value if event.style else plain(event.value)
+        if event_kind(event) == "Scalar":
+            value = event.value if event.style else plain_scalar_value(event.value)
             spot = spot if event.style else replace(spot, text=event.value)
-        elif kind(event) == "SequenceStart":
+        elif event_kind(event) == "SequenceStart":
             value = self._items(spot, depth)
         else:
             value = self._pairs(spot, depth)
@@ -109,37 +109,37 @@ class Composer:
             self.anchors[event.anchor] = value, spot, self.values - before
         return value, spot
 
-    def _items(self, spot: Spot, depth: int) -> list[Value]:
+    def _items(self, spot: SourcePosition, depth: int) -> list[Value]:
         items: list[Value] = []
-        while kind(event := next(self.events)) != "SequenceEnd":
+        while event_kind(event := next(self.events)) != "SequenceEnd":
             value, inner = self.compose(event, depth + 1)
             spot.inside[len(items)] = inner
             items.append(value)
         return items
 
-    def _pairs(self, spot: Spot, depth: int) -> dict[str, Value]:
+    def _pairs(self, spot: SourcePosition, depth: int) -> dict[str, Value]:
         pairs: dict[str, Value] = {}
-        while kind(event := next(self.events)) != "MappingEnd":
+        while event_kind(event := next(self.events)) != "MappingEnd":
             self.compose(event, depth + 1)
             value, inner = self.compose(next(self.events), depth + 1)
-            if kind(event) != "Scalar":
+            if event_kind(event) != "Scalar":
                 self.complain(event, "a key must be a single text")
             elif event.value in pairs:
                 first = f"{self.name}:{spot.inside[event.value].line}"
                 first += f":{spot.inside[event.value].column}"
-                what = f"key {quoted(event.value)} is given twice, first at {first}"
+                what = f"key {quote_name(event.value)} is given twice, first at {first}"
                 self.complain(event, what, "keep one of the two")
             elif event.value == "<<" and not event.style:
                 hint = "write the keys out, or repeat a whole value with &name and *name"
                 self.complain(event, "merge keys ('<<') are not supported", hint)
             else:
                 pairs[event.value] = value
-                here = spot_of(event)
+                here = event_position(event)
                 spot.inside[event.value] = replace(inner, line=here.line, column=here.column)
         return pairs
 
-    def _repeated(self, event: Any) -> tuple[Value, Spot]:
-        here = spot_of(event)
+    def _repeated(self, event: Any) -> tuple[Value, SourcePosition]:
+        here = event_position(event)
         found = self.anchors.get(event.anchor)
         if found is None:
             why = "contains itself" if event.anchor in self.anchors else "is not defined above"
@@ -157,7 +157,7 @@ class Composer:
 
     def complain(self, event: Any, what: str, hint: str | None = None) -> None:
         """Keep a problem at an event; the first hint is the one given."""
-        here = spot_of(event)
+        here = event_position(event)
         self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
         self.hint = self.hint or hint
 
@@ -167,14 +167,14 @@ class Composer:
         raise UsageError(self.problems[-1], hint=hint)
 
 
-def kind(event: Any) -> str:
+def event_kind(event: Any) -> str:
     """Return the name of an event's kind, such as Scalar."""
     return type(event).__name__.removesuffix("Event")
 
 
-def spot_of(event: Any) -> Spot:
+def event_position(event: Any) -> SourcePosition:
     """Return where an event starts."""
-    return Spot(event.start_mark.line + 1, event.start_mark.column + 1)
+    return SourcePosition(event.start_mark.line + 1, event.start_mark.column + 1)
 
 
 MOST_BYTES = 2**20
@@ -211,7 +211,7 @@ class YamlFile:
 
     name: str
     value: Value
-    spot: Spot
+    spot: SourcePosition
 
     def place(self, *path: str | int) -> str:
         """Return `file:line:column` of a key or item, or of the last one on its path there is."""
@@ -254,7 +254,7 @@ def read_yaml(
     import yaml
 
     name = os.fspath(name)
-    text = _text(name)
+    text = _read_text(name)
     try:
         if len(text) > MOST_VALUES:
             _count_soon(name, text)
@@ -279,7 +279,7 @@ def read_yaml(
         if re.match(start, complaint):
             what, hint = words, remedy
             break
-    raise UsageError.of(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
+    raise UsageError.new(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 
 def _count_soon(name: str, text: str) -> None:
@@ -290,33 +290,33 @@ def _count_soon(name: str, text: str) -> None:
     with suppress(yaml.YAMLError):  # the other parser says it
         for event in yaml.parse(text, Loader=loader) if loader else ():
             counter.count(
-                event, kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
+                event, event_kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
             )
 
 
-def _text(name: str) -> str:
+def _read_text(name: str) -> str:
     path = Path(name)
     if path.is_dir():
-        raise UsageError.of("is a directory, not a YAML file", CODE, name)
+        raise UsageError.new("is a directory, not a YAML file", CODE, name)
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         hint = suggestion(path.name, _names_beside(path), cutoff=0.75)
-        raise UsageError.of("no such file", "no-such-file", name, hint=hint) from error
+        raise UsageError.new("no such file", "no-such-file", name, hint=hint) from error
     except OSError as error:
-        raise UsageError.of(f"cannot be read: {error.strerror}", CODE, name) from error
+        raise UsageError.new(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
         what = "larger than 1 MiB, the limit of a configuration"
-        raise UsageError.of(what, CODE, name, hint="is this a table, not a configuration?")
+        raise UsageError.new(what, CODE, name, hint="is this a table, not a configuration?")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line, column = _line_and_column(content[: error.start].decode(errors="replace"))
         hint = "save it as UTF-8: iconv -f latin1 -t utf-8 FILE > NEW"
-        raise UsageError.of("not UTF-8", CODE, f"{name}:{line}:{column}", hint=hint) from error
+        raise UsageError.new("not UTF-8", CODE, f"{name}:{line}:{column}", hint=hint) from error
     if not text.strip():
-        raise UsageError.of("the file is empty", CODE, name)
+        raise UsageError.new("the file is empty", CODE, name)
     return text
 
 

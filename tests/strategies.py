@@ -53,7 +53,7 @@ def names(k: int) -> tuple[str, ...]:
 def counts_of(rows: Sequence[Row], models: Sequence[str] | None = None) -> PatternCounts:
     """Put rows into PatternCounts without any of clfeval's reading."""
     chosen = tuple(models) if models is not None else names(len(rows[0].votes) if rows else 1)
-    return PatternCounts.of(
+    return PatternCounts.from_votes(
         chosen,
         np.array([row.truth == 1 for row in rows], bool),
         np.array([row.votes for row in rows], bool).reshape(len(rows), len(chosen)),

@@ -17,11 +17,11 @@ from statsmodels.stats.multitest import multipletests
 import clfeval
 from clfeval.api.result import Result
 from clfeval.baseline.changes import Baseline
-from clfeval.baseline.read import CALLED, Earlier
+from clfeval.baseline.read import SETTING_NAMES, EarlierResult
 from clfeval.document import Answer, Estimate
-from clfeval.gates.judge import judge
+from clfeval.gates.judge import evaluate_limits
 from clfeval.limits import parse_limit
-from clfeval.pages.baseline import against_baseline
+from clfeval.pages.baseline import baseline_tables
 from clfeval.views.html import as_html
 from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
@@ -39,7 +39,7 @@ def result(**models: dict[str, Estimate]) -> Result:
 
 
 def compared(new: Result, old: Result, name: str = "old.csv") -> Result:
-    return Baseline.from_results(new, Earlier(old, name)).shown(new)
+    return Baseline.from_results(new, EarlierResult(old, name)).shown(new)
 
 
 def near(value: float, se: float) -> Estimate:
@@ -54,7 +54,7 @@ def report(**models: dict[str, Estimate]) -> Result:
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Any]:
-    return list(judge(of, [parse_limit(kind, text)], baseline).gates)
+    return list(evaluate_limits(of, [parse_limit(kind, text)], baseline).gates)
 
 
 LOW = Estimate(0.5, 0.4, 0.58)
@@ -178,7 +178,7 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
     recall = next(row for row in new.tables["comparisons"] if row["measure"] == "recall")
     assert recall["verdict"] == "worse"  # 30 of 40 then, 4 of 40 now
     assert recall["difference"].value == pytest.approx(4 / 40 - 30 / 40)  # type: ignore[union-attr]
-    (changed,) = against_baseline(new, every=False)
+    (changed,) = baseline_tables(new, every=False)
     text = as_text(new, width=80)
     assert (changed.title in text, changed.title in as_html(new)) == (True, True)
     again = Result.from_json(new.to_json()).check(baseline=tmp_path / "old.json")
@@ -187,9 +187,9 @@ def test_a_baseline_alone_is_shown_and_fails_nothing(tmp_path: Path) -> None:
 
 def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> None:
     old, new = report(m=moved(0), n=moved(0)), report(m=moved(1), n=moved(1))
-    judged = judge(new, [parse_limit("max-drop", "kappa=0.5")], old)
+    judged = evaluate_limits(new, [parse_limit("max-drop", "kappa=0.5")], old)
 
-    (first,), (every,) = (against_baseline(judged, every=one) for one in (False, True))
+    (first,), (every,) = (baseline_tables(judged, every=one) for one in (False, True))
     rows = [(row["model"], row["measure"]) for row in every.rows or ()]
     assert {*rows} == {(model, name) for model in "mn" for name in (*MOVES, "kappa")
                        if name != "f1"}  # fmt: skip
@@ -259,7 +259,7 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     now = result(a={"recall": LOW}, b={"recall": HIGH}, c={"recall": nothing}, d={"recall": LOW})
     before = result(a={"recall": HIGH}, b={"recall": HIGH}, c={"recall": HIGH})
     limits = [parse_limit("max-drop", "recall=0.1"), parse_limit("fail-under", "b:recall.low=0.1")]
-    judged = judge(now, limits, before)
+    judged = evaluate_limits(now, limits, before)
     cases = ET.fromstring(as_junit(judged)).findall("testsuite/testcase")
     said = [case.findtext("system-out") for case in cases]
     assert [case.attrib["name"].partition(":")[0] for case in cases] == ["a", "b", "c", "d", "b"]
@@ -269,7 +269,7 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     assert ("nothing_found" in said[2], "not_in_baseline" in said[3]) == (True, True)  # type: ignore[operator]
     assert said[4] == said[1]
     assert [case.find("failure") is not None for case in cases] == [True, *[False] * 4]
-    alone = as_junit(judge(now, limits[1:]))
+    alone = as_junit(evaluate_limits(now, limits[1:]))
     assert "system-out" not in alone
 
 
@@ -291,9 +291,9 @@ def test_settings_that_differ_are_called_as_users_write_them() -> None:
     options = [option for command in commands for option in command.options()]
     for option in options:
         if option.opt.signed and option.opt.signed != "measures":  # which is no setting
-            assert CALLED.get(option.opt.signed, f"--{option.opt.signed}") == option.flag
+            assert SETTING_NAMES.get(option.opt.signed, f"--{option.opt.signed}") == option.flag
     flags = {option.flag for option in options}
-    assert {name for name in CALLED.values() if name.startswith("--")} <= flags
+    assert {name for name in SETTING_NAMES.values() if name.startswith("--")} <= flags
 
 
 def test_least_rows_are_those_that_changes_are_judged_on(tmp_path: Path) -> None:

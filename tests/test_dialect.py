@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.commands import command_of
-from clfeval.dialect import retell, yaml
+from clfeval.dialect import reword_error, yaml_dialect
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
@@ -90,8 +90,8 @@ def test_a_batch_names_file_line_and_column(tmp_path: Path) -> None:
     options = file.value["runs"][0]["options"]
     with pytest.raises(UsageError) as caught:
         MARS.taken(options)
-    dialect = yaml(lambda name: file.place("runs", 0, "options", name))
-    retell(caught.value, MARS.options(), dialect)
+    dialect = yaml_dialect(lambda name: file.place("runs", 0, "options", name))
+    reword_error(caught.value, MARS.options(), dialect)
     text = str(caught.value).replace(f"{tmp_path}/", "")
     check_text(text)
     assert problem_places(text) == ["suite.yaml:5:5: [bad-option]"]
@@ -101,7 +101,7 @@ def test_a_batch_names_file_line_and_column(tmp_path: Path) -> None:
 def test_hints_of_a_batch_are_yaml() -> None:
     hint = "--rescale mcc=-1:1, --id 'x', --metric f1; or add --transpose"
     error = UsageError(Problem("no column 'a --id b'", "unknown-column", "t.csv"), hint=hint)
-    retell(error, MLCPS.options(), yaml(lambda _: None))
+    reword_error(error, MLCPS.options(), yaml_dialect(lambda _: None))
     assert error.hint == "rescale: {'mcc': [-1, 1]}, id: x, metric: [f1]; or add transpose: true"
     assert error.problems[0].what == "no column 'a --id b'"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Gate
-from clfeval.gates.judge import judge
+from clfeval.gates.judge import evaluate_limits
 from clfeval.limits import Gates, parse_limit
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import examples
@@ -38,7 +38,7 @@ def rf2(**cells: Any) -> dict[str, Any]:
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Gate]:
-    return list(judge(of, [parse_limit(kind, text)], baseline).gates)
+    return list(evaluate_limits(of, [parse_limit(kind, text)], baseline).gates)
 
 
 def gate(of: Result, kind: Any, text: str, baseline: Result | None = None) -> Gate:
@@ -57,7 +57,7 @@ def test_exactly_at_the_limit_passes_and_one_ulp_beyond_fails(limit: float) -> N
 
 
 def test_the_gate_says_what_it_judged() -> None:
-    judged = judge(
+    judged = evaluate_limits(
         result(rf(recall=Estimate(0.8, 0.7, 0.9))),
         [
             parse_limit("fail-under", "recall=0.75"),
@@ -151,7 +151,7 @@ def test_a_model_that_is_gone_fails_as_one_that_is_new_does() -> None:
     changed = replace(
         there, tables={"models": [*there.tables["models"], rf2(recall=Estimate(0.5))]}
     )
-    judged = judge(here, [parse_limit("max-drop", "recall=1")], changed)
+    judged = evaluate_limits(here, [parse_limit("max-drop", "recall=1")], changed)
     assert [(one.model, one.passed, one.reason) for one in judged.gates] == [
         ("rf", True, None), ("new", False, "not_in_baseline"), ("svm", False, "gone"),
         ("rf2", False, "gone"),
@@ -202,7 +202,7 @@ def test_a_baseline_with_other_settings_is_refused(options: dict[str, Any], pape
     there = clfeval.mars(paper / "scores.csv", **options)
     for one, two in ((here, there), (there, here)):
         with pytest.raises(clfeval.UsageError, match="baseline"):
-            judge(one, [], two)
+            evaluate_limits(one, [], two)
 
 
 def test_a_result_without_models_is_refused_by_name() -> None:
@@ -232,7 +232,7 @@ def test_the_drop_of_what_is_best_between_is_that_away_from_its_target(
         result(rf(calibration_slope=Estimate(x, x - reach, x + reach))) for x in (0.75, 1.5)
     )
     limits = Gates(max_drop=("calibration_slope=0.1",), significant=True)
-    (gate,) = judge(now, limits.limits, then, limits).gates
+    (gate,) = evaluate_limits(now, limits.limits, then, limits).gates
     assert (gate.value, gate.passed) == (0.25, passed)
     assert gate.reason == ("not_significant" if passed else None)
 
@@ -240,7 +240,7 @@ def test_the_drop_of_what_is_best_between_is_that_away_from_its_target(
 def test_all_wrong_limits_are_told_at_once() -> None:
     of = result(rf(recall=Estimate(0.5), precision=Estimate(0.5)))
     with pytest.raises(clfeval.UsageError) as caught:
-        judge(of, [parse_limit("fail-under", text) for text in (
+        evaluate_limits(of, [parse_limit("fail-under", text) for text in (
             "recal=0.1", "recall=70", "precision=0.1", "svm:recall=0.1", "recall=-1",
         )])  # fmt: skip
     check_text(str(caught.value))
@@ -256,9 +256,9 @@ def test_two_names_of_one_measure_are_one_limit_and_both_must_be_exceeded() -> N
     """3 points and 10 % of 0.5, which is 0.05: 0.46 exceeds the first alone."""
     then, now = result(rf(recall=Estimate(0.5))), result(rf(recall=Estimate(0.46)))
     limits = [parse_limit("max-drop", t) for t in ("rf:sensitivity=0.03", "*:recall=10%")]
-    (only,) = judge(now, limits, then).gates
+    (only,) = evaluate_limits(now, limits, then).gates
     assert (only.passed, only.limit, only.limit_text) == (True, 0.05, "0.03 and 10%")
     lower = result(rf(recall=Estimate(0.44)))
-    (only,) = judge(lower, limits, then).gates
+    (only,) = evaluate_limits(lower, limits, then).gates
     check_text(str(only))
     assert {0.06, 0.03, 10, 0.05} <= {*numbers_in(str(only))}

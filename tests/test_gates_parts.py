@@ -14,8 +14,8 @@ from clfeval.api.result import Result
 from clfeval.document import Estimate, Gate
 from clfeval.gates import judge
 from clfeval.limits import Gates, Limit, parse_limit
-from clfeval.options import taken
-from clfeval.views.render import gate_lines
+from clfeval.options import build_group
+from clfeval.views.render import gates_to_show
 from tests.texts import check_text, numbers_in
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"
@@ -44,7 +44,7 @@ SLICED = result(
 
 
 def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **more: Any) -> Any:
-    given = taken(Gates, {**more, "max_drop": texts if kind == "max-drop" else ()})
+    given = build_group(Gates, {**more, "max_drop": texts if kind == "max-drop" else ()})
     return list(judge(of, [parse_limit(kind, text) for text in texts], baseline, given).gates)
 
 
@@ -254,7 +254,7 @@ def test_a_missed_gate_opens_the_answer_and_the_lines_and_a_change_says_its_p() 
     check_text(first.text)
     assert {-0.05, 0.166, 1} <= {*numbers_in(first.text)}
     assert [one.failed for one in judged.gates] == [False, True, True]
-    assert [one.failed for one in gate_lines(judged)[0]] == [True, True, False]
+    assert [one.failed for one in gates_to_show(judged)[0]] == [True, True, False]
     fine = judged.check(fail_under="accuracy=0")
     assert [one.code for one in fine.answer] == [one.code for one in judged.answer[1:]]
 

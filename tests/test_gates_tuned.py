@@ -11,7 +11,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Gate
-from clfeval.gates.judge import judge
+from clfeval.gates.judge import evaluate_limits
 from clfeval.limits import parse_limit
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
@@ -29,7 +29,7 @@ def tuned(counts: Any, **options: Any) -> Result:
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> dict[Any, Gate]:
-    found = judge(of, [parse_limit(kind, text)], baseline).gates
+    found = evaluate_limits(of, [parse_limit(kind, text)], baseline).gates
     assert len({gate.model for gate in found}) == len(found), "two gates of one name"
     return {gate.model: gate for gate in found}
 
@@ -186,14 +186,14 @@ def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper:
     here, there = tuned(CCP, prevalence="1:100"), tuned(CCP, **options)
     for one, other in ((here, there), (there, here)):
         with pytest.raises(clfeval.UsageError, match="baseline"):
-            judge(one, [], other)
+            evaluate_limits(one, [], other)
     with pytest.raises(clfeval.UsageError, match="tune-jpt"):
-        judge(here, [], clfeval.mars(paper / "wide.csv"))
+        evaluate_limits(here, [], clfeval.mars(paper / "wide.csv"))
 
 
 def test_another_seed_is_compared_and_said() -> None:
     here, there = tuned(CCP, prevalence="1:100", seed=2), tuned(CCP, prevalence="1:100", seed=1)
-    judged = judge(here, [parse_limit("max-drop", "mcc=0")], there)
+    judged = evaluate_limits(here, [parse_limit("max-drop", "mcc=0")], there)
     assert judged.passed
     assert [one.code for one in judged.warnings].count("baseline-seed") == 1
 
@@ -202,7 +202,7 @@ def test_a_run_against_itself_saved_and_read_again() -> None:
     run = tuned({**BOTH, "keen": NO_ALARM}, prevalence=["1:100", "1:10"], measure="cost:fp=1,fn=10")
     saved = Result.from_json(run.to_json())
     names = [name for name, cell in run.tables["models"][0].items() if isinstance(cell, Estimate)]
-    judged = judge(run, [parse_limit("max-drop", f"{name}=0") for name in names], saved)
+    judged = evaluate_limits(run, [parse_limit("max-drop", f"{name}=0") for name in names], saved)
     assert len(names) == 22
     assert len(judged.gates) == 22 * 3 * 2
     assert judged.passed
@@ -256,7 +256,7 @@ def test_an_upper_limit_without_end_is_infinite() -> None:
 def test_the_label_that_is_said_may_be_asked_for() -> None:
     """Once: 'model at 1:10' stands in messages and JSON, and as MODEL: it is unknown."""
     result = tuned({"a": CCP, "b": CCP}, prevalence=["1:100", "1:10"])
-    found = judge(result, [parse_limit("fail-under", "a at 1:10:ppv=0.5")]).gates
+    found = evaluate_limits(result, [parse_limit("fail-under", "a at 1:10:ppv=0.5")]).gates
     assert [one.model for one in found] == ["a at 1:10"]
 
 
@@ -264,7 +264,7 @@ def test_a_summary_that_differs_by_model_is_said_to() -> None:
     """Once: 'rows' is no number [bad-gate]: it is, for each model."""
     result = tuned({"a": CCP, "b": (60, 5, 3, 95)})
     with pytest.raises(clfeval.UsageError, match="'positives'"):
-        judge(result, [parse_limit("fail-under", "positives=10")])
+        evaluate_limits(result, [parse_limit("fail-under", "positives=10")])
 
 
 def test_a_measure_with_both_ends_is_never_infinite() -> None:

@@ -20,14 +20,22 @@ import pytest
 import clfeval
 from clfeval.api.entry import signature_of
 from clfeval.cli.app import COMMANDS
-from clfeval.cli.command import AFTER, built, compute
+from clfeval.cli.command import RESULT_GROUPS, build_typer_command, compute_command
 from clfeval.cli.output import Output
 from clfeval.commands import command_of
 from clfeval.errors import UsageError
-from clfeval.history.options import History
+from clfeval.history.options import HistoryOptions
 from clfeval.limits import Gates
-from clfeval.options import Command, Opt, changed, options_of, parameters, signed, taken
-from clfeval.suite.shapes import schema_of
+from clfeval.options import (
+    Command,
+    Opt,
+    build_group,
+    changed_options,
+    document_parameters,
+    options_of,
+    signature_settings,
+)
+from clfeval.suite.shapes import options_schema
 from tests.stub import STUB, stub_of
 from tests.texts import check_text, problem_places
 
@@ -61,7 +69,7 @@ class Paint:
 
 def refused(**given: Any) -> str:
     with pytest.raises(UsageError) as caught:
-        taken(Paint, given)
+        build_group(Paint, given)
     return str(caught.value)
 
 
@@ -71,15 +79,15 @@ def test_a_field_without_opt_is_no_option() -> None:
 
 
 def test_values_of_any_kind_of_number_and_one_for_several_are_taken() -> None:
-    paint = taken(
+    paint = build_group(
         Paint, {"coats": np.int64(3), "gloss": np.float32(0.5), "shade": "dark", "mix": [1, 2]}
     )
     assert (paint.coats, paint.gloss, paint.shade, paint.mix) == (3, 0.5, ("dark",), (1.0, 2.0))
     assert type(paint.coats) is int
     assert type(paint.gloss) is float
-    assert taken(Paint, {"dots": "all"}).dots == "all"
-    assert taken(Paint, {"shade": ["a", "b"]}).shade == ("a", "b")
-    assert taken(Paint, {"shade": None, "gloss": None}) == Paint()
+    assert build_group(Paint, {"dots": "all"}).dots == "all"
+    assert build_group(Paint, {"shade": ["a", "b"]}).shade == ("a", "b")
+    assert build_group(Paint, {"shade": None, "gloss": None}) == Paint()
 
 
 WRONG: tuple[dict[str, Any], ...] = (
@@ -98,16 +106,16 @@ def test_what_no_option_takes_is_refused_by_its_name(given: dict[str, Any]) -> N
 
 
 def test_a_document_holds_what_is_stated_and_a_signature_what_changes_numbers() -> None:
-    paint = taken(Paint, {"coats": 3, "shade": ["a", "b"]})
-    assert parameters(paint) == {"hue": "red", "gloss": None, "shade": ["a", "b"]}
-    assert signed(paint) == {"coats": 3}
-    assert signed(Paint()) == {}
-    assert [option.field for option in changed(paint)] == ["coats", "shade"]
+    paint = build_group(Paint, {"coats": 3, "shade": ["a", "b"]})
+    assert document_parameters(paint) == {"hue": "red", "gloss": None, "shade": ["a", "b"]}
+    assert signature_settings(paint) == {"coats": 3}
+    assert signature_settings(Paint()) == {}
+    assert [option.field for option in changed_options(paint)] == ["coats", "shade"]
 
 
 def test_no_call_sees_what_another_did_to_a_default() -> None:
-    taken(Paint, {}).walls["north"] = 2.5  # type: ignore[index]
-    assert taken(Paint, {}).walls == {}
+    build_group(Paint, {}).walls["north"] = 2.5  # type: ignore[index]
+    assert build_group(Paint, {}).walls == {}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -131,9 +139,9 @@ PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls."
 
 def of_shell(command: Command) -> Any:
     """Return a command as typer makes it."""
-    made = (command, compute, AFTER)
-    with mock.patch("clfeval.cli.command.declared", return_value=made):
-        return built(command.name)
+    made = (command, compute_command, RESULT_GROUPS)
+    with mock.patch("clfeval.cli.command.find_declaration", return_value=made):
+        return build_typer_command(command.name)
 
 
 def test_help_lists_options_in_the_order_of_the_fields(
@@ -310,7 +318,7 @@ def test_options_import_no_library() -> None:
     ],
 )
 def test_a_batch_may_say_what_python_may(command: str, good: dict[str, Any]) -> None:
-    schema = schema_of(FUNCTIONS[command].options(Output, Gates, History))
+    schema = options_schema(FUNCTIONS[command].options(Output, Gates, HistoryOptions))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(good, schema)
 
@@ -327,7 +335,7 @@ def test_a_batch_may_say_what_python_may(command: str, good: dict[str, Any]) -> 
     ],
 )  # fmt: skip
 def test_a_schema_refuses_what_no_option_takes(command: str, wrong: dict[str, Any]) -> None:
-    schema = schema_of(FUNCTIONS[command].options(Output, Gates, History))
+    schema = options_schema(FUNCTIONS[command].options(Output, Gates, HistoryOptions))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, schema)
 

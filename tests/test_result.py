@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, Row, Warn
-from clfeval.gates.judge import judge
+from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultWarning, Row
+from clfeval.gates.judge import evaluate_limits
 from clfeval.lazy import LazyRows
 from clfeval.limits import parse_limit
 from tests.thoroughness import examples
@@ -40,7 +40,7 @@ RESULTS = st.builds(
             Gate, TEXT, TEXT, st.none() | TEXT, NUMBER, st.none() | NUMBER, st.booleans(), TEXT
         )
     ),
-    warnings=st.tuples(st.builds(Warn, TEXT, TEXT)),
+    warnings=st.tuples(st.builds(ResultWarning, TEXT, TEXT)),
     version=TEXT,
 )
 
@@ -62,7 +62,7 @@ def test_json_there_and_back(result: Result) -> None:
 
 def test_a_real_result_there_and_back(paper: Path) -> None:
     run = clfeval.mars(paper / "scores.csv", subsets="all", best=2, sweep="top", list=["found"])
-    judged = judge(run, [parse_limit("fail-under", "recall.low=0.9")])
+    judged = evaluate_limits(run, [parse_limit("fail-under", "recall.low=0.9")])
     again = Result.from_json(judged.to_json())
     assert again.to_json() == judged.to_json()
     assert again.tables == judged.tables
@@ -132,7 +132,7 @@ def test_keys_added_later_under_the_same_schema_are_read_over(where: str) -> Non
     whole = small(
         inputs=(InputFile("t.csv", None, 3),),
         gates=(Gate("fail-under", "recall", "a", 0.1, 0.5, True),),
-        warnings=(Warn("one-model", "one model"),),
+        warnings=(ResultWarning("one-model", "one model"),),
     )
     document = whole.to_dict()
     place = {

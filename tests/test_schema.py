@@ -21,7 +21,7 @@ from clfeval import COMMANDS
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
-from clfeval.schema import CHANGES, gated, header, is_wide
+from clfeval.schema import CHANGES, certain_columns, gateable_names, holds_estimates
 from tests.table_schema import json_schema
 from tests.thoroughness import thinned
 
@@ -159,12 +159,12 @@ def wrong_with(document: dict[str, Any]) -> list[str]:
         for row in rows[:1]:
             table = page.table(name)
             named = [column for column in table.columns if column.name in row]
-            wide = [column.name for column in named if is_wide(column)]
+            wide = [column.name for column in named if holds_estimates(column)]
             if [column.name for column in named] != list(row):
                 found.append(f"{name} has columns that are not declared, or in another order")
             if wide != [column for column, cell in row.items() if isinstance(cell, Estimate)]:
                 found.append(f"{name} has other estimates than are declared")
-            if not {column.name for column in header(table, result)} <= row.keys():
+            if not {column.name for column in certain_columns(table, result)} <= row.keys():
                 found.append(f"{name} without rows would have more columns")
     return found
 
@@ -180,7 +180,9 @@ def declared() -> dict[str, Any]:
 
 def test_the_schema_kept_is_what_the_pages_declare() -> None:
     assert KEPT.read_text(encoding="utf-8") == f"{written(declared())}\n"
-    measures = [column.name for column in page_of("tune-jpt").tables[0].columns if is_wide(column)]
+    measures = [
+        column.name for column in page_of("tune-jpt").tables[0].columns if holds_estimates(column)
+    ]
     assert SCHEMA["$defs"]["measure"]["enum"] == measures
 
 
@@ -199,7 +201,7 @@ def test_the_guide_names_the_tables_the_pages_declare() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_a_gate_may_limit_is_completed(command: str) -> None:
-    known = gated(page_of(command))
+    known = gateable_names(page_of(command))
     assert len(known) == len(set(known))
     wanted = {
         "mars": ["accuracy", "occlusion", "found", "missed_by_all"],

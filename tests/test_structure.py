@@ -20,8 +20,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400  # lines of a file
 CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 
-# room: rooms of this package it may import | libraries besides the standard ones. `document` imports
-# inside the methods that print and save only; what is public is imported by its name, on first use
+# room: rooms of this package it may import | libraries besides the standard ones. `document`
+# imports inside the methods that print and save only; what is public is imported by its name,
+# on first use
 _ROOMS = """
 codes:
 errors:
@@ -56,8 +57,8 @@ trend: baseline compare history inference pages document schema words | numpy
 gates: baseline bounds compare errors limits measures pages document schema words
 views: baseline bounds commands dialect errors pages document schema targets unnamed words | plotext
   rich
-api: baseline bounds commands compare counts dialect errors gates history limits measures methods options
-  pages document schema shell tables trend views words | numpy pandas polars
+api: baseline bounds commands compare counts dialect errors gates history limits measures methods
+  options pages document schema shell tables trend views words | numpy pandas polars
 suite: api baseline commands dialect errors gates history limits measures options pages document
   tables targets views words yaml
 cli: api baseline commands dialect errors gates history interrupt limits methods options pages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.targets import Spared, place_of
+from clfeval.targets import ProtectedFiles, target_path
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, refused, written
 from tests.texts import check_text
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pattern_spares_its_files_and_those_that_would_be_among_them() -> None:
-    spared = Spared(["sub/*.csv", "t.csv", "a[1].csv"])
+    spared = ProtectedFiles(["sub/*.csv", "t.csv", "a[1].csv"])
     assert "sub/p.csv" in spared
     assert "link/p.csv" in spared
     assert "link/new.csv" in spared
@@ -33,19 +33,19 @@ def test_a_pattern_spares_its_files_and_those_that_would_be_among_them() -> None
     assert "sub/p.json" not in spared
     assert "sub/deep/new.csv" not in spared
     assert "a1.csv" in spared
-    deep = Spared(["sub/**/*.csv", "/**/*.parquet"])
+    deep = ProtectedFiles(["sub/**/*.csv", "/**/*.parquet"])
     assert {name in deep for name in ("sub/p.csv", "link/new.csv", "sub/a/b.csv", "x.parquet")} == {
         True
     }
     assert "t.csv" not in deep
     Path("a[1].csv").write_text(TABLE)
-    assert "a1.csv" not in Spared(["a[1].csv"])  # there is a file of that very name
+    assert "a1.csv" not in ProtectedFiles(["a[1].csv"])  # there is a file of that very name
 
 
 def test_a_place_looks_up_its_folder_and_not_itself() -> None:
     Path("file").symlink_to("t.csv")
-    assert place_of("link/x.json") == place_of("sub/../sub/x.json")
-    assert place_of("file") != place_of("t.csv")
+    assert target_path("link/x.json") == target_path("sub/../sub/x.json")
+    assert target_path("file") != target_path("t.csv")
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import UsageError, bad_option, listing
+from clfeval.errors import UsageError, bad_option, list_names
 from clfeval.tables.cells import as_text
 
 TRUTH, MODEL = "truth", "model"  # what nameless columns are called
-OFF = 0.05  # from 1: no sum of probabilities
+MAX_SUM_ERROR = 0.05  # from 1: no sum of probabilities
 MOST = 2.0**53  # beyond, and where infinite, a whole number is not kept as an integer
 # options that take an array in place of a column's name, and what its column is called
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
 
 
-def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return a frame made of arrays, and the options with the names of its columns.
 
     table: true classes if predictions are given; else a table, or a mapping of names to columns.
@@ -31,7 +31,7 @@ def with_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple
         models = _models(table, predictions, given.get("classes"))
         truth = str(getattr(table, "name", None) or TRUTH)
         truth = truth if truth not in models else f"true {truth}"
-        columns = {truth: _whole(table), **models}
+        columns = {truth: _integer_classes(table), **models}
         options["truth"] = truth
     elif (
         isinstance(table, Mapping) and not given.get("join") and all(map(_is_array, table.values()))
@@ -96,7 +96,7 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     return not names or (len(value) == size and not {*value} <= {*known})
 
 
-def _whole(values: Any) -> Any:
+def _integer_classes(values: Any) -> Any:
     """Return classes 0.0 and 1.0 as 0 and 1, as they are called elsewhere."""
     numbers = np.asarray(values)
     whole = numbers.dtype.kind == "f" and bool(
@@ -117,7 +117,7 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     """Return the columns of models by name; of class probabilities `model:class`."""
     if not _is_array(truth):
         what = "the first of two arguments must be an array of true classes"
-        raise UsageError.of(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
+        raise UsageError.new(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
         given = {str(name): given[name] for name in _names(given)}  # a column a model
     if not isinstance(given, Mapping):
@@ -126,10 +126,10 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
     for name, column in given.items():
         if hasattr(column, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
-            raise UsageError.of(f"'{name}' is a model, not an array", "no-input", hint=hint)
+            raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
         shape = np.shape(column)
         if len(shape) < 2:
-            found[str(name)] = _whole(column)
+            found[str(name)] = _integer_classes(column)
         elif shape[1:] == (1,):
             found[str(name)] = np.reshape(column, -1)
         else:
@@ -144,19 +144,19 @@ def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
     two = shape == (len(truth), 2) and len(there) == 2
     sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
     # most, and not some that are to be renormalized
-    if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > OFF) > 0.5:
+    if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > MAX_SUM_ERROR) > 0.5:
         what = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} rows"
         hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise UsageError.new(what, "bad-option", hint=hint)
     if _is_frame(given) and {*map(str, _names(given))} & {*map(as_text, there)}:
         return _names(given)
     known = sorted(there) if classes is None else list(classes)
     if len(known) != shape[1]:
         what = f"'{name}' has {shape[1]} columns of probabilities"
-        what += f", but there are {len(known)} classes: {listing(map(str, known))}"
+        what += f", but there are {len(known)} classes: {list_names(map(str, known))}"
         classes = ", ".join(map(repr, known[:8])) + ", ..." * (len(known) > 8)
         hint = f"name the classes in the order of the columns: classes=[{classes}]"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise UsageError.new(what, "bad-option", hint=hint)
     return [as_text(one) for one in known]
 
 
@@ -169,7 +169,7 @@ def _frame(columns: Mapping[str, Any]) -> Any:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         what = f"arrays differ in length: {', '.join(f'{name} {n:,}' for name, n in sizes.items())}"
-        raise UsageError.of(what, "bad-option", hint="give one value per row, in the same order")
+        raise UsageError.new(what, "bad-option", hint="give one value per row, in the same order")
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
         import pandas as pd
 
@@ -178,7 +178,7 @@ def _frame(columns: Mapping[str, Any]) -> Any:
             if not one.equals(indexes[0]) and {*one} == {*indexes[0]}:
                 what = "the indexes of two Series have the same labels in different order"
                 hint = "bring them into one order: y_prob.loc[y_true.index]"
-                raise UsageError.of(what, "bad-option", hint=hint)
+                raise UsageError.new(what, "bad-option", hint=hint)
         return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
     import polars as pl
 

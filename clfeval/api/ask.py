@@ -15,8 +15,8 @@ from typing import Any
 from clfeval.api.dry_run import dry_result
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, Problem
-from clfeval.options import Command, listed
-from clfeval.tables.source import read_once
+from clfeval.options import Command, as_list
+from clfeval.tables.source import reading_pipes_once
 from clfeval.tables.taken import Facts, Read
 
 MOST = 25  # questions in a row
@@ -28,7 +28,7 @@ Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these o
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedResult:
     """What a result is made by, and what was counted until then.
 
     truth: the digest of ids and truth alone, where rows are known.
@@ -39,21 +39,21 @@ class Ready:
     truth: Callable[[], str | None] = lambda: None
 
 
-Steps = Callable[..., Iterator[Ready]]
+Steps = Callable[..., Iterator[PreparedResult]]
 
 
-def answered(
+def compute_or_ask(
     command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
     offer: Offer, *, truth: bool = False,
 ) -> Document:  # fmt: skip
     """Read a table as the options say, and compute; raise all that has to be asked, at once.
 
-    `steps` reads, yields a `Ready`, and lets go of what it opened. truth: with the digest of truth,
-    which may be one pass more.
+    `steps` reads, yields a `PreparedResult`, and lets go of what it opened. truth: with the digest
+    of truth, which may be one pass more.
     """
     opening = contextmanager(steps)
     with ExitStack() as stack:
-        stack.enter_context(read_once())
+        stack.enter_context(reading_pipes_once())
         seen: list[Read] = []
         taken = command.taken(given)
 
@@ -65,7 +65,7 @@ def answered(
         try:
             ready = stack.enter_context(opening(table, *taken, hear))
         except ClfevalError as error:
-            asked = _all(error, command, opening, table, given, seen)
+            asked = _collect_questions(error, command, opening, table, given, seen)
             asked.offer = offer(asked.fixes) if asked.fixes else None
             if taken[0].dry_run and isinstance(error, DataError):
                 return dry_result(command, taken[1:], seen[-1:], asked, {})
@@ -76,7 +76,7 @@ def answered(
         return replace(result, truth=ready.truth()) if truth else result
 
 
-def _all(
+def _collect_questions(
     first: ClfevalError, command: Command, opening: Callable[..., Any], table: Any,
     given: Mapping[str, Any], seen: list[Read],
 ) -> ClfevalError:  # fmt: skip
@@ -85,7 +85,7 @@ def _all(
 
     def answers(error: ClfevalError) -> dict[str, Any]:
         """Return what answers it in this command: one of the first options alone, if it has any."""
-        left_out = listed(error.fixes.get("ignore"))
+        left_out = as_list(error.fixes.get("ignore"))
         chosen = error.instead if given.get("reference") in left_out else error.fixes
         mine = {name: value for name, value in chosen.items() if name in known}
         alone = next((name for name in ALONE if name in mine), None)
@@ -112,10 +112,10 @@ def _all(
                 fixes = {name: value for name, value in fixes.items() if name not in last.fixes}
                 break
             told.add(str(another))
-            parts += _news(another, parts)
+            parts += _new_problems(another, parts)
             fixes = with_fixes(fixes, answers(another))
             last = another
-    asked = first if len(parts) == 1 else type(first).together(parts)
+    asked = first if len(parts) == 1 else type(first).from_errors(parts)
     # no proposal leaves rows out: what lacks values is to be filled, or is left out knowingly
     asked.settled = settled and "missing" not in fixes
     asked.fixes = {name: value for name, value in fixes.items() if name != "missing"}
@@ -123,13 +123,13 @@ def _all(
     return asked
 
 
-def _news(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalError]:
+def _new_problems(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalError]:
     """Return what an error says of other cells than errors before it have named; or nothing."""
-    cells = {_cell(problem) for part in told for problem in part.problems}
+    cells = {_problem_cell(problem) for part in told for problem in part.problems}
     lines = {str(problem) for part in told for problem in part.problems}
     fresh = [
         one for one in error.problems
-        if str(one) not in lines and (one.row is None or _cell(one) not in cells)
+        if str(one) not in lines and (one.row is None or _problem_cell(one) not in cells)
     ]  # fmt: skip
     if error.parts or len(fresh) == len(error.problems):
         return [error]
@@ -139,7 +139,7 @@ def _news(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalErro
     return [type(error)(fresh, hint=error.hint, totals=totals)]
 
 
-def _cell(problem: Problem) -> tuple[str | None, int | None, str | None]:
+def _problem_cell(problem: Problem) -> tuple[str | None, int | None, str | None]:
     return problem.file, problem.row, problem.column
 
 
@@ -149,7 +149,7 @@ def with_fixes(given: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, 
     for name, value in fixes.items():
         before = merged.get(name)
         if isinstance(value, tuple):
-            merged[name] = tuple(dict.fromkeys((*listed(before), *value)))
+            merged[name] = tuple(dict.fromkeys((*as_list(before), *value)))
         elif isinstance(value, Mapping):
             common = before if isinstance(before, Mapping) else {}
             common = (

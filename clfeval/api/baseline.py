@@ -12,38 +12,38 @@ from typing import Any, cast
 
 from clfeval.api.ask import OnOpen
 from clfeval.baseline.changes import LEVEL, Baseline
-from clfeval.baseline.models import labelled
-from clfeval.baseline.read import Earlier, kind_of
-from clfeval.compare.change import Change, independent, shared_correlation
+from clfeval.baseline.models import rows_by_label
+from clfeval.baseline.read import EarlierResult, baseline_kind
+from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
-from clfeval.document import Document, Row, Warn, estimate
+from clfeval.document import Document, ResultWarning, Row, as_estimate
 from clfeval.errors import DataError, bad_option
 from clfeval.limits import Gates
-from clfeval.measures.catalog import find_measure, same_measure
-from clfeval.options import Command, listed
+from clfeval.measures.catalog import equivalent_names, find_measure
+from clfeval.options import Command, as_list
 from clfeval.schema import MOST_CHANGES
-from clfeval.shell import given as given_option
+from clfeval.shell import format_option as given_option
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.taken import Read
 from clfeval.words import NAMESAKES
 
 NEW, OLD = "new", "old"  # what the two tables are called when they are joined
 # of this result alone: they ask more of it than of what was
-OWN = ("reference", "margin", "resolution", "list_changes", "methods")
+RESULT_OPTIONS = ("reference", "margin", "resolution", "list_changes", "methods")
 # of the rows, and how they are drawn: what joined tables are read and compared by
-KEPT = (
+ROW_OPTIONS = (
     "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
     "truth", "where", "positive", "classes", "kind", "weight", "sampling_weights", "cluster",
     "level", "interval", "seed", "totals",
 )  # fmt: skip
-APART = "unequal-ids"
+UNEQUAL_IDS = "unequal-ids"
 SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
 PAIRED = ("mars", "report")  # whose measures are compared on the same rows
 SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 @dataclass(frozen=True, slots=True)
-class TableGiven:
+class TableInput:
     """A table as a command was given it, and how it was read."""
 
     given: Any
@@ -62,7 +62,7 @@ def table_baseline(
     independent rows, and a note says why. Raises what reading raises.
     """
     path = gates.baseline
-    if not isinstance(path, (str, PathLike)) or kind_of(path) != "table":
+    if not isinstance(path, (str, PathLike)) or baseline_kind(path) != "table":
         return None
     if result.again:
         what = "--baseline names a table, but a saved result has no rows to compare"
@@ -77,30 +77,30 @@ def table_baseline(
         seen.append(one)
         on_open(one)
 
-    then = {name: value for name, value in given.items() if name not in OWN}
+    then = {name: value for name, value in given.items() if name not in RESULT_OPTIONS}
     if positive := result.parameters.get("positive"):
         then["positive"] = positive
     before: Document = called.asked([fspath(path)], then, hear, lambda _: "")
     name = basename(fspath(path))
-    but = {str(one.opt.signed) for one in command.options() if one.name in OWN}
+    but = {str(one.opt.signed) for one in command.options() if one.name in RESULT_OPTIONS}
     known = read if isinstance(read, Predictions) else None
     was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
     why = _why_not(result, known, was)
-    why = "the table came from a pipe" if _piped(table) else why
+    why = "the table came from a pipe" if _is_read_once(table) else why
     why = "intervals are switched off" if given.get("interval") == "none" else why
     how, shared = "", dict[SharedKey, Change]()
     if why is None:
         assert known is not None
-        sides = TableGiven(table, known), TableGiven(fspath(path), was)
-        joined, names = _joined(sides, given, gates, result, before)
+        sides = TableInput(table, known), TableInput(fspath(path), was)
+        joined, names = _joined_report(sides, given, gates, result, before)
         rows = 0 if joined is None else joined.inputs[0].rows
         here, there = (sum(file.rows for file in one.inputs) for one in (result, before))
         if joined is not None and rows >= SHARED * max(here, there):
             left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
             text = f"changes are paired on the {rows:,} shared rows: {left}"
-            notes = (Warn("baseline-rows", text),) if here + there > 2 * rows else ()
+            notes = (ResultWarning("baseline-rows", text),) if here + there > 2 * rows else ()
             return Baseline.from_results(
-                result, Earlier(before, name, notes), but, how=f" on {rows:,} shared rows",
+                result, EarlierResult(before, name, notes), but, how=f" on {rows:,} shared rows",
                 shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
             )  # fmt: skip
@@ -112,7 +112,7 @@ def table_baseline(
             how = f" ({why}; not paired)"
             why += "; intervals and p-values account for these"
     text = f"rows of {name} and of this table are not paired: {why}"
-    earlier = Earlier(before, name, (Warn("baseline-unpaired", text),))
+    earlier = EarlierResult(before, name, (ResultWarning("baseline-unpaired", text),))
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
@@ -136,8 +136,8 @@ def _why_not(result: Document, now: Predictions | None, then: Predictions | None
     return None
 
 
-def _joined(
-    sides: tuple[TableGiven, TableGiven], given: Mapping[str, Any], gates: Gates, result: Document,
+def _joined_report(
+    sides: tuple[TableInput, TableInput], given: Mapping[str, Any], gates: Gates, result: Document,
     before: Document,
 ) -> tuple[Document | None, dict[str, str]]:  # fmt: skip
     """Return a report of the joined tables, and what models of today are called in it, by that.
@@ -146,8 +146,8 @@ def _joined(
     """
     from clfeval.api.report import report
 
-    models = [[one.name for one in _read(side).columns.models] for side in sides]
-    cells = [labelled(one) for one in (result, before)]
+    models = [[one.name for one in _predictions_of(side).columns.models] for side in sides]
+    cells = [rows_by_label(one) for one in (result, before)]
     both = [one for one in cells[0] if one in cells[1]]
     if not both:
         return None, {}
@@ -155,20 +155,20 @@ def _joined(
         {one: word if len(names) == 1 else f"{word}:{one}" for one in both}
         for word, names in zip((NEW, OLD), models, strict=True)
     ]
-    options = _options(sides, given, gates, called)
+    options = _joined_options(sides, given, gates, called)
     options["measure"] += [name for name in (*CALIBRATION, "mean_score") if any(
-        estimate(row.get(name)).value is not None for row in cells[0].values())]  # fmt: skip
+        as_estimate(row.get(name)).value is not None for row in cells[0].values())]  # fmt: skip
     options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
-    tables = dict(zip((NEW, OLD), (_one(side.given) for side in sides), strict=True))
+    tables = dict(zip((NEW, OLD), (_only_table(side.given) for side in sides), strict=True))
     try:
         joined: Document = report.asked(  # type: ignore[attr-defined]
             tables, options, lambda _: None, lambda _: ""
         )
     except DataError as error:
-        if {one.code for one in error.problems} == {APART}:  # no id is in both
+        if {one.code for one in error.problems} == {UNEQUAL_IDS}:  # no id is in both
             return None, {}
         if {one.code for one in error.problems} == {"conflicting-truth"}:
-            ignore = given_option("--ignore", str(_read(sides[0]).columns.id))
+            ignore = given_option("--ignore", str(_predictions_of(sides[0]).columns.id))
             error.hint = f"{error.hint}; if the ids only number the rows of each file, add {ignore}"
         raise
     return joined, {new: one for one, new in called[0].items()}
@@ -183,20 +183,22 @@ def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
     ]  # fmt: skip
 
 
-def _options(
-    sides: Sequence[TableGiven], given: Mapping[str, Any], gates: Gates,
+def _joined_options(
+    sides: Sequence[TableInput], given: Mapping[str, Any], gates: Gates,
     called: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the options of the joined report: how rows are read, and by what they are compared."""
-    options = {name: given[name] for name in KEPT if given.get(name) not in (None, (), [])}
-    columns = _read(sides[0]).columns
-    known = {column for side in sides for column in _read(side).files[0].columns}
+    options = {name: given[name] for name in ROW_OPTIONS if given.get(name) not in (None, (), [])}
+    columns = _predictions_of(sides[0]).columns
+    known = {column for side in sides for column in _predictions_of(side).files[0].columns}
     by = [name for name in columns.by if name in known]
     inside = any(one.compares and one.slices is not None for one in gates.limits)
-    if inside and all({*by} <= {*_read(side).files[0].columns} for side in sides):
+    if inside and all({*by} <= {*_predictions_of(side).files[0].columns} for side in sides):
         options["by"], by = given.get("by"), []
-    others = [name for name in known if name not in _used(sides)]  # joined, they would be models
-    options["ignore"] = [*dict.fromkeys([*listed(given.get("ignore")), *by, *sorted(others)])]
+    others = [
+        name for name in known if name not in _role_columns(sides)
+    ]  # joined, they would be models
+    options["ignore"] = [*dict.fromkeys([*as_list(given.get("ignore")), *by, *sorted(others)])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
     options["threshold"] = {
@@ -205,7 +207,7 @@ def _options(
         for new in ([None] if model is None else [names[model] for names in called
                                                   if model in names])
     }  # fmt: skip
-    wanted = [*listed(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
+    wanted = [*as_list(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
     options["measure"] = [
         one for one in dict.fromkeys(wanted) if find_measure(one.partition(":")[0]) is not None
     ]
@@ -216,9 +218,9 @@ def _options(
     }  # fmt: skip
 
 
-def _used(sides: Sequence[TableGiven]) -> set[str | None]:
+def _role_columns(sides: Sequence[TableInput]) -> set[str | None]:
     """Return the columns that either table was read by."""
-    read = [_read(side).columns for side in sides]
+    read = [_predictions_of(side).columns for side in sides]
     found = {name for one in read for name in (*one.constants, *one.row)}
     models = [model for one in read for model in one.models]
     return found | {name for model in models for name in (*model.columns, model.beside)}
@@ -234,27 +236,27 @@ def _changes(
     """
     rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
-    cells = {part: [labelled(one, part) for one in both] for part in parts}
+    cells = {part: [rows_by_label(one, part) for one in both] for part in parts}
     level, found = both[0].parameters.get("level") or LEVEL, dict[SharedKey, Change]()
     for row in rows:
         model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])
         now, then = (one.get(model, {}) for one in cells[part])
-        metric = next((one for one in same_measure(str(row["measure"])) if one in now), None)
+        metric = next((one for one in equivalent_names(str(row["measure"])) if one in now), None)
         if metric is not None and then and row["against"] == "reference":
-            old, new, difference = (estimate(row[name]) for name in ("old", "new", "difference"))
+            old, new, difference = (as_estimate(row[name]) for name in ("old", "new", "difference"))
             p, size = (cast("float | None", row[name]) for name in ("p", "rows"))
             change = Change(old, new, difference, p, paired=True, rows=size)
             if share is not None:
-                was = next((then[one] for one in same_measure(metric) if one in then), None)
+                was = next((then[one] for one in equivalent_names(metric) if one in then), None)
                 rho = shared_correlation(change, share)
-                change = independent(was, now[metric], level=level, rho=rho)
+                change = change_of_independent(was, now[metric], level=level, rho=rho)
             found[model, metric, part] = change
     return found
 
 
-def _piped(table: Any) -> bool:
+def _is_read_once(table: Any) -> bool:
     """Tell whether a table can be read once only."""
-    one = _one(table)
+    one = _only_table(table)
     return (
         one == "-"
         if isinstance(one, str) and not os.path.exists(one)
@@ -262,11 +264,11 @@ def _piped(table: Any) -> bool:
     )
 
 
-def _one(table: Any) -> Any:
+def _only_table(table: Any) -> Any:
     """Return the only one of a list of tables."""
     return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table
 
 
-def _read(side: TableGiven) -> Predictions:
+def _predictions_of(side: TableInput) -> Predictions:
     assert side.read is not None
     return side.read

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import Counted
-from clfeval.document import Document, Warn
+from clfeval.counts.counted import PredictionCounts
+from clfeval.document import Document, ResultWarning
 from clfeval.errors import UsageError
 from clfeval.methods.report.options import ReportOptions
 
@@ -16,7 +16,7 @@ G = TypeVar("G")
 SHARED = ("level", "seed", "totals", "prevalence")  # and no intervals at all
 
 
-def beside(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
+def compute_other_methods(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
     """Return the results of the methods that are asked for, by command; raises what they raise."""
     return {name: _RESULTS[name](sample, options) for name in options.methods}
 
@@ -25,40 +25,45 @@ def _mars(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
 
-    return mars_result(_predictions(sample, "mars"), _as(MarsOptions, asked))
+    return mars_result(_need_predictions(sample, "mars"), _options_like_report(MarsOptions, asked))
 
 
 def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
-    plane, classifiers = _as(PlaneOptions, asked), _as(ClassifierOptions, asked)
+    plane, classifiers = (
+        _options_like_report(PlaneOptions, asked),
+        _options_like_report(ClassifierOptions, asked),
+    )
     return classifier_result(sample, plane, classifiers)
 
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
-    from clfeval.methods.tune_jpt.result import of_table, tune_result
+    from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 
-    return tune_result(of_table(sample), _as(TuneOptions, asked).settled())
+    return tune_result(
+        sample_from_table(sample), _options_like_report(TuneOptions, asked).settled()
+    )
 
 
 def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mlcps.asked import DEFAULT
-    from clfeval.methods.mlcps.given import of_predictions
+    from clfeval.methods.mlcps.given import measure_predictions
     from clfeval.methods.mlcps.options import MlcpsOptions
     from clfeval.methods.mlcps.result import mlcps_result
 
-    counted, notes = _predictions(sample, "mlcps"), list[Warn]()
-    options = _as(MlcpsOptions, asked, source="predictions")
+    counted, notes = _need_predictions(sample, "mlcps"), list[ResultWarning]()
+    options = _options_like_report(MlcpsOptions, asked, source="predictions")
     if sample.roles.cluster is not None:
         options = replace(options, interval="none")
         text = "MLcps has no intervals here: its bootstrap assumes rows without clusters"
-        notes.append(Warn("no-cluster-bootstrap", text))
+        notes.append(ResultWarning("no-cluster-bootstrap", text))
     if sample.roles.by:
-        notes.append(Warn("whole-table", "MLcps is computed on all rows, not by slice"))
+        notes.append(ResultWarning("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.over(DEFAULT)
-    given = of_predictions(counted, DEFAULT, options)
+    given = measure_predictions(counted, DEFAULT, options)
     found = mlcps_result(given, options, sample.roles, other=None)
     return replace(found, warnings=(*found.warnings, *notes))
 
@@ -66,15 +71,15 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
 _RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}
 
 
-def _predictions(sample: Sample, name: str) -> Counted:
+def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
     if sample.counted is None:
         what = f"--with {name} needs rows, but the table holds counts"
         hint = "for counts use --with phidelta,tune-jpt"
-        raise UsageError.of(what, "needs-predictions", hint=hint)
+        raise UsageError.new(what, "needs-predictions", hint=hint)
     return sample.counted
 
 
-def _as(group: type[G], asked: ReportOptions, **more: Any) -> G:
+def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G:
     """Return a group of options as by default, but as sure as those of the report."""
     names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
     known = {name: getattr(asked, name) for name in SHARED if name in names}

@@ -8,13 +8,13 @@ from typing import Any
 
 from clfeval import __version__
 from clfeval.document import Answer, Document, Row
-from clfeval.errors import SHOWN, ClfevalError, joined
-from clfeval.options import Command, Option, changed, plain
+from clfeval.errors import MAX_PRINTED_PROBLEMS, ClfevalError, join_texts
+from clfeval.options import Command, Option, changed_options, format_value
 from clfeval.pages import DRY_RUN
 from clfeval.tables.cells import FRAME
-from clfeval.tables.source import display_of, paths_of
+from clfeval.tables.source import display_name, table_paths
 from clfeval.tables.taken import Facts, Read
-from clfeval.words import many
+from clfeval.words import format_count
 
 
 def dry_result(
@@ -27,19 +27,23 @@ def dry_result(
     (column taken why), `doubts` (code file row column text hint), `plan` (what value).
     """
     parts = (asked.parts or (asked,)) if asked else ()
-    doubts = [row for part in parts for row in _doubts(part)]
+    doubts = [row for part in parts for row in _question_problems(part)]
     reading: list[Row] = [
         {"column": one.column, "taken": one.role, "why": one.why}
         for table in read
         for one in table.taken()
     ]
-    wanted = {o.flag: _typed(o, getattr(one, o.field)) for one in groups for o in changed(one)}
+    wanted = {
+        o.flag: _shell_value(o, getattr(one, o.field))
+        for one in groups
+        for o in changed_options(one)
+    }
     plan: list[Row] = [
         {"what": name, "value": str(value)} for name, value in {**facts, **wanted}.items()
     ]
     said = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
     if asked:
-        text = f"Resolve {many(len(parts), 'problem')} before {command.name} can run."
+        text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
         said = Answer("ambiguous", text)
     return Document(
         command=DRY_RUN,
@@ -52,9 +56,9 @@ def dry_result(
     )
 
 
-def _doubts(part: ClfevalError) -> Iterator[Row]:
+def _question_problems(part: ClfevalError) -> Iterator[Row]:
     """Yield the first problems of one question, and how many more there are."""
-    shown = part.problems[:SHOWN]
+    shown = part.problems[:MAX_PRINTED_PROBLEMS]
     for one in shown:
         yield {"code": one.code, "file": one.file, "row": one.row, "column": one.column,
                "text": one.what, "hint": part.hint}  # fmt: skip
@@ -63,14 +67,14 @@ def _doubts(part: ClfevalError) -> Iterator[Row]:
                "text": f"and {left:,} more", "hint": None}  # fmt: skip
 
 
-def _typed(option: Option, value: Any) -> str:
+def _shell_value(option: Option, value: Any) -> str:
     """Write the value of an option as a shell takes it; a table by its name alone."""
     if option.opt.reads:
-        return joined([display_of(path) for path in paths_of(value)] or [FRAME])
+        return join_texts([display_name(path) for path in table_paths(value)] or [FRAME])
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return joined([f"{key}={_typed(option, one)}" for key, one in value.items()])
-    if option.opt.write is not plain or not isinstance(value, tuple):
+        return join_texts([f"{key}={_shell_value(option, one)}" for key, one in value.items()])
+    if option.opt.write is not format_value or not isinstance(value, tuple):
         return option.opt.write(value)
-    return joined([plain(one) for one in value])
+    return join_texts([format_value(one) for one in value])

@@ -13,10 +13,10 @@ from inspect import Parameter, Signature, cleandoc
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from clfeval.api.arrays import ROLES, with_arrays
-from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
+from clfeval.api.arrays import ROLES, frame_from_arrays
+from clfeval.api.ask import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
-from clfeval.dialect import MEANT, PYTHON, in_python, retell
+from clfeval.dialect import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, UsageError, suggestion
 from clfeval.options import Command, Option
@@ -51,7 +51,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def entry(command: Command) -> Callable[[Steps], Callable[..., Document]]:
+def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
     """Return what makes a function of a table and keywords of the steps that read and compute.
 
     Its documentation ends with a line for each keyword. The function `asked` takes options by name
@@ -66,7 +66,7 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Document]]:
             if any(hasattr(one, "predict") for one in tables):
                 what = "a model is not a table of predictions"
                 hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
-                raise UsageError.of(what, "no-input", hint=hint)
+                raise UsageError.new(what, "no-input", hint=hint)
             try:
                 bound = shape.bind(*tables, on_open=on_open, **given)
             except TypeError as error:
@@ -80,13 +80,13 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Document]]:
                 options_given = {
                     n: v for n, v in given.items() if n not in ("table", "predictions")
                 }
-                table, said = with_arrays(both[0], both[1], options_given)
+                table, said = frame_from_arrays(both[0], both[1], options_given)
                 if both[1] is not None and "source" in shape.parameters:
                     said = {"source": "predictions", **said}  # mlcps takes metrics too
-                write = partial(_offered, called.__name__, options, said)
-                return _in_python(answered(command, steps, table, said, seen, write), options)
+                write = partial(_python_call, called.__name__, options, said)
+                return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
             except ClfevalError as error:
-                retell(error, options, PYTHON)
+                reword_error(error, options, PYTHON)
                 if error.hint and not isinstance(given.get("by"), (str, NoneType)):
                     error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
                     error.args = ("\n".join(error.lines()),)
@@ -94,21 +94,21 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Document]]:
 
         def _meant(word: str) -> str:
             """Return what an unknown keyword may stand for."""
-            meant = in_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
+            meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
             if use := ELSEWHERE.get(word, meant):
                 return f"; use {use}"
             close = suggestion(word, [*shape.parameters]) if word else None
             return f"; {close}" if close else ""
 
         words = (
-            re.sub(r"([;,]) repeat", r"\1 or several", in_python(text, options))
+            re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
             for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
         )
         usage = USAGE.replace("NAME(", f"{called.__name__}(")
         called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
         called.__signature__ = shape  # type: ignore[attr-defined]
         called.command = command  # type: ignore[attr-defined]
-        called.asked = partial(answered, command, steps)  # type: ignore[attr-defined]
+        called.asked = partial(compute_or_ask, command, steps)  # type: ignore[attr-defined]
         return called
 
     return made
@@ -118,18 +118,19 @@ def _in_python(result: Document, options: Sequence[Option]) -> Result:
     """Return a result whose sentences and notes name keywords."""
     return Result.from_document(replace(
         result, python=True,
-        answer=tuple(replace(one, text=in_python(one.text, options)) for one in result.answer),
-        warnings=tuple(replace(one, message=in_python(one.message, options))
+        answer=tuple(replace(one,
+                             text=reword_for_python(one.text, options)) for one in result.answer),
+        warnings=tuple(replace(one, message=reword_for_python(one.message, options))
                        for one in result.warnings),
         methods={name: _in_python(one, options) for name, one in result.methods.items()},
         tables=result.tables if result.command != DRY_RUN else {
-            name: [{key: in_python(cell, options) if isinstance(cell, str) else cell
+            name: [{key: reword_for_python(cell, options) if isinstance(cell, str) else cell
                     for key, cell in row.items()} for row in rows]
             for name, rows in result.tables.items()},
     ))  # fmt: skip
 
 
-def _offered(
+def _python_call(
     name: str, options: Sequence[Option], given: Mapping[str, Any], fixes: Mapping[str, Any]
 ) -> str:
     """Write a call with these options, which hold what was given for them too."""

@@ -8,12 +8,12 @@ from typing import Any
 from clfeval.api.saved import saved_files
 from clfeval.gates.looked import LIMITED
 from clfeval.limits import Gates
-from clfeval.measures.catalog import find_measure, same_measure
+from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.measured.asked import DEFAULT
-from clfeval.options import Command, listed
+from clfeval.options import Command, as_list
 
 
-def with_gated(
+def add_gate_measures(
     command: Command, table: Any, given: Mapping[str, Any], gates: Gates
 ) -> dict[str, Any]:
     """Return the options of a report, its measures with those that limits name added."""
@@ -22,8 +22,8 @@ def with_gated(
     more = []
     for limit in gates.limits:
         measure = find_measure(limit.metric.partition(":")[0])
-        there = not {*same_measure(limit.metric)}.isdisjoint(DEFAULT)  # maybe by another name
+        there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # maybe by another name
         if measure is not None and measure.needs in LIMITED and not there:
             more.append(limit.metric)
-    asked = tuple(dict.fromkeys((*listed(given.get("measure")), *more)))
+    asked = tuple(dict.fromkeys((*as_list(given.get("measure")), *more)))
     return {**given, "measure": asked} if more else dict(given)

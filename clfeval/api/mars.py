@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, Ready
-from clfeval.api.entry import entry
-from clfeval.counts.count import Sample, count
+from clfeval.api.ask import OnOpen, PreparedResult
+from clfeval.api.entry import public_function
+from clfeval.counts.count import Sample, count_predictions
 from clfeval.counts.truth import truth_digest
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
@@ -16,8 +16,10 @@ from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
 
-@entry(MARS)
-def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iterator[Ready]:
+@public_function(MARS)
+def mars(
+    table: Any, said: Input, options: MarsOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
     """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
 
     TTP is the number of target rows (the positives) that at least one model detects.
@@ -32,7 +34,7 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iter
     """
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        counted = count(predictions, top=options.top)
-        sample = Sample.of(counted)
+        counted = count_predictions(predictions, top=options.top)
+        sample = Sample.from_predictions(counted)
         truth = partial(truth_digest, sample)
-        yield Ready(lambda: mars_result(counted, options), sample.facts, truth)
+        yield PreparedResult(lambda: mars_result(counted, options), sample.facts, truth)

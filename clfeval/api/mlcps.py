@@ -8,32 +8,34 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from clfeval.api.ask import OnOpen, Ready
-from clfeval.api.entry import entry
-from clfeval.counts.count import count
-from clfeval.document import InputFile, Warn
-from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
-from clfeval.measures.catalog import measure_of
-from clfeval.methods.mlcps.asked import DEFAULT, measure_names
-from clfeval.methods.mlcps.given import Given, of_predictions, only_ranks
+from clfeval.api.ask import OnOpen, PreparedResult
+from clfeval.api.entry import public_function
+from clfeval.counts.count import count_predictions
+from clfeval.document import InputFile, ResultWarning
+from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names
+from clfeval.measures.catalog import measure_of_column
+from clfeval.methods.mlcps.asked import DEFAULT, parse_measure_names
+from clfeval.methods.mlcps.given import MetricValues, measure_predictions, needs_only_ranks
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
-from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of, unfit
-from clfeval.options import changed
-from clfeval.shell import word
+from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, explain_unfit, make_scales
+from clfeval.options import changed_options
+from clfeval.shell import quote_word
 from clfeval.tables.input import Input, with_input
-from clfeval.tables.metric.sheet import Sheet, not_turned
+from clfeval.tables.metric.sheet import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.source import paths_of
+from clfeval.tables.source import table_paths
 
 FEW = 1000  # names looked at, of however many
 # of predictions; a metric table has no use for them
 PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weight")
 
 
-@entry(MLCPS)
-def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Iterator[Ready]:
+@public_function(MLCPS)
+def mlcps(
+    table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
     """Rank models by the area of the polygon of their metrics, and test whether that is stable.
 
     MLcps = ½ sin(2π/n) sum d_i d_(i+1). The n metrics d, in 0 to 1, are rays at equal angles, each
@@ -49,17 +51,17 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> It
     Source: Akshay et al. 2023, GigaScience 12: giad108; Derringer and Suich 1980, Journal of
     Quality Technology 12:214.
     """
-    if [*paths_of(table), *paths_of(options.compare)].count("-") > 1:
-        raise UsageError.of("standard input can be read once only", "repeated-file", "-")
-    read, wanted = _read, options.metric
+    if [*table_paths(table), *table_paths(options.compare)].count("-") > 1:
+        raise UsageError.new("standard input can be read once only", "repeated-file", "-")
+    read, wanted = _read_metric_table, options.metric
     if options.source == "predictions":
         if options.transpose:
             raise bad_option("--transpose applies to metric tables, not to predictions")
         if options.interval == "none" and options.resamples is not None:
             raise bad_option("--resamples needs the bootstrap, which --interval none switches off")
-        read, wanted = _measured, measure_names(wanted) or DEFAULT
+        read, wanted = _metrics_from_predictions, parse_measure_names(wanted) or DEFAULT
         options = options.over(wanted)
-        check_ahead(wanted, options)
+        check_scales(wanted, options)
     else:
         _refuse_predicted(said, options)
     given, other = read(table, said, wanted, options, on_open), None
@@ -69,62 +71,70 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> It
         try:
             other = read(options.compare, said_of_it, given.metrics, plain, on_open)
             if lacking := [name for name in given.metrics if name not in other.metrics]:
-                what = f"no metric {listing(lacking)}; metrics: {listing(other.metrics)}"
-                raise UsageError.of(what, "unknown-metric", other.name)
+                what = f"no metric {list_names(lacking)}; metrics: {list_names(other.metrics)}"
+                raise UsageError.new(what, "unknown-metric", other.name)
         except UsageError as error:
             if error.problems[0].code != "unknown-metric":
                 raise
             hint = "select metrics that both tables have: --metric NAME"
             raise DataError(error.problems, hint=hint) from error
-    scales, _ = scales_of(given, options.over(given.metrics))
+    scales, _ = make_scales(given, options.over(given.metrics))
     if other is not None:
-        scaled_alike(other, scales)
+        apply_scales(other, scales)
     facts = {"models": len(given.models), "metrics": len(given.metrics)}
-    yield Ready(lambda: mlcps_result(given, options, said, other=other), facts)
+    yield PreparedResult(lambda: mlcps_result(given, options, said, other=other), facts)
 
 
 def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     """Refuse options that mean something for predictions only, and what turns a long table."""
-    given = [one.flag for one in changed(said, with_input(MLCPS)) if one.field in PREDICTED]
+    given = [one.flag for one in changed_options(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
         hint = "add --from predictions if the table holds predictions"
         what = f"{given[0]} applies to predictions, but this is a metric table"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise UsageError.new(what, "bad-option", hint=hint)
     if options.transpose and said.layout == "long":
         raise bad_option("--transpose applies to wide tables, not to --layout long")
 
 
-def _read(
+def _read_metric_table(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
-) -> Given:
+) -> MetricValues:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
     check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
     groups = (options.weight, options.direction, options.rescale)
     named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
-    chosen = named | {measure_of(name) for name in named}
+    chosen = named | {measure_of_column(name) for name in named}
 
     def left_out(metric: str) -> bool:
-        return bool(unfit(metric)) and metric not in chosen and measure_of(metric) not in chosen
+        return (
+            bool(explain_unfit(metric))
+            and metric not in chosen
+            and measure_of_column(metric) not in chosen
+        )
 
     found = read_metrics(
         table, said, wanted=wanted, transpose=options.transpose, check=check, unfit=left_out
     )
     on_open(found)
-    notes = [Warn("partly-read", note) for note in found.notes]
+    notes = [ResultWarning("partly-read", note) for note in found.notes]
     if found.dropped:
         models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
-        notes.append(Warn("dropped", f"{models} with missing values left out"))
-    for why in dict.fromkeys(map(unfit, found.unfit)):
-        names = [name for name in found.unfit if unfit(name) == why]
-        notes.append(Warn("left-out", f"metrics left out of the polygon: {listing(names)}: {why}"))
+        notes.append(ResultWarning("dropped", f"{models} with missing values left out"))
+    for why in dict.fromkeys(map(explain_unfit, found.unfit)):
+        names = [name for name in found.unfit if explain_unfit(name) == why]
+        notes.append(
+            ResultWarning(
+                "left-out", f"metrics left out of the polygon: {list_names(names)}: {why}"
+            )
+        )
     if found.splits:
         text = (
             f"the scores use means over {len(found.splits)} splits; splits share training rows, so "
             "their spread is not a confidence interval"
         )
-        notes.append(Warn("splits", text))
-    return Given(
+        notes.append(ResultWarning("splits", text))
+    return MetricValues(
         name=found.name,
         models=found.models,
         metrics=found.metrics,
@@ -141,12 +151,14 @@ def _read(
     )
 
 
-def _measured(
+def _metrics_from_predictions(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
-) -> Given:
+) -> MetricValues:
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        return of_predictions(count(predictions, any_range=only_ranks(wanted)), wanted, options)
+        return measure_predictions(
+            count_predictions(predictions, any_range=needs_only_ranks(wanted)), wanted, options
+        )
 
 
 def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
@@ -157,17 +169,17 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
     if sheet.layout != "wide" or named:
         return
     models = [one for one in sheet.models if one is not None]
-    if _measures(models) and not any(map(measure_of, sheet.metrics)):
-        rows, columns = listing(models, 3), listing(sheet.metrics, 3)
+    if _are_measures(models) and not any(map(measure_of_column, sheet.metrics)):
+        rows, columns = list_names(models, 3), list_names(sheet.metrics, 3)
         if turned:
             what = f"its columns are already metrics ({rows}), its rows are models ({columns})"
-            raise not_turned(name, what)
+            raise not_transposed_error(name, what)
         what = f"its rows are metrics ({rows}) and its columns are models"
         fixes = {"transpose": True}
-        raise DataError.of(what, "turned-table", name, hint="add --transpose", fixes=fixes)
-    known = [name for name in sheet.ignored if measure_of(name) is not None]
+        raise DataError.new(what, "turned-table", name, hint="add --transpose", fixes=fixes)
+    known = [name for name in sheet.ignored if measure_of_column(name) is not None]
     if known:
-        flags = " ".join(f"--ignore {word(name)}" for name in known)
+        flags = " ".join(f"--ignore {quote_word(name)}" for name in known)
         hint = f"write plain numbers, or leave {'them' if len(known) > 1 else 'it'} out: {flags}"
         raise DataError(
             [Problem("holds text instead of numbers", "bad-number", name, None, n) for n in known],
@@ -175,15 +187,15 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
             fixes={"ignore": tuple(known)} if len(sheet.metrics) >= RAYS else {},
         )
     if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
-        what = f"the column names are {listing(sheet.metrics, 4)}: is the header missing?"
+        what = f"the column names are {list_names(sheet.metrics, 4)}: is the header missing?"
         hint = "add a header line, such as model,f1,recall,roc_auc"
-        raise DataError.of(what, "no-header", name, 1, hint=hint)
+        raise DataError.new(what, "no-header", name, 1, hint=hint)
 
 
-def _measures(names: Sequence[str]) -> bool:
+def _are_measures(names: Sequence[str]) -> bool:
     """Tell whether most of some names, of many the first, are those of measures."""
     few = names[:FEW]
-    known = sum(measure_of(name) is not None for name in few)
+    known = sum(measure_of_column(name) is not None for name in few)
     return known == len(few) or 2 < 2 * known > len(few)
 
 

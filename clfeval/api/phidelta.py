@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, Ready
-from clfeval.api.entry import entry
+from clfeval.api.ask import OnOpen, PreparedResult
+from clfeval.api.entry import public_function
 from clfeval.counts.count import read_sample
 from clfeval.counts.features import count_features
 from clfeval.counts.truth import truth_digest
@@ -20,14 +20,14 @@ from clfeval.methods.phidelta.options import (
     PlaneOptions,
 )
 from clfeval.methods.phidelta.result import classifier_result
-from clfeval.options import changed
+from clfeval.options import changed_options
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.source import paths_of
+from clfeval.tables.source import table_paths
 
 
-@entry(PHIDELTA)
+@public_function(PHIDELTA)
 def phidelta(
     table: Any,
     said: Input,
@@ -35,7 +35,7 @@ def phidelta(
     classifiers: ClassifierOptions,
     features: FeatureOptions,
     on_open: OnOpen,
-) -> Iterator[Ready]:
+) -> Iterator[PreparedResult]:
     """Measure discrimination (delta) and bias towards a class (phi) of classifiers or features.
 
     delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;
@@ -51,7 +51,10 @@ def phidelta(
     """
     if features.features:
         others = ("model", "kind", "threshold", "by", "cluster", "join")
-        given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
+        given = [
+            *changed_options(classifiers),
+            *(one for one in changed_options(said) if one.field in others),
+        ]
         if given:
             flag = given[0].flag
             hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
@@ -60,21 +63,21 @@ def phidelta(
             raise bad_option(f"--interval {plane.interval} does not apply to --features")
         if said.layout not in (None, "wide", "long"):
             raise bad_option(f"--layout {said.layout} does not apply to --features")
-        if "-" in paths_of(table) and "-" in paths_of(features.truth_table):
+        if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
             raise bad_option("the table and --truth-table cannot both be standard input")
         with open_features(
             table, said, wanted=features.feature, truth_table=features.truth_table
         ) as opened:
             on_open(opened)
             found = count_features(opened, features.cut)
-            yield Ready(lambda: feature_result(found, plane, features), found.facts)
+            yield PreparedResult(lambda: feature_result(found, plane, features), found.facts)
         return
     classifiers.check_together()
     roles = said.with_runs(classifiers.run, files=classifiers.run_files)
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
-        yield Ready(
+        yield PreparedResult(
             lambda: classifier_result(sample, plane, classifiers),
             sample.facts,
             partial(truth_digest, sample),

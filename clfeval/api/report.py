@@ -7,24 +7,26 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, Ready
-from clfeval.api.entry import entry
+from clfeval.api.ask import OnOpen, PreparedResult
+from clfeval.api.entry import public_function
 from clfeval.api.saved import saved_result
 from clfeval.counts.count import read_sample
-from clfeval.counts.several import refuse_several
+from clfeval.counts.several import refuse_multilabel
 from clfeval.counts.truth import truth_digest
 from clfeval.document import Document
 from clfeval.errors import bad_option
-from clfeval.methods.report.asked_classes import asked_of_classes
+from clfeval.methods.report.asked_classes import parse_multiclass_measures
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
-from clfeval.options import changed
+from clfeval.options import changed_options
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
 
-@entry(REPORT)
-def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> Iterator[Ready]:
+@public_function(REPORT)
+def report(
+    table: Any, said: Input, options: ReportOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
     """Evaluate predictions: discrimination, calibration, net benefit, errors.
 
     Table `measures` has a confidence interval and its method for every measure: exact for
@@ -36,11 +38,11 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     Source: Van Calster et al. 2025, arXiv 2412.10288.
     """
     if (saved := saved_result(table)) is not None:
-        for one in (*changed(options), *changed(said)):
+        for one in (*changed_options(options), *changed_options(said)):
             if one.name != "dry_run":
                 what = f"{one.flag} does not apply to a saved result"
                 raise bad_option(what, "remove it, or give the table")
-        yield Ready(lambda: saved, {})
+        yield PreparedResult(lambda: saved, {})
         return
     # other methods need two classes, and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
@@ -51,18 +53,18 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
         on_open(predictions)
         sample = read_sample(predictions)
         if sample.counted is not None:
-            refuse_several(sample.counted)
+            refuse_multilabel(sample.counted)
             if sample.counted.several:
                 order, name = sample.counted.order, sample.counted.name
                 sure = sample.counted.ordered
-                asked_of_classes(options.measure, order, ordered=sure, file=name)
+                parse_multiclass_measures(options.measure, order, ordered=sure, file=name)
 
         def made() -> Document:
             found = report_result(sample, options)
             if not options.methods:
                 return found
-            from clfeval.api.beside import beside
+            from clfeval.api.beside import compute_other_methods
 
-            return replace(found, methods=beside(sample, options))
+            return replace(found, methods=compute_other_methods(sample, options))
 
-        yield Ready(made, sample.facts, partial(truth_digest, sample))
+        yield PreparedResult(made, sample.facts, partial(truth_digest, sample))

@@ -13,13 +13,13 @@ from typing import Any, Literal, Self, get_args
 from clfeval import COMMANDS
 from clfeval.bounds import Bounds
 from clfeval.commands import command_of
-from clfeval.dialect import PYTHON, in_python, retell
+from clfeval.dialect import PYTHON, reword_error, reword_for_python
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
-from clfeval.options import options_of, taken
-from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
-from clfeval.words import MOST_DIGITS, many
+from clfeval.options import build_group, options_of
+from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
+from clfeval.words import MOST_DIGITS, format_count
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 OFFER = "result.show(NAME) or result.show('all')"
@@ -32,7 +32,7 @@ def _in_python(command: str | None = None) -> Iterator[None]:
         yield
     except ClfevalError as error:
         options = command_of(command).options() if command in COMMANDS else []
-        retell(error, [*options_of(Gates), *options], PYTHON)
+        reword_error(error, [*options_of(Gates), *options], PYTHON)
         raise
 
 
@@ -58,16 +58,16 @@ class Result(Document):
         A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
         Raises UsageError for an unknown table or a library that is not installed.
         """
-        from clfeval.views.csv import columns_of, texts_of
+        from clfeval.views.csv import table_columns, text_columns
 
         if backend not in get_args(Backend):
             raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
         if not isinstance(table, (str, type(None))):
             raise bad_option(f"there is no table '{table}'")
-        name = known_table(self, table)
-        columns = columns_of(self, name)
+        name = table_or_first(self, table)
+        columns = table_columns(self, name)
         empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
-        texts = texts_of(self, name)
+        texts = text_columns(self, name)
         try:
             if backend == "pandas":
                 kinds: Any = {name: float for name in empty if name not in texts}
@@ -96,10 +96,10 @@ class Result(Document):
         """
         _check_digits(digits)
         with _in_python():
-            known_table(self, table)
+            table_or_first(self, table)
             inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
             with SavedFiles(names, inputs=inputs, gates=bool(self.gates)) as files:
-                files.write(self, Wanted(table, (), digits))
+                files.write(self, OutputRequest(table, (), digits))
 
     def check(
         self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),
@@ -115,7 +115,7 @@ class Result(Document):
         as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
         history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
         """
-        from clfeval.gates.judge import judged
+        from clfeval.gates.judge import evaluate_gates
 
         limits = {
             "fail_under": fail_under, "fail_over": fail_over, "warn_under": warn_under,
@@ -124,7 +124,7 @@ class Result(Document):
             "baseline_missing": baseline_missing, "max_drop": max_drop, "significant": significant,
         }  # fmt: skip
         with _in_python(self.command):
-            return GateReport.from_document(judged(self, taken(Gates, limits)))
+            return GateReport.from_document(evaluate_gates(self, build_group(Gates, limits)))
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""
@@ -138,7 +138,7 @@ class Result(Document):
 
     def _text(self, names: Sequence[str], *, width: int | None, digits: int) -> str:
         """Return the text of the answer and tables, with the named tables and plots."""
-        from clfeval.views.render import check_shown
+        from clfeval.views.render import check_available
         from clfeval.views.terminal import as_text
 
         for name in names:
@@ -149,12 +149,12 @@ class Result(Document):
             raise bad_option(f"width {width} is less than 1")
         with _in_python(self.command):
             check_names(self.command, names)
-            check_shown(self, names)
+            check_available(self, names)
         plots = ""
         if names:
-            from clfeval.views.plots import asked
+            from clfeval.views.plots import draw_requested_plots
 
-            plots = asked(self, names, width=width)
+            plots = draw_requested_plots(self, names, width=width)
         return as_text(self, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
 
 
@@ -174,8 +174,8 @@ class GateReport(Result):
         """Say which gates failed, or how many were met."""
         about = [one.text for one in self.answer if one.code.startswith("baseline")]
         gates, options = [gate for gate in self.gates if not gate.passed], options_of(Gates)
-        failed = [f"gate missed: {in_python(str(gate), options)}" for gate in gates]
-        return "\n".join(failed + about) or f"{many(len(self.gates), 'gate')} met"
+        failed = [f"gate missed: {reword_for_python(str(gate), options)}" for gate in gates]
+        return "\n".join(failed + about) or f"{format_count(len(self.gates), 'gate')} met"
 
     __repr__ = __str__
 

@@ -10,9 +10,9 @@ from typing import Any
 from clfeval.baseline.read import read_result
 from clfeval.document import Document
 from clfeval.errors import bad_option
-from clfeval.shell import line
+from clfeval.shell import format_command_line
 from clfeval.tables.foreign import holds_result
-from clfeval.tables.source import named, paths_of
+from clfeval.tables.source import split_named_path, table_paths
 
 
 def saved_result(given: Any) -> Document | None:
@@ -21,9 +21,9 @@ def saved_result(given: Any) -> Document | None:
         return replace(given, gates=(), again=True)
     if not (saved := saved_files(given)):
         return None
-    files = [named(path)[1] for path in paths_of(given)]
+    files = [split_named_path(path)[1] for path in table_paths(given)]
     if len(files) > 1:
-        hint = line(["clfeval", "report", files[0], "--baseline", files[1]])
+        hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option("report takes one saved result; use --baseline to compare two", hint)
     result = read_result(fspath(saved[0]), "give a file written by --save NAME.json")
     return replace(result, gates=(), again=True, python=False)
@@ -31,5 +31,5 @@ def saved_result(given: Any) -> Document | None:
 
 def saved_files(given: Any) -> list[str]:
     """Return those of some files that hold a saved result."""
-    files = [named(path)[1] for path in paths_of(given)]
+    files = [split_named_path(path)[1] for path in table_paths(given)]
     return [file for file in files if Path(file).is_file() and holds_result(Path(file))]

@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, Ready
-from clfeval.api.entry import entry
+from clfeval.api.ask import OnOpen, PreparedResult
+from clfeval.api.entry import public_function
 from clfeval.counts.count import read_sample
 from clfeval.counts.truth import truth_digest
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
-from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_result
-from clfeval.options import changed
+from clfeval.methods.tune_jpt.result import (
+    sample_from_counts,
+    sample_from_rates,
+    sample_from_table,
+    tune_result,
+)
+from clfeval.options import changed_options
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.source import paths_of
+from clfeval.tables.source import table_paths
 
 
-@entry(TUNE_JPT)
-def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> Iterator[Ready]:
+@public_function(TUNE_JPT)
+def tune_jpt(
+    table: Any, said: Input, options: TuneOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
     """Compute measures of 2 x 2 tables at other prevalences of the positive class.
 
     A table is normalised by dividing its positives by P and its negatives by N. Odds r give
@@ -44,26 +51,26 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     said_by = [name for name, there in sources.items() if there]
     if not said_by:
         hint = "give a table, or --counts TP,FP,FN,TN, or --sensitivity and --specificity"
-        raise UsageError.of("there is no table and there are no counts", "no-input", hint=hint)
+        raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
     if len(said_by) > 1:
         commas = None
-        if options.counts and all(path.isdecimal() for path in paths_of(table)):
+        if options.counts and all(path.isdecimal() for path in table_paths(table)):
             first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
-            commas = f"separate counts by commas: --counts {','.join([first, *paths_of(table)])}"
+            commas = f"separate counts by commas: --counts {','.join([first, *table_paths(table)])}"
         raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
     if table is None:
-        for option in changed(said):
+        for option in changed_options(said):
             if option.field not in ("positive", "dry_run"):
                 raise bad_option(f"{option.flag} needs a table")
         if rates:
-            given = of_rates(options.sensitivity, options.specificity, said)
+            given = sample_from_rates(options.sensitivity, options.specificity, said)
         else:
-            given = of_counts(options.counts, said)
-        yield Ready(lambda: tune_result(given, options), given.facts)
+            given = sample_from_counts(options.counts, said)
+        yield PreparedResult(lambda: tune_result(given, options), given.facts)
         return
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
-        sample = of_table(read_sample(predictions))
-        yield Ready(
+        sample = sample_from_table(read_sample(predictions))
+        yield PreparedResult(
             lambda: tune_result(sample, options), sample.facts, partial(truth_digest, sample)
         )

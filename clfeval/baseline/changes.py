@@ -9,14 +9,20 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from clfeval.baseline.answer import SIGNIFICANT, change_answers, rows_answer
-from clfeval.baseline.models import Labelled, best_of, labelled, name_of, tested_measures
-from clfeval.baseline.read import Earlier, check_comparable
-from clfeval.compare.change import Change, adjusted_fdr, comparison_row, independent
-from clfeval.document import Cell, Document, Estimate, Row, Warn, estimate
-from clfeval.errors import listing
-from clfeval.measures.catalog import same_measure
+from clfeval.baseline.models import (
+    Labelled,
+    better_direction,
+    model_or_feature_name,
+    rows_by_label,
+    tested_measures,
+)
+from clfeval.baseline.read import EarlierResult, check_comparable
+from clfeval.compare.change import Change, adjusted_fdr, change_of_independent, comparison_row
+from clfeval.document import Cell, Document, Estimate, ResultWarning, Row, as_estimate
+from clfeval.errors import list_names
+from clfeval.measures.catalog import equivalent_names
 from clfeval.schema import CHANGES, COMPARISONS
-from clfeval.words import quoted
+from clfeval.words import quote_if_ambiguous
 
 LEVEL = 0.95  # of results that do not say theirs
 # by the share of positives
@@ -39,12 +45,12 @@ class Baseline:
     names: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
     changes: Sequence[Row] = ()
-    notes: tuple[Warn, ...] = ()
+    notes: tuple[ResultWarning, ...] = ()
     level: float = LEVEL
 
     @classmethod
     def from_results(
-        cls, result: Document, earlier: Earlier, but: Collection[str] = (), **more: Any
+        cls, result: Document, earlier: EarlierResult, but: Collection[str] = (), **more: Any
     ) -> Baseline:
         """Compare a result with an earlier one; UsageError where settings but `but` differ.
 
@@ -52,42 +58,44 @@ class Baseline:
         """
         before, name, known = earlier
         notes = [*check_comparable(result, before, but)]
-        was, is_ = labelled(before), labelled(result)
+        was, is_ = rows_by_label(before), rows_by_label(result)
         gone, new = ([one for one in mine if one not in other]
                      for mine, other in ((was, is_), (is_, was)))  # fmt: skip
         names: dict[str, str] = {}
         for label in new:
-            alike = [one for one in gone if _alike(was[one], is_[label])]
+            alike = [one for one in gone if _identical_measures(was[one], is_[label])]
             if len(alike) == 1 and alike[0] not in names.values():
                 names[label] = alike[0]
         if names:
-            pairs = listing([f"{new} was {old}" for new, old in names.items()])
+            pairs = list_names([f"{new} was {old}" for new, old in names.items()])
             text = f"models with identical numbers are treated as one: {pairs}"
-            notes.append(Warn("baseline-renamed", text))
+            notes.append(ResultWarning("baseline-renamed", text))
         sides = {
             "models only in the baseline": sorted({*gone} - {*names.values()}),
             "models only in this result": [one for one in new if one not in names],
         }
-        if was and (said := [f"{what}: {listing(some)}" for what, some in sides.items() if some]):
-            notes.append(Warn("baseline-models", "; ".join(said)))
+        if was and (
+            said := [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
+        ):
+            notes.append(ResultWarning("baseline-models", "; ".join(said)))
         level = result.parameters.get("level") or LEVEL
         return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return how a value changed; part: of a slice."""
-        row = labelled(self.before, part).get(self.names.get(label, label), {})
+        row = rows_by_label(self.before, part).get(self.names.get(label, label), {})
         return self._change((label, metric, part), row, now)
 
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
         if key in self.shared:
             return self.shared[key]
         metric = key[1]
-        old = next((row[name] for name in same_measure(metric) if name in row), row.get(metric))
-        return independent(NOT_THERE if old is None else old, now, level=self.level)
+        old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
+        return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
 
     def change_of_summary(self, metric: str, now: float) -> Change:
         """Return how a number of the whole table changed."""
-        return independent(self.before.summary.get(metric), now, level=self.level)
+        return change_of_independent(self.before.summary.get(metric), now, level=self.level)
 
     def gone(
         self, metric: str, model: str | None, part: str | None, here: Collection[str]
@@ -95,14 +103,14 @@ class Baseline:
         """Return the models, or those a pattern fits, that had a measure and are not `here`."""
         kept = {self.names.get(one, one) for one in here}
         return [
-            one for one, row in labelled(self.before, part).items()
-            if one not in kept and not {*row}.isdisjoint(same_measure(metric))
-            and (model is None or fnmatchcase(name_of(row), model))
+            one for one, row in rows_by_label(self.before, part).items()
+            if one not in kept and not {*row}.isdisjoint(equivalent_names(metric))
+            and (model is None or fnmatchcase(model_or_feature_name(row), model))
         ]  # fmt: skip
 
     def shown(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
-        before, now = labelled(self.before), labelled(result)
+        before, now = rows_by_label(self.before), rows_by_label(result)
         rows = self._rows(before, now, result.command)
         tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
         if self.changes:
@@ -120,7 +128,7 @@ class Baseline:
         said = [
             *change_answers(told, self.name, self.how, lead),
             *rows_answer(same, counts, described,
-                         [_classes(one) for one in (self.before, result)], self.level),
+                         [_class_names(one) for one in (self.before, result)], self.level),
         ]  # fmt: skip
         return replace(result, tables=tables, answer=(*said, *result.answer),
                        warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
@@ -141,10 +149,12 @@ class Baseline:
         then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
         mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
         if mean.paired and mean.rows != result.summary.get("rows"):  # other rows are described too
-            mean = independent(old.get("mean_score"), new.get("mean_score"), level=self.level)
+            mean = change_of_independent(
+                old.get("mean_score"), new.get("mean_score"), level=self.level
+            )
         return {
-            "prevalence": independent(then, now, level=self.level),
-            f"mean score of {quoted(leader)}": mean,
+            "prevalence": change_of_independent(then, now, level=self.level),
+            f"mean score of {quote_if_ambiguous(leader)}": mean,
         }  # fmt: skip
 
 
@@ -164,13 +174,13 @@ def change_rows(
     for key, change in {**changes, **judged}.items():
         (model, metric), (name, level) = key, side(key[0])
         rows.append(comparison_row(against, metric, model, name, change, level,
-                                   best=best_of(command, metric)))  # fmt: skip
+                                   best=better_direction(command, metric)))  # fmt: skip
     return sorted(rows, key=_severity)
 
 
 def _severity(row: Row) -> tuple[bool, int, float]:
     """Sort: measures of the first screen, worse ones, the largest standardised changes first."""
-    d, verdict = estimate(row["difference"]), row["verdict"]
+    d, verdict = as_estimate(row["difference"]), row["verdict"]
     size = 0.0
     if d.value and d.low is not None and d.high is not None:
         reach = d.value - d.low if d.value > 0 else d.high - d.value
@@ -187,15 +197,15 @@ def _prevalence(result: Document, row: Row) -> Cell:
     return positives / rows if rows and isinstance(positives, (int, float)) else None
 
 
-def _classes(result: Document) -> list[str]:
+def _class_names(result: Document) -> list[str]:
     """Return the classes of a result, where it says them."""
     known = result.parameters.get("classes")
     given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]
     return [str(one) for one in given if one is not None]
 
 
-def _alike(old: Row, new: Row) -> bool:
+def _identical_measures(old: Row, new: Row) -> bool:
     """Tell whether every measure of two models is the same, to the last digit."""
     both = [name for name in new if isinstance(new[name], Estimate) and name in old]
-    known = [name for name in both if estimate(new[name]).value is not None]
+    known = [name for name in both if as_estimate(new[name]).value is not None]
     return len(known) > 1 and all(old[name] == new[name] for name in both)

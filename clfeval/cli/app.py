@@ -12,11 +12,11 @@ import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
-from clfeval.cli.command import OTHERS, built, declared, find
-from clfeval.cli.faults import for_programs, say_bug, say_error, usage_error
-from clfeval.cli.guide import guides, of_name
-from clfeval.cli.other_commands import naming_owners, refuse_command
-from clfeval.cli.output import abandon, note, register
+from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
+from clfeval.cli.faults import error_from_typer, print_bug, print_error, wants_program_errors
+from clfeval.cli.guide import guide_names, print_guide
+from clfeval.cli.other_commands import refuse_unknown_command, suggest_other_commands
+from clfeval.cli.output import abandon_stream, print_notes, register_ascii_handler
 from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
 HEAD = "Evaluate classifiers from a table of predictions."
@@ -37,7 +37,7 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print which command is for what, before the rest."""
         rows = [("you have", "you want to know", "use")]
-        rows += [(one.have, one.want, one.name) for one, *_ in map(declared, self.commands)]
+        rows += [(one.have, one.want, one.name) for one, *_ in map(find_declaration, self.commands)]
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
         self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
@@ -45,21 +45,21 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words before a command; say which command has an option that stands there."""
-        with naming_owners("clfeval", [*args], find):
+        with suggest_other_commands("clfeval", [*args], find_option):
             found: list[str] = super().parse_args(ctx, args)
             return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is named; say what does what no command does."""
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            refuse_command(args, find)
+            refuse_unknown_command(args, find_option)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name; None where there is none."""
         del ctx
         if cmd_name in self.commands and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = built(cmd_name)
+            self.commands[cmd_name] = build_typer_command(cmd_name)
         return self.commands.get(cmd_name)
 
 
@@ -96,7 +96,7 @@ def root(
         typer.Option(
             "--guide", metavar="NAME",
             help="Print a guide: a command, tables, gates, history, ci, numbers, words.",
-            callback=of_name, is_eager=True, autocompletion=guides,
+            callback=print_guide, is_eager=True, autocompletion=guide_names,
         ),
     ] = None,
 ) -> None:  # fmt: skip
@@ -111,17 +111,19 @@ def main() -> NoReturn:
     gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors=register())  # help has letters that not every terminal has
+        sys.stdout.reconfigure(
+            errors=register_ascii_handler()
+        )  # help has letters that not every terminal has
     code = _run()
     if code == ExitCode.OK and sys.stdout is None:  # help or a version that nobody gets
-        say_error(UsageError.of("standard output is closed", "output"))
+        print_error(UsageError.new("standard output is closed", "output"))
         code = ExitCode.USAGE
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        abandon("stdout")
-        say_error(UsageError.of(f"cannot write standard output: {error.strerror}", "output"))
+        abandon_stream("stdout")
+        print_error(UsageError.new(f"cannot write standard output: {error.strerror}", "output"))
         code = ExitCode.USAGE
     sys.exit(int(code))
 
@@ -132,37 +134,39 @@ def _run() -> int:
     try:
         if threads is not None and not (threads.isdecimal() and int(threads)):
             raise bad_option(f"POLARS_MAX_THREADS '{threads}' is not a whole number from 1 up")
-        return app(standalone_mode=not for_programs()) or ExitCode.OK
+        return app(standalone_mode=not wants_program_errors()) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
-            note(*(f"hint: {said}" for said in _hidden_files()))
+            print_notes(*(f"hint: {said}" for said in _hidden_files()))
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
-        say_error(error, verbose=verbose)
+        print_error(error, verbose=verbose)
         return error.exit_code
     except MemoryError:
         hint = "use fewer rows or models, or a machine with more memory"
-        say_error(UsageError.of("not enough memory", "memory", hint=hint))
+        print_error(UsageError.new("not enough memory", "memory", hint=hint))
         return ExitCode.USAGE
     except KeyboardInterrupt:
-        note("interrupted")
+        print_notes("interrupted")
         return ExitCode.INTERRUPTED
     except OSError as error:
         if error.filename is not None:
-            return _bug()
+            return _report_bug()
         if not _has_folder():
             gone = "the working directory has been removed"
-            say_error(UsageError.of(gone, "no-folder", hint="change to another folder: cd FOLDER"))
+            print_error(
+                UsageError.new(gone, "no-folder", hint="change to another folder: cd FOLDER")
+            )
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
-            _check(stream)
-        say_error(UsageError.of(f"cannot write: {error.strerror}", "output"))
+            _check_stream(stream)
+        print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
         return ExitCode.USAGE
     except BaseException as error:  # the boundary
-        mistyped = usage_error(error, _hidden_files())
+        mistyped = error_from_typer(error, _hidden_files())
         if mistyped is None:  # whatever else arrives here, a panic too, is our fault
-            return _bug()
-        say_error(mistyped)
+            return _report_bug()
+        print_error(mistyped)
         return mistyped.exit_code
 
 
@@ -180,19 +184,19 @@ def _has_folder() -> bool:
     return True
 
 
-def _check(stream: Literal["stdout", "stderr"]) -> None:
+def _check_stream(stream: Literal["stdout", "stderr"]) -> None:
     """Let go of a stream that is closed or full."""
     try:
         file = getattr(sys, stream)
         if file is not None:
             file.flush()
     except (OSError, ValueError):
-        abandon(stream)
+        abandon_stream(stream)
 
 
-def _bug() -> ExitCode:
+def _report_bug() -> ExitCode:
     import traceback
 
     report = "this is a bug in clfeval; please report it with the lines above"
-    say_bug(traceback.format_exc().splitlines(), f"{report} (clfeval {__version__})")
+    print_bug(traceback.format_exc().splitlines(), f"{report} (clfeval {__version__})")
     return ExitCode.BUG

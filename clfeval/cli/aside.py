@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from clfeval.cli.output import note
+from clfeval.cli.output import print_notes
 from clfeval.errors import ClfevalError
-from clfeval.interrupt import State
-from clfeval.unnamed import kept_aside
+from clfeval.interrupt import CleanupState
+from clfeval.unnamed import open_scratch_file
 
 PANIC = "panicked at"  # how an engine begins to say that it broke off
 
 
 @contextmanager
-def engine_aside() -> Iterator[None]:
+def capture_engine_output() -> Iterator[None]:
     """Capture what native libraries write to descriptor 2; print it only for internal errors.
 
     Python's own output is not captured. Descriptors are swapped while no other thread prints.
@@ -27,9 +27,9 @@ def engine_aside() -> Iterator[None]:
     if not _is_descriptor_2(shown) or _memory_is_limited():
         yield
         return
-    words, State.stderr, ours = kept_aside(), os.dup(2), True
+    words, CleanupState.stderr, ours = open_scratch_file(), os.dup(2), True
     sys.stderr = open(  # noqa: SIM115 - closed with the descriptor below
-        State.stderr, "w", 1, encoding=shown.encoding, errors=shown.errors, closefd=False
+        CleanupState.stderr, "w", 1, encoding=shown.encoding, errors=shown.errors, closefd=False
     )
     try:
         os.dup2(words.fileno(), 2)
@@ -43,14 +43,14 @@ def engine_aside() -> Iterator[None]:
         if sys.stderr is not None:  # else nobody can be told any more
             sys.stderr.flush()
             sys.stderr = shown
-        kept, State.stderr = State.stderr, 2
+        kept, CleanupState.stderr = CleanupState.stderr, 2
         os.dup2(kept, 2)
         os.close(kept)
         with words:
             words.seek(0)
             said = words.read().decode(errors="replace")
         if said and (ours or PANIC not in said):
-            note(*said.splitlines())
+            print_notes(*said.splitlines())
 
 
 def _is_descriptor_2(stream: TextIO | None) -> bool:

@@ -16,20 +16,20 @@ from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
 from clfeval.cli import complete, explain
-from clfeval.cli.batch import BATCH, carry_out
+from clfeval.cli.batch import BATCH, run_batch
 from clfeval.cli.example import EXAMPLE, write_example
-from clfeval.cli.other_commands import naming_owners
+from clfeval.cli.other_commands import suggest_other_commands
 from clfeval.cli.output import OUTPUT, Output, print_result
-from clfeval.cli.run import opened, run
-from clfeval.cli.trend import HISTORY_COMMAND, look
+from clfeval.cli.run import reading_listener, run_command
+from clfeval.cli.trend import HISTORY_COMMAND, show_history
 from clfeval.commands import command_of
 from clfeval.errors import bad_option
-from clfeval.history.options import HISTORY, History
+from clfeval.history.options import HISTORY, HistoryOptions
 from clfeval.limits import GATES, Gates
 from clfeval.methods.options import INTERVALS
-from clfeval.options import COLUMNS, READING, Command, Option, taken
-from clfeval.shell import line
-from clfeval.tables.source import named
+from clfeval.options import COLUMNS, READING, Command, Option, build_group
+from clfeval.shell import format_command_line
+from clfeval.tables.source import split_named_path
 
 if TYPE_CHECKING:
     from clfeval.baseline.changes import Baseline
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from clfeval.tables.taken import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
-AFTER = (Output, Gates, History)  # groups about the result, whatever the command
+RESULT_GROUPS = (Output, Gates, HistoryOptions)  # groups about the result, whatever the command
 Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
 # commands that read no table of predictions: what they do, and their options about the result
 OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
-    BATCH.name: (BATCH, carry_out, (Output,)),
-    HISTORY_COMMAND.name: (HISTORY_COMMAND, look, (Output,)),
+    BATCH.name: (BATCH, run_batch, (Output,)),
+    HISTORY_COMMAND.name: (HISTORY_COMMAND, show_history, (Output,)),
     EXAMPLE.name: (EXAMPLE, write_example, ()),
 }
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
@@ -54,7 +54,7 @@ COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     "class": (complete.complete_class, "LABEL"),
     "metric": (complete.complete_metric, "METRIC"),
     "measure": (complete.complete_measure, "MEASURE"),
-    "shown": (complete.complete_shown, "NAME"),
+    "shown": (complete.complete_show, "NAME"),
     "ranked": (complete.complete_ranked, "METRIC"),
 }
 HELP = 80  # columns of the short help
@@ -62,7 +62,7 @@ SPELT = 24  # characters of choices that help spells out beside the option
 TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
 
 
-class Brief(TyperCommand):
+class BriefHelpCommand(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     declared: Command
@@ -72,7 +72,7 @@ class Brief(TyperCommand):
         """Read the words of the command line; refuse an option of one value that has two."""
         if ctx.resilient_parsing:
             return self._parsed(ctx, args)
-        with naming_owners(str(self.name), [*args], find):
+        with suggest_other_commands(str(self.name), [*args], find_option):
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
@@ -105,21 +105,21 @@ class Brief(TyperCommand):
         print_result([f"{line}\n" for line in lines], for_people=True)
 
 
-def declared(name: str) -> tuple[Command, Does, tuple[type, ...]]:
+def find_declaration(name: str) -> tuple[Command, Does, tuple[type, ...]]:
     """Return a command, what it does, and its groups of options about the result."""
     if name in OTHERS:
         return OTHERS[name]
-    return command_of(name), compute, AFTER
+    return command_of(name), compute_command, RESULT_GROUPS
 
 
-def in_shell(command: Command, after: tuple[type, ...] = AFTER) -> list[Option]:
+def shell_options(command: Command, after: tuple[type, ...] = RESULT_GROUPS) -> list[Option]:
     """Return the options of a command that a shell has."""
     return [one for one in command.options(*after) if one.opt.shell]
 
 
-def find(name: str, flag: str) -> Option | None:
+def find_option(name: str, flag: str) -> Option | None:
     """Return the option of a command that has this flag, in a shell or elsewhere."""
-    command, _, after = declared(name)
+    command, _, after = find_declaration(name)
     every = command.options(*after)
     return next((one for one in every if flag in (*one.opt.flags, one.flag)), None)
 
@@ -131,7 +131,7 @@ def _help_all(ctx: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
-def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
+def _eager_switch(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
     """Return a switch that prints something and leaves."""
     option = typer.Option(flag, help=words, callback=callback, is_eager=True)
     return Parameter(
@@ -140,7 +140,7 @@ def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
 
 
 EAGER = (
-    _eager("--help-all", "Show all options.", _help_all),
+    _eager_switch("--help-all", "Show all options.", _help_all),
     Parameter(
         "explain",
         KIND,
@@ -151,31 +151,33 @@ EAGER = (
                 "--explain",
                 help="Explain a heading, measure or code; measures lists all.",
                 metavar="NAME",
-                callback=explain.of_command,
+                callback=explain.explain_name,
                 is_eager=True,
-                autocompletion=complete.complete_explained,
+                autocompletion=complete.complete_explain,
             ),
         ],
     ),
 )
 
 
-def built(name: str) -> Any:
+def build_typer_command(name: str) -> Any:
     """Return a command as typer makes it of its declaration."""
-    command, does, after = declared(name)
-    options = in_shell(command, after)
+    command, does, after = find_declaration(name)
+    options = shell_options(command, after)
 
     def called(tables: list[str] | None, **given: Any) -> None:
-        read = {one.name: _read(one, given[one.name]) for one in options}
+        read = {one.name: _parse_value(one, given[one.name]) for one in options}
         does(command, tables or [], read)
 
     eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
-    shape = Signature([_tables(command), *eager, *map(_parameter, sorted(options, key=_place))])
+    shape = Signature(
+        [_tables(command), *eager, *map(_typer_parameter, sorted(options, key=_panel_order))]
+    )
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
     app = typer.Typer(add_completion=False)
-    app.command(name, cls=Brief)(called)
+    app.command(name, cls=BriefHelpCommand)(called)
     made: Any = get_command(app)
     made.declared = command
     common = [f"--{word}" for word in command.brief.split()]
@@ -184,10 +186,14 @@ def built(name: str) -> Any:
     return made
 
 
-def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
+def compute_command(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
     """Carry a command out that computes; `given` holds its options and those about the result."""
-    output, limits, history = taken(Output, given), taken(Gates, given), taken(History, given)
-    options, hear = command.options(), opened(output)
+    output, limits, history = (
+        build_group(Output, given),
+        build_group(Gates, given),
+        build_group(HistoryOptions, given),
+    )
+    options, hear = command.options(), reading_listener(output)
     heard: list[Read] = []
     read = {one.name: given[one.name] for one in options if one.name in given}
 
@@ -198,13 +204,13 @@ def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -
     def called_with() -> tuple[Any, dict[str, Any]]:
         name = command.name.replace("-", "_")
         function = getattr(import_module(f"clfeval.api.{name}"), name)
-        from clfeval.api.gated import with_gated
+        from clfeval.api.gated import add_gate_measures
 
-        return function, with_gated(command, tables, read, limits)
+        return function, add_gate_measures(command, tables, read, limits)
 
     def computed() -> Document:
         function, asked = called_with()
-        write = partial(offered, sys.argv[1:], options)
+        write = partial(command_line_with_fixes, sys.argv[1:], options)
         from clfeval.baseline.read import is_history
 
         truth = history.append is not None or is_history(limits.baseline)
@@ -219,23 +225,27 @@ def compute(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -
         return table_baseline(function, tables or None, asked, limits, result, last, hear)
 
     others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
-    paths = [*(named(one)[1] for one in tables), *others]
+    paths = [*(split_named_path(one)[1] for one in tables), *others]
     dry = bool(given["dry_run"])
-    run(command.name, paths, output, limits, computed, history=history, dry=dry, beside=beside)
+    run_command(
+        command.name, paths, output, limits, computed, history=history, dry=dry, beside=beside
+    )
 
 
-def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
+def command_line_with_fixes(
+    words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]
+) -> str:
     """Write the command line with these options, and without what they replace."""
     known = {option.name: option for option in options}
     given, more = [word for word in words if word != "--dry-run"], []
     for name, value in fixes.items():
-        given = list(_without(given, known[name], value))
-        more += _words(known[name], value)
+        given = list(_words_without_option(given, known[name], value))
+        more += _option_words(known[name], value)
     at = given.index("--") if "--" in given else len(given)
-    return line(["clfeval", *given[:at], *more, *given[at:]])
+    return format_command_line(["clfeval", *given[:at], *more, *given[at:]])
 
 
-def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
+def _words_without_option(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
     """Yield the words without an option; of one that names things, without the same names."""
     flags = {*(option.opt.flags or (option.flag,))}
     rest = iter(words)
@@ -251,11 +261,11 @@ def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
         if option.kinds == (bool,):
             continue
         said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
-        if _stays(option, text if equals else said[-1], value):
+        if _keeps_value(option, text if equals else said[-1], value):
             yield from said
 
 
-def _stays(option: Option, text: str, value: Any) -> bool:
+def _keeps_value(option: Option, text: str, value: Any) -> bool:
     """Tell whether what was given stands beside a value that is added."""
     if isinstance(value, Mapping):
         key, equals, _ = text.rpartition("=")
@@ -263,7 +273,7 @@ def _stays(option: Option, text: str, value: Any) -> bool:
     return isinstance(value, tuple) and option.repeated
 
 
-def _words(option: Option, value: Any) -> list[str]:
+def _option_words(option: Option, value: Any) -> list[str]:
     """Write an option as a shell has it."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
@@ -280,7 +290,7 @@ def _words(option: Option, value: Any) -> list[str]:
     ]
 
 
-def _place(option: Option) -> int:
+def _panel_order(option: Option) -> int:
     panel, after = option.opt.panel, (OUTPUT, GATES, HISTORY)
     if panel in FIRST:
         return FIRST.index(panel)
@@ -298,7 +308,7 @@ def _tables(command: Command) -> Parameter:
 
 
 @cache  # most options are those of several commands
-def _parameter(option: Option) -> Parameter:
+def _typer_parameter(option: Option) -> Parameter:
     """Return an option as typer declares it."""
     opt, kind, default = option.opt, option.kinds[0], option.default
     if option.repeated:
@@ -326,7 +336,7 @@ def _parameter(option: Option) -> Parameter:
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
 
 
-def _read(option: Option, given: Any) -> Any:
+def _parse_value(option: Option, given: Any) -> Any:
     """Return what a shell gave, its small language understood."""
     if option.opt.parse is None or given is None or given == []:
         return option.default if given == [] else given

@@ -17,12 +17,14 @@ from clfeval import COMMANDS
 from clfeval.cli.output import Output
 from clfeval.commands import command_of
 from clfeval.errors import UsageError
-from clfeval.history.options import History
+from clfeval.history.options import HistoryOptions
 from clfeval.limits import Gates
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed
-_EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, Gates, History)]
+_EVERY = [
+    one for name in COMMANDS for one in command_of(name).options(Output, Gates, HistoryOptions)
+]
 NO_FILES = (
     *dict.fromkeys(one.flag for one in _EVERY if one.opt.completes),
     "--explain",
@@ -229,7 +231,7 @@ _CHANGES = {
 }
 
 
-def script(shell: str) -> str:
+def completion_script(shell: str) -> str:
     """Return typer's script for a shell, changed as told here."""
     program = Path(sys.executable).with_name("clfeval")
     environment = {**os.environ, "_CLFEVAL_COMPLETE": f"source_{shell}"}
@@ -242,7 +244,7 @@ def script(shell: str) -> str:
         if count != 1:
             what = f"the completion script of typer for {shell} has changed"
             hint = f"compare the output of _CLFEVAL_COMPLETE=source_{shell} clfeval"
-            raise UsageError.of(what, "typer-changed", hint=hint)
+            raise UsageError.new(what, "typer-changed", hint=hint)
     return text
 
 
@@ -250,7 +252,7 @@ def main(folder: str) -> None:
     """Write the scripts into a folder."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     for shell, name in FILES.items():
-        (Path(folder) / name).write_text(script(shell), encoding="utf-8", newline="\n")
+        (Path(folder) / name).write_text(completion_script(shell), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 from clfeval.cli.output import print_result
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Command
-from clfeval.shell import line
+from clfeval.shell import format_command_line
 from clfeval.unnamed import Draft
 
 TABLES = Path(__file__).parent.parent / "example"
@@ -45,7 +45,7 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
         for path, text in tables.items():
             if path.exists() and path.read_text("utf-8", errors="replace") != text:
                 hint = "name another folder: clfeval example DIR"
-                raise UsageError.of(
+                raise UsageError.new(
                     "a different file has this name", "output", f"{path}", hint=hint
                 )
         for path, text in tables.items():
@@ -57,8 +57,11 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
                 draft.close()
     except OSError as error:
         what = f"cannot write the example: {error.strerror}"
-        raise UsageError.of(what, "output", f"{folder}") from None
+        raise UsageError.new(what, "output", f"{folder}") from None
     names = ", ".join(map(str, tables))
-    commands = [line(["clfeval", name, str(folder / file), *more]) for name, file, *more in TRIES]
+    commands = [
+        format_command_line(["clfeval", name, str(folder / file), *more])
+        for name, file, *more in TRIES
+    ]
     lines = [f"Wrote {names}. Now try, for example:", *(f"  {one}" for one in commands)]
     print_result([f"{one}\n" for one in lines], for_people=True)

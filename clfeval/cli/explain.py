@@ -9,40 +9,40 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from clfeval.cli.output import print_result, screen_for
+from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
-    from clfeval.methods.measured.asked import Askable
+    from clfeval.methods.measured.asked import AvailableMeasures
 
 NARROWEST = 30  # columns that lines are folded to at the least
 MEASURES = "measures"  # names all of them
 WIDTH = 80  # where nobody says how wide the screen is
 
 
-def of_command(ctx: typer.Context, name: str | None) -> None:
+def explain_name(ctx: typer.Context, name: str | None) -> None:
     """Print what a name means in the command at hand, and leave."""
     if name is None or ctx.resilient_parsing:
         return
     from clfeval.pages import HISTORY, SUITE, page_of
-    from clfeval.pages.explain import ALL, everything, explained, known_names
+    from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
 
     if name == MEASURES:
-        from clfeval.methods.measured.listed import listed
+        from clfeval.methods.measured.listed import list_measures
 
-        lines = listed(str(ctx.info_name), known_to(str(ctx.info_name)))
+        lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
         print_result([f"{line}\n" for line in lines], for_people=True)
         raise typer.Exit
     page = page_of(str(ctx.info_name))
     others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
     if name.strip().casefold() == ALL:
-        parts = list(everything(page))
+        parts = list(explain_page(page))
     else:
-        terms = explained(page, name)
+        terms = find_terms(page, name)
         terms += [
             replace(term, tables=tuple(f"{table} of {whose}" for table in term.tables))
             for whose, other in others.items()
-            for term in explained(other, name)
+            for term in find_terms(other, name)
             if term.tables and term.short and term not in terms
         ]
         known = [term.measure in [one.measure for one in terms[:i]] for i, term in enumerate(terms)]
@@ -51,16 +51,16 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
             for term, said in zip(terms, known, strict=True)
         ]
     if not parts:
-        from clfeval.methods.measured.asked import refuse
+        from clfeval.methods.measured.asked import refuse_misleading_measure
 
-        refuse(name, "--explain")
+        refuse_misleading_measure(name, "--explain")
         every = f"{ctx.command_path} --explain {ALL} lists every name"
-        known_here = [one for here in (page, *others.values()) for one in known_names(here)]
+        known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
         hint = suggestion(name, known_here) or every
-        raise UsageError.of(
+        raise UsageError.new(
             f"no heading, measure or code is named '{name}'", "bad-option", hint=hint
         )
-    width = max(screen_for().width or WIDTH, NARROWEST)
+    width = max(detect_screen().width or WIDTH, NARROWEST)
     text = "\n".join(_laid_out(parts, width))
     print_result([f"{text}\n"], for_people=True)
     raise typer.Exit
@@ -80,16 +80,16 @@ def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterato
             yield from fold.wrap(line)
 
 
-def known_to(command: str) -> Askable:
+def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures a command can be asked for."""
     from clfeval.methods.measured import asked
 
     if command == "tune-jpt":
-        from clfeval.methods.tune_jpt.asked import KNOWN
+        from clfeval.methods.tune_jpt.asked import TUNE_JPT_MEASURES
 
-        return KNOWN
+        return TUNE_JPT_MEASURES
     if command == "mlcps":
         from clfeval.methods.mlcps import asked as folded
 
-        return folded.KNOWN
+        return folded.MLCPS_MEASURES
     return asked.OF_PREDICTIONS if command == "report" else asked.OF_TWO_CLASSES

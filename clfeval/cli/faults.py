@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clfeval.cli.output import note
+from clfeval.cli.output import print_notes
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line
 
 
-def last(words: Sequence[str], *flags: str) -> str | None:
+def last_option_value(words: Sequence[str], *flags: str) -> str | None:
     """Return the value that an option has in the words of a command line; the last one counts."""
     found = None
     words = words[: words.index("--")] if "--" in words else words
@@ -32,14 +32,14 @@ def last(words: Sequence[str], *flags: str) -> str | None:
     return found
 
 
-def as_json() -> bool:
+def wants_json() -> bool:
     """Tell whether whoever reads standard error is a program."""
-    return last(sys.argv[1:], "-f", "--format") == "json"
+    return last_option_value(sys.argv[1:], "-f", "--format") == "json"
 
 
-def for_programs() -> bool:
+def wants_program_errors() -> bool:
     """Tell whether errors in the command line itself are to be said as others are."""
-    return as_json() or last(sys.argv[1:], "--annotate") is not None
+    return wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
 
 
 def problem_line(
@@ -62,17 +62,17 @@ def error_lines(error: ClfevalError, **more: Any) -> list[str]:
     return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **more})]
 
 
-def say_error(error: ClfevalError, *, verbose: bool = False) -> None:
+def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
     """Say an error on standard error, and to the CI server that is to hear of it."""
-    note(*(error_lines(error) if as_json() else error.lines(verbose=verbose)))
-    if kind := last(sys.argv[1:], "--annotate"):
-        from clfeval.views.annotate import of_error
+    print_notes(*(error_lines(error) if wants_json() else error.lines(verbose=verbose)))
+    if kind := last_option_value(sys.argv[1:], "--annotate"):
+        from clfeval.views.annotate import error_findings
 
         try:
-            annotate(kind, of_error(error), dry="--dry-run" in sys.argv)
+            annotate(kind, error_findings(error), dry="--dry-run" in sys.argv)
         except UsageError as other:
             if str(other) != str(error):  # else it has just been said
-                note(*(error_lines(other) if as_json() else other.lines()))
+                print_notes(*(error_lines(other) if wants_json() else other.lines()))
 
 
 def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
@@ -81,9 +81,9 @@ def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
     return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
 
 
-def say_bug(lines: Sequence[str], said: str) -> None:
+def print_bug(lines: Sequence[str], said: str) -> None:
     """Say a bug: the traceback, and where to report it."""
-    note(*([bug_line(lines, said)] if as_json() else (*lines, "", said)))
+    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
 
 
 def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
@@ -98,14 +98,14 @@ def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> No
     from clfeval.views.annotate import REPORT, github_lines, gitlab_report
 
     if kind == "github":
-        note(*github_lines(findings))
+        print_notes(*github_lines(findings))
     elif kind == "gitlab" and not dry:
-        from clfeval.views.files import write_whole
+        from clfeval.views.files import write_atomically
 
-        write_whole(Path(REPORT), gitlab_report(findings))
+        write_atomically(Path(REPORT), gitlab_report(findings))
 
 
-def usage_error(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:
+def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:
     """Return an error of the command-line library as a ClfevalError; None for others."""
     told = getattr(error, "format_message", None)
     if told is None:

@@ -21,16 +21,16 @@ MARGIN = 2  # columns a block takes beside its text
 NO_PAGER = (126, 127)  # what a shell answers when it cannot run something
 
 
-def guides() -> list[str]:
+def guide_names() -> list[str]:
     """Return the names of the guides."""
     return sorted(file.stem for file in FOLDER.glob("*.md"))
 
 
 def show_guide(name: str) -> None:
     """Print a guide, laid out and paged on a terminal; UsageError where there is none."""
-    if name not in guides():
-        hint = suggestion(name, guides()) or f"one of {', '.join(guides())}"
-        raise UsageError.of(f"no guide '{name}'", "bad-option", hint=hint)
+    if name not in guide_names():
+        hint = suggestion(name, guide_names()) or f"one of {', '.join(guide_names())}"
+        raise UsageError.new(f"no guide '{name}'", "bad-option", hint=hint)
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     if sys.stdout is None or not sys.stdout.isatty():
         print_result([text], for_people=True)
@@ -42,7 +42,9 @@ def show_guide(name: str) -> None:
 
     console = Console(color_system=None)  # no styles: not every pager passes them on
     with console.capture() as laid_out:
-        console.print(Markdown(COMMAND.sub(lambda line: continued(line[0], console.width), text)))
+        console.print(
+            Markdown(COMMAND.sub(lambda line: break_command(line[0], console.width), text))
+        )
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager that reads no further ends nothing
     pager = os.environ.get("PAGER") or "less"
@@ -51,7 +53,7 @@ def show_guide(name: str) -> None:
         print_result([laid_out.get()], for_people=True)
 
 
-def continued(line: str, width: int) -> str:
+def break_command(line: str, width: int) -> str:
     """Break a long command between its options, so that it can be copied from the screen."""
     first, *parts = BREAKS.split(line)
     lines = [first]
@@ -64,7 +66,7 @@ def continued(line: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def of_name(name: str | None) -> None:
+def print_guide(name: str | None) -> None:
     """Print a guide by its name, and leave."""
     if name is not None:
         show_guide(name)

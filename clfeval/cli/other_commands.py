@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 from clfeval import COMMANDS
 from clfeval.dialect import MEANT
-from clfeval.errors import UsageError, has_it
+from clfeval.errors import UsageError, say_which_have_it
 from clfeval.limits import Gates
 from clfeval.options import Option, options_of
-from clfeval.shell import line
+from clfeval.shell import format_command_line
 
 Find = Callable[[str, str], Option | None]  # the option of a command by its flag
 NO_TABLE = ("batch", "history")
 
 
 @contextmanager
-def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
+def suggest_other_commands(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
     """Raise UsageError for an option of other commands, naming these; words: the arguments."""
     try:
         yield
@@ -32,29 +32,31 @@ def naming_owners(command: str, words: Sequence[str], find: Find) -> Iterator[No
             raise  # the second: it has the option, and something else is wrong
         if not owners:
             what = f"{command} has no {flag}"
-            raise UsageError.of(what, "command-line", hint=f"use {MEANT[flag]}") from None
+            raise UsageError.new(what, "command-line", hint=f"use {MEANT[flag]}") from None
         if own or not shells:
             owner, option = (command, own) if own else owners[0]
             where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
             where = where.replace("-", "_")
             what = f"{flag} exists in Python and in batches only"
             hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
-            raise UsageError.of(what, "command-line", hint=hint) from None
-        raise _refused(f"{command} has no {flag}: {has_it(shells)}", [shells[0], *words]) from None
+            raise UsageError.new(what, "command-line", hint=hint) from None
+        raise _command_error(
+            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *words]
+        ) from None
 
 
-def refuse_command(words: Sequence[str], find: Find) -> None:
+def refuse_unknown_command(words: Sequence[str], find: Find) -> None:
     """Refuse a command that there is not, where an option does that, or a file is meant."""
     word, flag = words[0], f"--{words[0]}"
     if word == "suite":
-        raise _refused(f"clfeval has no command '{word}'", ["batch", *words[1:]])
+        raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
     if any((option := find(one, flag)) and option.opt.shell for one in COMMANDS):
         what = f"clfeval has no command '{word}': report has {flag}"
-        raise _refused(what, ["report", flag, *words[1:]])
+        raise _command_error(what, ["report", flag, *words[1:]])
     if os.path.isfile(word):
         command = "batch" if word.endswith((".yaml", ".yml")) else "report"
-        raise _refused(f"'{word}' is a file, not a command", [command, *words])
+        raise _command_error(f"'{word}' is a file, not a command", [command, *words])
 
 
-def _refused(what: str, words: Sequence[str]) -> UsageError:
-    return UsageError.of(what, "command-line", hint=line(["clfeval", *words]))
+def _command_error(what: str, words: Sequence[str]) -> UsageError:
+    return UsageError.new(what, "command-line", hint=format_command_line(["clfeval", *words]))

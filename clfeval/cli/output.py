@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.interrupt import State
+from clfeval.interrupt import CleanupState
 from clfeval.options import Opt
-from clfeval.views.files import FORMATS, Wanted, check_names, render
-from clfeval.words import DIGITS, MOST_DIGITS, plain
+from clfeval.views.files import FORMATS, OutputRequest, check_names, render_format
+from clfeval.words import DIGITS, MOST_DIGITS, escape_unprintable
 
 if TYPE_CHECKING:
     from clfeval.document import Document
 
 OUTPUT = "Output"  # panel
-LEAST = 12  # lines that a plot needs, and the prompt below it
-LIKE = "clfeval.alike"
+MIN_PLOT_LINES = 12  # lines that a plot needs, and the prompt below it
+ASCII_HANDLER = "clfeval.alike"
 # for streams that know few letters: signs of tables stay apart from each other
-ALIKE = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
+ASCII_LETTERS = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
 FALLBACK = 80  # columns of a terminal that does not tell
 READ = (".md", ".html")  # files for people
 PASTED = ("try: ", "{", "::")  # how lines begin that are read by a shell or a program
@@ -79,11 +79,11 @@ class Screen:
     color: bool
 
 
-def wanted_of(output: Output, command: str) -> Wanted:
+def requested_output(output: Output, command: str) -> OutputRequest:
     """Return what is wanted of a result; UsageError for what no result of the command has."""
     check_names(command, output.show, "--show ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
-    wanted = Wanted.of(command, output.show, output.digits)
+    wanted = OutputRequest.from_names(command, output.show, output.digits)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
         raise bad_option("JSON always has all tables; --show does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
@@ -92,11 +92,11 @@ def wanted_of(output: Output, command: str) -> Wanted:
 
 
 def stdout_pieces(
-    result: Document, wanted: Wanted, output: Output, screen: Screen
+    result: Document, wanted: OutputRequest, output: Output, screen: Screen
 ) -> Iterator[str]:
     """Yield what standard output gets."""
     if output.format != "table":
-        yield from render(FORMATS[output.format], result, wanted)
+        yield from render_format(FORMATS[output.format], result, wanted)
         return
     from clfeval.views.terminal import as_text
 
@@ -109,35 +109,41 @@ def stdout_pieces(
     bare = text()
     # unasked, a plot must not drive the answer off the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
-    plots, draws = "", room > LEAST
+    plots, draws = "", room > MIN_PLOT_LINES
     if wanted.names or draws:
-        from clfeval.views.plots import asked
+        from clfeval.views.plots import draw_requested_plots
 
-        plots = asked(result, wanted.names, one=draws, width=screen.width, color=screen.color)
+        plots = draw_requested_plots(
+            result, wanted.names, one=draws, width=screen.width, color=screen.color
+        )
         if not wanted.names and plots.count("\n") > room:
             plots = ""
     yield text(plots) if plots else bare
 
 
-def register() -> str:
+def register_ascii_handler() -> str:
     """Return the name of what writes letters that a stream lacks as others of one column."""
-    codecs.register_error(LIKE, lambda error: (_alike(error), getattr(error, "end", 0)))
-    return LIKE
+    codecs.register_error(
+        ASCII_HANDLER, lambda error: (_replace_by_ascii(error), getattr(error, "end", 0))
+    )
+    return ASCII_HANDLER
 
 
-def _alike(error: UnicodeError) -> str:
+def _replace_by_ascii(error: UnicodeError) -> str:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(ALIKE.get(letter, "?") for letter in error.object[error.start : error.end])
+    return "".join(
+        ASCII_LETTERS.get(letter, "?") for letter in error.object[error.start : error.end]
+    )
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
     """Write the result to stdout, as UTF-8 for programs; UsageError when closed or full."""
     if sys.stdout is None:
-        raise UsageError.of("standard output is closed", "output")
+        raise UsageError.new("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
         if for_people:
-            sys.stdout.reconfigure(errors=register())
+            sys.stdout.reconfigure(errors=register_ascii_handler())
         else:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
@@ -145,13 +151,13 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        abandon("stdout")
-        raise UsageError.of(f"cannot write standard output: {error.strerror}", "output") from error
+        abandon_stream("stdout")
+        raise UsageError.new(f"cannot write standard output: {error.strerror}", "output") from error
 
 
-def abandon(stream: Literal["stdout", "stderr"]) -> None:
+def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
     """Let go of a stream that cannot be written, so that leaving does not fail on it again."""
-    number = {"stdout": 1, "stderr": State.stderr}[stream]
+    number = {"stdout": 1, "stderr": CleanupState.stderr}[stream]
     with suppress(OSError):
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, number)
@@ -159,16 +165,16 @@ def abandon(stream: Literal["stdout", "stderr"]) -> None:
     setattr(sys, stream, None)
 
 
-def screen_for() -> Screen:
+def detect_screen() -> Screen:
     """Decide width and colour once, from the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
-    width = _columns()
+    width = _requested_width()
     if width is None and tty:
         width = shutil.get_terminal_size().columns
     return Screen(tty, width, shutil.get_terminal_size().lines, _wants_color(tty))
 
 
-def _columns() -> int | None:
+def _requested_width() -> int | None:
     """Return the width somebody set."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdigit() and int(columns) > 0 else None
@@ -182,25 +188,25 @@ def _wants_color(tty: bool) -> bool:
     return tty and os.environ.get("TERM") != "dumb"
 
 
-def note(*said: str) -> None:
+def print_notes(*said: str) -> None:
     """Write lines to stderr, folded for a terminal, with control characters escaped."""
     if said and sys.stderr is not None:
         try:
-            lines = [line for text in said for line in _folded(plain(text))]
+            lines = [line for text in said for line in _fold_line(escape_unprintable(text))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not cost the result
-            abandon("stderr")
+            abandon_stream("stderr")
 
 
-def _folded(line: str) -> list[str]:
+def _fold_line(line: str) -> list[str]:
     """Return a line as a terminal on stderr shows it best; one for a program as it is."""
     if line.startswith(PASTED) or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper
 
-    width = _columns() or FALLBACK
+    width = _requested_width() or FALLBACK
     with suppress(OSError, ValueError):  # no size to be had
-        width = _columns() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
+        width = _requested_width() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
     fold = TextWrapper(
         width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     ).wrap
@@ -211,14 +217,14 @@ DELAY = 1.0  # seconds before anything is shown
 RESTORING = b"\r\x1b[2K\x1b[?25h"  # an empty line, and the cursor that waiting hides
 
 
-def stop_at_once() -> None:
+def end_on_interrupt() -> None:
     """Let Ctrl-C end a read that waits: importing polars makes such calls start over."""
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
 
 
 @contextmanager
-def waiting(tables: Sequence[str]) -> Iterator[None]:
+def show_spinner(tables: Sequence[str]) -> Iterator[None]:
     """Show a spinner while the block runs, if it runs long and somebody watches stderr."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -240,7 +246,7 @@ def _spin(tables: Sequence[str], done: threading.Event) -> None:
     from rich.text import Text
 
     console = Console(stderr=True)
-    with console.status(Text(plain(f"reading {', '.join(tables)}"))):
-        State.restoring = RESTORING
+    with console.status(Text(escape_unprintable(f"reading {', '.join(tables)}"))):
+        CleanupState.restoring = RESTORING
         done.wait()
-    State.restoring = b""
+    CleanupState.restoring = b""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval.cli.output import Output
-from clfeval.cli.run import run
+from clfeval.cli.run import run_command
 from clfeval.errors import bad_option
-from clfeval.history.options import History
+from clfeval.history.options import HistoryOptions
 from clfeval.limits import Gates
-from clfeval.options import Command, Opt, taken
+from clfeval.options import Command, Opt, build_group
 from clfeval.pages import HISTORY
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LINES = "Lines"  # panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Trend:
+class TrendOptions:
     """Which lines of a history are shown, and whether the last of them are accepted."""
 
     command: Annotated[str | None, Opt("Command whose lines are shown; default report.", LINES)] = (
@@ -33,7 +33,7 @@ class Trend:
 
 HISTORY_COMMAND = Command(
     "history",
-    (Trend,),
+    (TrendOptions,),
     have="a history of results",
     want="what changed, and since when",
     help="Show how measures changed over a history; accept a result.",
@@ -47,14 +47,14 @@ clfeval report week.csv --append history.jsonl --label 2026-W48
 )
 
 
-def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
+def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Print a history as a command prints its result; UsageError for several files."""
-    trend, (name, *others) = taken(Trend, given), files
+    trend, (name, *others) = build_group(TrendOptions, given), files
     if others:
         raise bad_option("history takes one file", f"clfeval history {name}")
 
     def compute() -> Document:
-        from clfeval.api.history import trend as trend_of
+        from clfeval.api.history import history_trend as trend_of
 
         return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
 
@@ -62,10 +62,18 @@ def look(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
         label = trend.label or result.parameters["last"]
         return [f"accepted {label} in {name}"] if trend.accept else []
 
-    run(HISTORY, [name], taken(Output, given), Gates(), compute, history=History(), said=said)
+    run_command(
+        HISTORY,
+        [name],
+        build_group(Output, given),
+        Gates(),
+        compute,
+        history=HistoryOptions(),
+        said=said,
+    )
 
 
-def accepting(name: str, label: str, *, accepted: bool) -> str:
+def acceptance_note(name: str, label: str, *, accepted: bool) -> str:
     """Say whether the new lines of a history are those that later results are compared with."""
     if accepted:
         return f"accepted {label} in {name}"

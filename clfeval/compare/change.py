@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.document import Cell, Estimate, Row
-from clfeval.inference.paired_measures import difference
+from clfeval.inference.paired_measures import measure_difference
 from clfeval.inference.special import student_quantile
 from clfeval.inference.tails import student_tail
 from clfeval.measures.catalog import CATALOG
@@ -44,7 +44,7 @@ class Change:
 
     def turned(self) -> Change:
         """Return the change the other way round."""
-        ends = [None if one is None else _negative(one)
+        ends = [None if one is None else _negated_estimate(one)
                 for one in (self.difference, self.simultaneous)]  # fmt: skip
         return replace(self, old=self.new, new=self.old, difference=ends[0] or self.difference,
                        simultaneous=ends[1])  # fmt: skip
@@ -100,7 +100,7 @@ def direction(metric: str, best: str | None = None) -> str:
     return measure.best if measure is not None else best or "none"
 
 
-def independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
+def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
     """Return the change between values of two independent samples, or of some rows in both.
 
     rho: correlation of the errors, 0 in the formula: see `square_and_add`.
@@ -113,12 +113,14 @@ def independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) 
     """
     was, now = (_estimate_of(one) for one in (old, new))
     if was.value is None or now.value is None:
-        return Change(was, now, _endless(was, now))
+        return Change(was, now, _infinite_change(was, now))
     if None in (was.low, was.high, now.low, now.high):
         return Change(was, now, Estimate(now.value - was.value))
-    d, low, high = square_and_add(ends_of([now]), ends_of([was]), rho)
-    (p,) = limits_p(d, low, high, math.inf, level=level).tolist()
-    return Change(was, now, bounded(float(d[0]), float(low[0]), float(high[0])), known(p))
+    d, low, high = square_and_add(values_and_limits([now]), values_and_limits([was]), rho)
+    (p,) = p_from_limits(d, low, high, math.inf, level=level).tolist()
+    return Change(
+        was, now, estimate_or_none(float(d[0]), float(low[0]), float(high[0])), number_or_none(p)
+    )
 
 
 def shared_correlation(change: Change, share: float) -> float:
@@ -140,10 +142,10 @@ def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floa
     rho: the correlation of their errors. Source: `inference.paired_measures.difference`.
     """
     (x, low, high), (y, under, above) = new, old
-    return difference(x, low, high, y, under, above, rho)
+    return measure_difference(x, low, high, y, under, above, rho)
 
 
-def limits_p(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
+def p_from_limits(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
              level: float) -> Floats:  # fmt: skip
     """Return two-sided p-values of differences, consistent with their limits at a level.
 
@@ -182,28 +184,30 @@ def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
 
     p = np.array([math.nan if one.p is None else one.p for one in changes])
     for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
-        yield replace(one, adjusted=known(q))
+        yield replace(one, adjusted=number_or_none(q))
 
 
-def ends_of(estimates: Sequence[Estimate]) -> Floats:
+def values_and_limits(estimates: Sequence[Estimate]) -> Floats:
     """Return values and limits, (3, m); NaN for none."""
     rows = [[math.nan if end is None else end for end in (one.value, one.low, one.high)]
             for one in estimates]  # fmt: skip
     return np.array(rows, np.float64).reshape(-1, 3).T
 
 
-def bounded(value: float, low: float, high: float, reason: str | None = None) -> Estimate:
+def estimate_or_none(value: float, low: float, high: float, reason: str | None = None) -> Estimate:
     """Return an estimate of numbers that may be NaN; both limits, or none."""
-    ends = (known(low), known(high))
-    return Estimate(known(value), *(ends if None not in ends else (None, None)), reason=reason)
+    ends = (number_or_none(low), number_or_none(high))
+    return Estimate(
+        number_or_none(value), *(ends if None not in ends else (None, None)), reason=reason
+    )
 
 
-def known(number: float) -> float | None:
+def number_or_none(number: float) -> float | None:
     """Return a number; None for NaN."""
     return None if math.isnan(number) else float(number)
 
 
-def _negative(one: Estimate) -> Estimate:
+def _negated_estimate(one: Estimate) -> Estimate:
     value, high, low = (None if x is None else 0.0 - x for x in (one.value, one.low, one.high))
     return Estimate(value, low, high, one.reason)
 
@@ -214,7 +218,7 @@ def _estimate_of(cell: Any) -> Estimate:
     return Estimate(cell) if isinstance(cell, (int, float)) else Estimate(None, reason=MISSING)
 
 
-def _endless(old: Estimate, new: Estimate) -> Estimate:
+def _infinite_change(old: Estimate, new: Estimate) -> Estimate:
     """Return a change without a finite value: to or away from what is infinite, or undefined."""
     endless = {"infinite": math.inf, "minus_infinite": -math.inf}
     was, now = (one.value if one.value is not None else endless.get(str(one.reason))

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.change import Change, bounded, known
+from clfeval.compare.change import Change, estimate_or_none, number_or_none
 from clfeval.compare.paired import PairedEstimates
 from clfeval.document import Estimate
-from clfeval.inference.resampling import stream
-from clfeval.inference.special import critical_value, normal_quantiles, student_quantile
+from clfeval.inference.resampling import random_stream
+from clfeval.inference.special import critical_value, normal_quantile_array, student_quantile
 from clfeval.words import NAMESAKES
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
@@ -29,14 +29,14 @@ CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
 CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
-_LEAST, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
+_MIN_DRAWS, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
 _SINGLE = 10**5  # pairs from which on differences of draws have 24 bits
 _EQUAL = 1e-9  # of how far draws lie apart: the same
 
 PairPlaces = Sequence[tuple[int, int]]
 
 
-def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
+def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
     """Return the pairs of a family, by place: each model with the reference, or any two.
 
     Of `old:*` each `NAME:MODEL` with `old:MODEL`. Without a reference, any two.
@@ -55,7 +55,7 @@ def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class PairFamily:
     """Pairs of models by one measure, tested together: all arrays (q,).
 
     p: of each by itself, adjusted: of all together. level: of each interval at which all hold.
@@ -92,17 +92,18 @@ class Family:
         columns = zip(*(x.tolist() for x in (d, low, high, least, most, self.p, self.adjusted)),
                       self.pairs, strict=True)  # fmt: skip
         return [
-            Change(own[j], own[i], bounded(*ends), known(p), known(adjusted),
-                   bounded(ends[0], *together), paired=True, rows=rows)
+            Change(own[j], own[i], estimate_or_none(*ends), number_or_none(p),
+                   number_or_none(adjusted),
+                   estimate_or_none(ends[0], *together), paired=True, rows=rows)
             for *numbers, p, adjusted, (i, j) in columns
             for ends, together in [(numbers[:3], numbers[3:])]
         ]  # fmt: skip
 
 
-def family_of(
+def adjusted_family(
     estimates: PairedEstimates, pairs: PairPlaces, *, level: float, seed: int, measures: int = 1,
     alone: bool = False,
-) -> Family | None:  # fmt: skip
+) -> PairFamily | None:  # fmt: skip
     """Return p-values of pairs of models, adjusted by the joint maximum; None without a pair.
 
     adjusted = P(max |Z_i - Z_j| / s_ij >= z), z the normal quantile of a pair's own p, over draws
@@ -123,27 +124,32 @@ def family_of(
     adjusted, each = p.copy(), 1 - (1 - level) / measures
     if not alone:
         root, v, place = _by_name(estimates)
-        rng, (i, j) = stream(seed, f"family\0{estimates.metric}"), place[[first, second]][:, tested]
-        adjusted[tested], each = joint_maximum(p[tested], i, j, v, level=each, rng=rng, root=root)
+        rng, (i, j) = (
+            random_stream(seed, f"family\0{estimates.metric}"),
+            place[[first, second]][:, tested],
+        )
+        adjusted[tested], each = joint_maximum_p_values(
+            p[tested], i, j, v, level=each, rng=rng, root=root
+        )
     adjusted = np.minimum(measures * adjusted, 1.0)
-    return Family(estimates, first, second, p, adjusted, level, each)
+    return PairFamily(estimates, first, second, p, adjusted, level, each)
 
 
-def joint_maximum(
+def joint_maximum_p_values(
     p: Floats, first: Ints, second: Ints, covariance: Floats, *, level: float,
     rng: np.random.Generator, root: Floats | None = None,
 ) -> tuple[Floats, float]:  # fmt: skip
     """Return p-values of pairs adjusted for all of them, (q,), and the level each then has.
 
-    See `family_of`; covariance (k, k) of the estimates, in any unit where unknown; root: its root,
-    where known.
+    See `adjusted_family`; covariance (k, k) of the estimates, in any unit where unknown; root: its
+    root, where known.
     """
     if len(p) < 2:
         return p, level
-    root = root_of(covariance) if root is None else root
-    most = np.sort(_maxima(covariance, root, first, second, rng))
+    root = covariance_root(covariance) if root is None else root
+    most = np.sort(_draw_maxima(covariance, root, first, second, rng))
     n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
-    z = np.abs(normal_quantiles(np.clip(p, 1e-300, 1) / 2))
+    z = np.abs(normal_quantile_array(np.clip(p, 1e-300, 1) / 2))
     share = (n - np.searchsorted(most, z, side="left")) / n
     beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may be larger than a significant one
     reach = critical_value(1 - (1 - level) / len(p))
@@ -151,9 +157,11 @@ def joint_maximum(
     return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
 
 
-def _maxima(v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.Generator) -> Floats:
+def _draw_maxima(
+    v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.Generator
+) -> Floats:
     """Draw the largest |Z_i - Z_j| / s_ij of some pairs, (d,)."""
-    draws = int(np.clip(_MOST // len(first), _LEAST, DRAWS))
+    draws = int(np.clip(_MOST // len(first), _MIN_DRAWS, DRAWS))
     single = np.float32 if len(first) > _SINGLE else np.float64
     z, variance = np.ascontiguousarray(normal_draws(root, draws, rng).T, single), np.diag(v)
     most = np.zeros(draws)
@@ -199,7 +207,7 @@ class BestSet:
         return dict(zip(self.models, self.tied.tolist(), strict=True))
 
 
-def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) -> BestSet | None:
+def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int) -> BestSet | None:
     """Return the models tied with the best, from the family of all pairs; None without errors.
 
     optimism = mean over draws Z ~ N(0, V) of (x + Z)_w - x_w, w the largest of the draw
@@ -217,8 +225,10 @@ def best_set(family: Family | None, estimates: PairedEstimates, *, seed: int) ->
                 low, high = (i, j) if x[i] < x[j] else (j, i)
                 worse[low, high] = True
     root, v, place = _by_name(estimates)
-    draws = int(np.clip(_MOST // 20 // k, _LEAST, DRAWS))
-    drawn = x + normal_draws(root, draws, stream(seed, f"best\0{estimates.metric}"))[:, place]
+    draws = int(np.clip(_MOST // 20 // k, _MIN_DRAWS, DRAWS))
+    drawn = (
+        x + normal_draws(root, draws, random_stream(seed, f"best\0{estimates.metric}"))[:, place]
+    )
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
     step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
@@ -238,10 +248,10 @@ def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
     v = estimates.known.covariance
     order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
     v = np.eye(len(order)) if v is None else v[np.ix_(order, order)]
-    return root_of(v), v, np.argsort(order)
+    return covariance_root(v), v, np.argsort(order)
 
 
-def detectable(
+def detectable_difference(
     error: ArrayLike, *, level: float, df: ArrayLike = np.inf, power: float = POWER
 ) -> Floats:
     """Return the smallest true difference that is detected with a probability of `power`.
@@ -255,7 +265,7 @@ def detectable(
     return np.asarray(sum(both) * np.asarray(error, np.float64))
 
 
-def root_of(covariance: Floats) -> Floats:
+def covariance_root(covariance: Floats) -> Floats:
     """Return R with R R' = V, (k, k), also of a V that is singular."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, over
-from clfeval.compare.change import limits_p
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
+from clfeval.compare.change import p_from_limits
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.weights import Owned
-from clfeval.inference.influence import corrected, enough, limits
-from clfeval.inference.paired_measures import difference
-from clfeval.inference.shares import ENOUGH, NEAR
-from clfeval.inference.special import student_quantile, tail_of
+from clfeval.inference.influence import confidence_limits, drop_small_df, mean_covariance
+from clfeval.inference.paired_measures import measure_difference
+from clfeval.inference.shares import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.inference.special import student_quantile, tail_probability
 from clfeval.inference.tails import student_tail
 from clfeval.measures.record import Measure
 
@@ -25,13 +25,13 @@ REACHING = ", extended to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
 _BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond
-_ALIKE = 1e-13  # of two values: what sums of weights in another order leave
+_EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order leave
 _ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
 _CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Errors:
+class DifferenceErrors:
     """Standard errors and degrees of freedom of the differences of k estimates, (k, k) each.
 
     An error is 0 where two estimates differ in no row, NaN where it is unknown. covariance: of the
@@ -44,7 +44,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bootstrap:
+class BootstrapLimits:
     """Limits of differences at a level from a bootstrap, (k, k), NaN for pairs not drawn."""
 
     low: Floats
@@ -66,11 +66,11 @@ class PairedEstimates:
     measure: Measure
     models: tuple[str, ...]
     values: Floats
-    known: Errors
+    known: DifferenceErrors
     fewest: float
     steps: Floats
     sizes: Floats
-    bootstrap: Bootstrap | None = None
+    bootstrap: BootstrapLimits | None = None
 
     @property
     def sign(self) -> int:
@@ -95,7 +95,10 @@ class PairedEstimates:
         """
         d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        wide, most = np.zeros(len(d), bool), no_row_limit(self.steps, self.sizes, level)[first]
+        wide, most = (
+            np.zeros(len(d), bool),
+            no_differing_row_limit(self.steps, self.sizes, level)[first],
+        )
         low, high = t_limits(d, s, df, most, level)
         if self.bootstrap is not None:
             free = np.where(df > 0, df, np.nan)
@@ -120,7 +123,7 @@ class PairedEstimates:
         free = np.where(df > 0, df, np.nan)
         if self.bootstrap is not None:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
-            p = limits_p(d, low, high, free, level=self.bootstrap.level)
+            p = p_from_limits(d, low, high, free, level=self.bootstrap.level)
         else:
             p = t_p_values(d, s, df)
             if self.measure.interval == "delong":
@@ -148,7 +151,7 @@ class PairedEstimates:
     def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values; 0 for what rounding leaves."""
         one, other = self.values[first], self.values[second]
-        return np.where(np.abs(one - other) > _ALIKE * np.abs(one), one - other, 0.0)
+        return np.where(np.abs(one - other) > _EQUAL_VALUES * np.abs(one), one - other, 0.0)
 
     def _fixed(self, first: Ints, second: Ints) -> Bools:
         """Return which pairs of areas differ though neither has an error."""
@@ -173,21 +176,23 @@ class PairedEstimates:
         low, high = self.measure.low, self.measure.high
         s, df = self.known.errors[first, second], max(self.fewest - 1, 1.0)
         errors = np.sqrt(np.diag(self.known.covariance))
-        near = np.minimum(self.values - low, high - self.values) < NEAR * errors
+        near = np.minimum(self.values - low, high - self.values) < MIN_ERRORS_FROM_END * errors
         bare = self._fixed(first, second)
         wide = bare | ((s > 0) & ((self.fewest < ENOUGH) | near[first] | near[second]))
-        bound = (high - low) * tail_of(level) ** (1 / max(self.fewest, 1.0))
+        bound = (high - low) * tail_probability(level) ** (1 / max(self.fewest, 1.0))
 
         def with_limits(x: Floats, error: Floats) -> tuple[Floats, Floats, Floats]:
-            under, above = limits(x, error, scale="logit", low=low, high=high, level=level, df=df)
+            under, above = confidence_limits(
+                x, error, scale="logit", low=low, high=high, level=level, df=df
+            )
             under, above = (np.where(error == 0, x, end) for end in (under, above))
             bottom, top = x <= low, x >= high
             under = np.where(top, low + bound, np.where(bottom, low, under))
             return x, under, np.where(bottom, high - bound, np.where(top, high, above))
 
         one, other = (with_limits(self.values[at], errors[at]) for at in (first, second))
-        rho = over(self.known.covariance[first, second], errors[first] * errors[second])
-        _, below, beyond = difference(*one, *other, np.clip(np.nan_to_num(rho), -1, 1))
+        rho = divide(self.known.covariance[first, second], errors[first] * errors[second])
+        _, below, beyond = measure_difference(*one, *other, np.clip(np.nan_to_num(rho), -1, 1))
         down = bare | (wide & ~(least > 0) & (below < least))
         up = bare | (wide & ~(most < 0) & (beyond > most))
         return np.where(down, below, least), np.where(up, beyond, most), down | up
@@ -207,20 +212,20 @@ def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
     return np.where((s == 0) & (d == 0), 1.0, p)
 
 
-def no_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
+def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
     """Return how far k estimates of which no row differs may lie apart, (k,): 0-of-n limits.
 
     The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
     """
     with np.errstate(divide="ignore"):
-        found = steps * (1 - tail_of(level) ** (1 / sizes))
+        found = steps * (1 - tail_probability(level) ** (1 / sizes))
     return found.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
 
 
 def errors_of_kinds(
     f: Floats, n: Counts, clusters: Owned | None, *, fewest: float = np.inf,
     flips: Floats | None = None,
-) -> Errors:  # fmt: skip
+) -> DifferenceErrors:  # fmt: skip
     """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
 
     n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
@@ -228,16 +233,18 @@ def errors_of_kinds(
     """
     total = float(n.sum())
     if clusters is None:
-        return _errors(list(f), n.astype(np.float64), total, total, fewest, flips)
+        return _difference_errors(list(f), n.astype(np.float64), total, total, fewest, flips)
     if isinstance(clusters, ClusterCounts):
-        return _errors(list(clusters.totals(f)), None, total, clusters.size, fewest, flips)
-    return _errors(list(f), clusters.squares, total, clusters.size, fewest, flips)
+        return _difference_errors(
+            list(clusters.totals(f)), None, total, clusters.size, fewest, flips
+        )
+    return _difference_errors(list(f), clusters.squares, total, clusters.size, fewest, flips)
 
 
 def errors_of_rows(
     f: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False,
     fewest: float = np.inf, flips: Floats | None = None,
-) -> Errors:  # fmt: skip
+) -> DifferenceErrors:  # fmt: skip
     """Return the errors of k estimates from their influence on n rows, f[i] (n,).
 
     V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
@@ -255,16 +262,16 @@ def errors_of_rows(
     if owners is not None:
         c = int(owners.max(initial=-1)) + 1
         each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
-        return _errors(each, None, total, float(c), fewest, flips)
+        return _difference_errors(each, None, total, float(c), fewest, flips)
     q = n**2 if sampling else None if weights is None else n
     parts = total**2 / float((n**2).sum()) if sampling else total
-    return _errors(f, q, total, parts, fewest, flips)
+    return _difference_errors(f, q, total, parts, fewest, flips)
 
 
-def _errors(
+def _difference_errors(
     f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
     flips: Floats | None,
-) -> Errors:  # fmt: skip
+) -> DifferenceErrors:  # fmt: skip
     """Return the errors from k values of each of r terms, (r,) each, that count q (r,) times."""
     k, r = len(f), len(f[0])
     products, third, fourth = (np.zeros((k, k)) for _ in range(3))
@@ -286,18 +293,20 @@ def _errors(
             sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
     apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
     mass = float(r) if q is None else float(q.sum())
-    kurtosis = over(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
+    kurtosis = divide(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = enough(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+        df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
     if flips is not None:
         apart = apart + flips
-    errors = np.sqrt(corrected(apart, total, parts))
-    v = corrected(products, total, parts)
+    errors = np.sqrt(mean_covariance(apart, total, parts))
+    v = mean_covariance(products, total, parts)
     largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
-    return Errors(_rounded(errors, errors), _rounded(df, df), _rounded(v, largest))
+    return DifferenceErrors(
+        _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
+    )
 
 
-def _rounded(x: Floats, size: Floats) -> Floats:
+def _round_to_digits(x: Floats, size: Floats) -> Floats:
     """Round to so many digits of sizes, so that neither the order of rows nor other models show."""
     known = np.isfinite(x) & (size > 0)
     power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))

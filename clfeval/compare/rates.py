@@ -6,10 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints, over
-from clfeval.compare.paired import Errors, PairedEstimates, no_row_limit, t_limits, t_p_values
+from clfeval.arrays import Bools, Floats, Ints, divide
+from clfeval.compare.paired import (
+    DifferenceErrors,
+    PairedEstimates,
+    no_differing_row_limit,
+    t_limits,
+    t_p_values,
+)
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.paired_measures import slopes
+from clfeval.inference.paired_measures import partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 
@@ -49,15 +55,15 @@ class RateCovariance:
         tp, fp, fn, tn = (np.concatenate([cell, cell + row / 2]) for cell in cells)
         both = np.concatenate([ratios, ratios])
         p, n = tp + fn, fp + tn
-        found = slopes(
-            lambda x, y: measure.function(Confusion.of_rates(x, y, both)),
-            np.minimum(over(tp, p), 1.0), np.minimum(over(fp, n), 1.0),
+        found = partial_derivatives(
+            lambda x, y: measure.function(Confusion.from_rates(x, y, both)),
+            np.minimum(divide(tp, p), 1.0), np.minimum(divide(fp, n), 1.0),
         )  # fmt: skip
         along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
         total, parts = (p + n)[: len(row)], self.parts[models]
         with np.errstate(invalid="ignore"):  # a class without rows has no error
-            grown = over(total + 2 * row, total) * np.sqrt(over(parts, parts - 1))
-            jumps = smooth * over(row, np.stack([p, n])[:, len(row) :]) * grown
+            grown = divide(total + 2 * row, total) * np.sqrt(divide(parts, parts - 1))
+            jumps = smooth * divide(row, np.stack([p, n])[:, len(row) :]) * grown
         values = np.where(np.isfinite(values), values, np.nan)
         return RateEstimates(self, measure, models, values, along, np.abs(smooth), np.abs(jumps))
 
@@ -111,7 +117,7 @@ class RateEstimates:
         """Return differences of pairs with limits as of `PairedEstimates.intervals`, (q,) each."""
         d, span = self.values[first] - self.values[second], self.measure.high - self.measure.low
         sizes = self.rates.sizes[:, self.models[first]].T
-        most = no_row_limit(self.steps[:, first].T, sizes, level)
+        most = no_differing_row_limit(self.steps[:, first].T, sizes, level)
         low, high = t_limits(d, *self.errors(first, second), most, level)
         return d, np.maximum(low, -span), np.minimum(high, span)
 
@@ -132,6 +138,6 @@ class RateEstimates:
         sizes = self.rates.sizes[:, models].T
         return PairedEstimates(
             name, self.measure, tuple(names[i] for i in models.tolist()), self.values[places],
-            Errors(s.reshape(k, k), df.reshape(k, k), covariance), float(sizes.min()),
+            DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance), float(sizes.min()),
             self.steps[:, places].T, sizes,
         )  # fmt: skip

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.compare.change import Change, adjusted_fdr, comparison_row, known
-from clfeval.compare.families import BEST, Family, PairPlaces, detectable, family_of, pairs_of
+from clfeval.compare.change import Change, adjusted_fdr, comparison_row, number_or_none
+from clfeval.compare.families import (
+    BEST,
+    PairFamily,
+    PairPlaces,
+    adjusted_family,
+    detectable_difference,
+    family_pairs,
+)
 from clfeval.compare.paired import PairedEstimates
 from clfeval.document import Estimate, Row
 
 
 def reference_rows(
-    family: Family, values: Sequence[Estimate], rows: float, reference: str, *,
+    family: PairFamily, values: Sequence[Estimate], rows: float, reference: str, *,
     margin: float | None = None,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield differences of models from a reference by a measure, on the same rows.
@@ -23,7 +30,7 @@ def reference_rows(
     leader = int((one.sign * one.values).argmax()) if reference == BEST else None
     _, _, _, wide = one.intervals(family.first, family.second, level=level)
     at = family.first, family.second
-    seen = detectable(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
+    seen = detectable_difference(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
     changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), seen, strict=True)
     for (i, j), change, reaching, least in changes:
         if leader not in (None, i, j):
@@ -34,7 +41,7 @@ def reference_rows(
         yield comparison_row(
             "reference", one.metric, one.models[model], one.models[other],
             change.turned() if turned else change, level, margin=margin,
-            se=known(error) or None, method=one.method(i, j, wide=reaching),
+            se=number_or_none(error) or None, method=one.method(i, j, wide=reaching),
             detectable=least if error > 0 and least < one.span else None,
         )  # fmt: skip
 
@@ -54,10 +61,10 @@ def slice_reference_rows(
         if reference == BEST:
             one = whole[metric]
             of = one.models[int((one.sign * one.values).argmax())]
-        found = list[tuple[str, Family, tuple[int, int], Change]]()
+        found = list[tuple[str, PairFamily, tuple[int, int], Change]]()
         for label, one in by_slice.items():
-            pairs: PairPlaces = pairs_of(of, one.models) if sizes[label][1] else ()
-            family = family_of(one, pairs, level=level, seed=seed, alone=True)
+            pairs: PairPlaces = family_pairs(of, one.models) if sizes[label][1] else ()
+            family = adjusted_family(one, pairs, level=level, seed=seed, alone=True)
             if family is not None:
                 both = zip(family.pairs, family.changes(None, sizes[label][0]), strict=True)
                 found += [(label, family, pair, change) for pair, change in both]

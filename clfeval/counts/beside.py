@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from math import inf, isinf, nextafter
 
-from clfeval.errors import DataError, listing
+from clfeval.errors import DataError, list_names
 from clfeval.late import nw
-from clfeval.shell import given
-from clfeval.tables.cells import as_text, is_absent
+from clfeval.shell import format_option
+from clfeval.tables.cells import as_text, is_missing
 from clfeval.tables.input import DEFAULT_THRESHOLD
 from clfeval.tables.prediction import Columns, ModelColumns
 from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 
-def threshold_beside(
+def threshold_from_labels(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
     write: Callable[..., list[str]], known: Collection[str],
 ) -> tuple[float, float, float] | None:  # fmt: skip
@@ -40,7 +40,7 @@ def threshold_beside(
         except engine_errors():
             return None
         for row in found:
-            if is_absent(row[label]):
+            if is_missing(row[label]):
                 continue
             labels.add(as_text(row[label]))
             lowest = min(lowest, row["least"])
@@ -50,12 +50,12 @@ def threshold_beside(
                 most = max(most, row["most"])
     if labels and not labels & {*known}:
         what = (
-            f"its values ({listing(sorted(map(str, labels)), 3)}) are not classes of truth "
-            f"({listing(sorted(known), 3)})"
+            f"its values ({list_names(sorted(map(str, labels)), 3)}) are not classes of truth "
+            f"({list_names(sorted(known), 3)})"
         )
         sure = lowest >= DEFAULT_THRESHOLD
         what += "; none of the scores is below 0.5: are they of the predicted class?" * sure
-        raise _differ(what, model, files[0].name, sure=sure, code="unknown-label")
+        raise _labels_differ_error(what, model, files[0].name, sure=sure, code="unknown-label")
     if most >= least:
         cuts = write(least, most)
         what = (
@@ -65,11 +65,13 @@ def threshold_beside(
         sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
         if lowest >= DEFAULT_THRESHOLD:
             what += "; none is below 0.5: are they probabilities of the predicted class?"
-        raise _differ(what, model, files[0].name, sure=sure)
-    return _between(most, least), most, least
+        raise _labels_differ_error(what, model, files[0].name, sure=sure)
+    return _shortest_number_between(most, least), most, least
 
 
-def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColumns) -> None:
+def check_labels_most_probable(
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns
+) -> None:
     """Raise DataError where a label beside class probabilities is not the most probable class."""
     label, chosen = str(model.beside), columns.readings("plain")
     readings: dict[str, Reading] = {label: columns.label(label)}
@@ -91,23 +93,23 @@ def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColu
         other, rows = other + (found[0] or 0), rows + found[1]
     if other:
         what = f"its labels differ from the most probable class in {other:,} of {rows:,} rows"
-        raise _differ(what, model, files[0].name)
+        raise _labels_differ_error(what, model, files[0].name)
 
 
-def _differ(
+def _labels_differ_error(
     what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
 ) -> DataError:
     """Build the error of labels that contradict their scores; sure: of the predicted class."""
     label, many = str(model.beside), len(model.columns) > 1
-    others = " ".join(given("--ignore", name) for name in model.columns[:2])
-    hint = f"add {given('--ignore', label)} to evaluate the "
+    others = " ".join(format_option("--ignore", name) for name in model.columns[:2])
+    hint = f"add {format_option('--ignore', label)} to evaluate the "
     hint += f"{'probabilities' if many else 'scores'}, or "
     hint += f"{others}{' and so on' * (len(model.columns) > 2)} to evaluate the labels"
     fixes = {"ignore": model.columns if sure else (label,)}
-    return DataError.of(what, code, file, None, label, hint=hint, fixes=fixes)
+    return DataError.new(what, code, file, None, label, hint=hint, fixes=fixes)
 
 
-def _between(above: float, up_to: float) -> float:
+def _shortest_number_between(above: float, up_to: float) -> float:
     """Return 0.5, or else the shortest number that is above the one and not above the other."""
     if above < DEFAULT_THRESHOLD <= up_to:
         return DEFAULT_THRESHOLD

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from clfeval.counts.classes import coded
-from clfeval.counts.counted import Counted
+from clfeval.counts.classes import encode_classes
+from clfeval.counts.counted import PredictionCounts
 from clfeval.document import Row
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, natural
+from clfeval.tables.cells import as_text, natural_sort_key
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect
 
 _FIRST = 2**14  # rows in which models mostly differ often enough
 
 
-def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) -> Iterator[Row]:
+def list_changes(
+    counted: PredictionCounts, pairs: Sequence[tuple[str, str]], most: int
+) -> Iterator[Row]:
     """Yield, of each pair of a model and its reference, rows newly wrong, then those newly right.
 
     At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
@@ -32,7 +34,7 @@ def list_changes(counted: Counted, pairs: Sequence[tuple[str, str]], most: int) 
         found = _two_classes(counted, places, most)
     for (model, reference), changes in zip(pairs, found, strict=True):
         if settled.layout.gathers:
-            changes.sort(key=lambda row: natural(row[3]))
+            changes.sort(key=lambda row: natural_sort_key(row[3]))
         for right in (False, True):
             some = [row for row in changes if row[1] is right][:most]
             for file, _, truth, name, before, after in some:
@@ -47,7 +49,7 @@ _Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key,
 
 
 def _two_classes(
-    counted: Counted, pairs: Sequence[tuple[int, int]], most: int
+    counted: PredictionCounts, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[list[_Change]]:
     """Return the rows that only the first model of each pair has wrong, or right."""
     found: list[list[_Change]] = [[] for _ in pairs]
@@ -73,15 +75,18 @@ def _two_classes(
     return found
 
 
-def _other_classes(counted: Counted, i: int, j: int) -> Iterator[_Change]:
+def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
     """Yield the same of more than two classes: of their labels as they are called."""
     kept, models = counted.kept, counted.kept.settled.columns.models
     frames = kept.frames(labels=(i, j), key=True)
     for file, frame in zip(kept.settled.files, frames, strict=not kept.settled.layout.gathers):
         table = collect(frame.select("key", "y", f"y{i}", f"y{j}"))
         truth, *said = (
-            coded(table["y"].to_list(), counted.order),
-            *(coded(_labels(table[f"y{k}"].to_list(), models[k]), counted.order) for k in (i, j)),
+            encode_classes(table["y"].to_list(), counted.order),
+            *(
+                encode_classes(_labels(table[f"y{k}"].to_list(), models[k]), counted.order)
+                for k in (i, j)
+            ),
         )
         keys, names = table["key"].to_list(), counted.order
         after, before = said

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.counts.classes import coded, spread_over
-from clfeval.counts.kept import Kept
+from clfeval.counts.classes import encode_classes, probabilities_by_class
+from clfeval.counts.kept import EvaluatedRows
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
@@ -33,7 +33,7 @@ class ProbabilityRows:
         return np.ones(len(self.truth), np.int64) if self.weights is None else self.weights
 
 
-def class_rows(kept: Kept, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
+def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
     """Read the rows evaluated, with the class probabilities of model i, in order of any ids."""
     columns = kept.settled.columns
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
@@ -48,8 +48,8 @@ def class_rows(kept: Kept, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
         texts = [as_text(value) for value in table["c"].to_list()]
         _, owners = np.unique(np.array(texts, object), return_inverse=True)
     return ProbabilityRows(
-        coded(table["y"].to_list(), classes),
-        spread_over(table, columns.models[i], classes),
+        encode_classes(table["y"].to_list(), classes),
+        probabilities_by_class(table, columns.models[i], classes),
         table["w"].to_numpy().astype(np.int64) if columns.weight else None,
         owners,
     )

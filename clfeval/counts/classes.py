@@ -10,22 +10,29 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.counts.judge import Judged
-from clfeval.counts.kept import Kept
-from clfeval.counts.patterns import PatternCounts, by_name, same_unit
+from clfeval.counts.judge import PatternCheck
+from clfeval.counts.kept import EvaluatedRows
+from clfeval.counts.patterns import PatternCounts, common_unit, order_by_name
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.settle import Settled
-from clfeval.counts.slices import slices_by
-from clfeval.counts.units import Weighed, shown, squares_of
-from clfeval.counts.weights import Owned, Owners, entries, gathered, joined, picked
+from clfeval.counts.settle import CountSettings
+from clfeval.counts.slices import slice_rows
+from clfeval.counts.units import WeightedCounts, from_units, squares_of
+from clfeval.counts.weights import (
+    Owned,
+    Owners,
+    concatenate_statistics,
+    group_owners,
+    pattern_entries,
+    select_owners,
+)
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural
+from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.prediction import ModelColumns
-from clfeval.tables.scan import Frame, collect, together
+from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassPatterns(Weighed):
+class ClassPatterns(WeightedCounts):
     """The sufficient statistic of labels of C classes: m distinct rows of k models.
 
     classes (C,): in order; truth (m,) and votes (m, k) are places in it. n (m,): how many rows are
@@ -43,33 +50,37 @@ class ClassPatterns(Weighed):
     clusters: Owned | None = None
 
     @classmethod
-    def of(
+    def from_labels(
         cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
         unit: float = 1, *, owners: Owners | None = None,
     ) -> ClassPatterns:  # fmt: skip
         """Merge equal rows, drop those of count 0 and sort; owners: clusters or squared weights."""
-        keys = [truth, *(votes[:, i] for i in by_name(models))]
-        first, total, clusters = _merged(keys, n, owners)
+        keys = [truth, *(votes[:, i] for i in order_by_name(models))]
+        first, total, clusters = _merge_equal_rows(keys, n, owners)
         names = tuple(models), tuple(classes)
         return cls(*names, truth[first], votes[first], total, unit, clusters)
 
     @classmethod
-    def of_two(
+    def from_binary_patterns(
         cls, patterns: PatternCounts, classes: Sequence[str], positive: str
     ) -> ClassPatterns:
         """Take the patterns of two classes, in their order: there every vote is a label."""
-        (truth, votes), n, owners = entries(patterns, "truth", "votes")
+        (truth, votes), n, owners = pattern_entries(patterns, "truth", "votes")
         yes = tuple(classes).index(positive)
         truth, votes = (np.where(part, yes, 1 - yes) for part in (truth, votes))
-        return cls.of(patterns.models, classes, truth, votes, n, patterns.unit, owners=owners)
+        return cls.from_labels(
+            patterns.models, classes, truth, votes, n, patterns.unit, owners=owners
+        )
 
     def __add__(self, other: ClassPatterns) -> ClassPatterns:
         """Add the counts of other rows of the same models and classes."""
         if (self.models, self.classes) != (other.models, other.classes):
             raise ValueError("different models, or different classes")
-        (truth, votes), n, owners = joined(self, other, "truth", "votes")
-        unit = same_unit(self, other)
-        return ClassPatterns.of(self.models, self.classes, truth, votes, n, unit, owners=owners)
+        (truth, votes), n, owners = concatenate_statistics(self, other, "truth", "votes")
+        unit = common_unit(self, other)
+        return ClassPatterns.from_labels(
+            self.models, self.classes, truth, votes, n, unit, owners=owners
+        )
 
     @property
     def tables(self) -> Counts:
@@ -86,13 +97,13 @@ class ClassPatterns(Weighed):
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        places = by_name(self.models)
+        places = order_by_name(self.models)
         names = repr([*self.classes, *(self.models[i] for i in places)])
         return _digest(names, [self.truth, *(self.votes[:, i] for i in places)], self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassScores(Weighed):
+class ClassScores(WeightedCounts):
     """The sufficient statistic of one model's probabilities of C classes: m distinct rows.
 
     classes (C,): in order; truth (m,): places in it, p (m, C): the probability of each, n (m,): how
@@ -108,20 +119,22 @@ class ClassScores(Weighed):
     clusters: Owned | None = None
 
     @classmethod
-    def of(
+    def from_probabilities(
         cls, classes: Sequence[str], truth: Ints, p: Floats, n: Counts, unit: float = 1, *,
         owners: Owners | None = None,
     ) -> ClassScores:  # fmt: skip
         """Merge equal rows, drop those never seen, and put the rest in order."""
-        first, total, clusters = _merged([truth, *p.T], n, owners)
+        first, total, clusters = _merge_equal_rows([truth, *p.T], n, owners)
         return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
 
     def __add__(self, other: ClassScores) -> ClassScores:
         """Add the counts of other rows of the same classes."""
         if self.classes != other.classes:
             raise ValueError(f"different classes: {self.classes} and {other.classes}")
-        (truth, p), n, owners = joined(self, other, "truth", "p")
-        return ClassScores.of(self.classes, truth, p, n, same_unit(self, other), owners=owners)
+        (truth, p), n, owners = concatenate_statistics(self, other, "truth", "p")
+        return ClassScores.from_probabilities(
+            self.classes, truth, p, n, common_unit(self, other), owners=owners
+        )
 
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities, and how many rows have it of their class, or not."""
@@ -138,7 +151,7 @@ class ClassScores(Weighed):
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
 
 
-def _merged(
+def _merge_equal_rows(
     keys: Sequence[Any], n: Counts, owners: Owners | None
 ) -> tuple[Ints, Counts, Owned | None]:
     """Return the first row of each distinct one, in order, how often it occurs, and in what."""
@@ -155,12 +168,16 @@ def _merged(
         return keep[order[new]], total, None
     place = np.empty(len(order), np.int64)
     place[order] = np.cumsum(new) - 1
-    return keep[order[new]], total, gathered(picked(owners, keep), place, n[keep], len(starts))
+    return (
+        keep[order[new]],
+        total,
+        group_owners(select_owners(owners, keep), place, n[keep], len(starts)),
+    )
 
 
 def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
     found = sha256(names.encode("utf-8", "surrogatepass"))
-    for column in (*columns, shown(one.n, one.unit)):
+    for column in (*columns, from_units(one.n, one.unit)):
         found.update(column.astype(f"<{column.dtype.kind}8").tobytes())
     if one.clusters is not None:
         found.update(one.clusters.digest().encode())
@@ -191,10 +208,12 @@ class LabelRows:
             n = np.zeros_like(n)
             n[self.slices[label]] = self.n[self.slices[label]]
         names = self.models, self.classes
-        return ClassPatterns.of(*names, self.truth, self.votes, n, self.unit, owners=self.owners)
+        return ClassPatterns.from_labels(
+            *names, self.truth, self.votes, n, self.unit, owners=self.owners
+        )
 
 
-def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
+def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
     """Return the classes of truth, --classes and columns, in declared, then natural order."""
     models, roles = settled.columns.models, settled.roles
     names = {*judged.classes, *roles.classes, settled.positive}
@@ -205,10 +224,12 @@ def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
     if len(names) < 2:
         names.add(f"not {settled.positive}")
     declared = tuple(dict.fromkeys(roles.classes))
-    return (*declared, *sorted(names.difference(declared), key=natural))
+    return (*declared, *sorted(names.difference(declared), key=natural_sort_key))
 
 
-def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -> LabelRows | None:
+def grouped_labels(
+    judged: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
+) -> LabelRows | None:
     """Return the labels of more than two classes as grouped; None if a model has no labels."""
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
@@ -220,38 +241,39 @@ def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -
           for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
     return LabelRows(
         tuple(name for name, _ in said), classes,
-        coded([raw.truth[i] for i in rows], classes),
-        _columns([coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
-        raw.n[kept], settled.unit, slices_by(settled.columns.facets, by),
+        encode_classes([raw.truth[i] for i in rows], classes),
+        _columns([encode_classes([votes[i] for i in rows], classes) for _, votes in said],
+                 len(rows)),
+        raw.n[kept], settled.unit, slice_rows(settled.columns.facets, by),
         raw.squares[kept] if raw.squares is not None
         else None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
     )  # fmt: skip
 
 
-def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
+def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
     columns = kept.settled.columns
     places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
     by = [f"b{j}" for j in range(len(columns.by))]
     keys = ["y", *(f"y{i}" for i in places), *by]
-    table = _summed(kept, keys, kept.frames(labels=places, by=True, cluster=True))
+    table = _count_equal_rows(kept, keys, kept.frames(labels=places, by=True, cluster=True))
     votes = []
     for i in places:
         model, said = columns.models[i], table[f"y{i}"].to_list()
         if model.kind == "classes":
             said = [model.classes[int(place)] for place in said]
-        votes.append(coded(said, classes))
+        votes.append(encode_classes(said, classes))
     return LabelRows(
         tuple(columns.models[i].name for i in places), classes,
-        coded(table["y"].to_list(), classes), _columns(votes, len(table)),
+        encode_classes(table["y"].to_list(), classes), _columns(votes, len(table)),
         table["w"].to_numpy().astype(np.int64), kept.settled.unit,
         _slices(kept, table),
-        _owners(table),
+        _cluster_names(table),
     )  # fmt: skip
 
 
 def read_class_scores(
-    kept: Kept, i: int, classes: tuple[str, ...]
+    kept: EvaluatedRows, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
     """Count the class probabilities of model i by slice: one pass; 0 without a column."""
     model, columns = kept.settled.columns.models[i], kept.settled.columns
@@ -259,13 +281,15 @@ def read_class_scores(
         raise ValueError(f"{model.name} has no class probabilities")
     by = [f"b{j}" for j in range(len(columns.by))]
     keys = ["y", *(f"p{k}" for k in range(len(model.classes))), *by]
-    table = _summed(kept, keys, kept.frames(shares=i, by=True, cluster=True))
-    p = spread_over(table, model, classes)
-    truth, n = coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
-    owners = _owners(table)
+    table = _count_equal_rows(kept, keys, kept.frames(shares=i, by=True, cluster=True))
+    p = probabilities_by_class(table, model, classes)
+    truth, n = encode_classes(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
+    owners = _cluster_names(table)
 
     def counted(n: Counts) -> ClassScores:
-        return ClassScores.of(classes, truth, p, n, kept.settled.unit, owners=owners)
+        return ClassScores.from_probabilities(
+            classes, truth, p, n, kept.settled.unit, owners=owners
+        )
 
     found: dict[str | None, ClassScores] = {None: counted(n)}
     for label, rows in _slices(kept, table).items():
@@ -275,7 +299,7 @@ def read_class_scores(
     return found
 
 
-def spread_over(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
+def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
     """Return the probabilities of a model, columns p0, p1, ..., by class, (n, C); else 0."""
     p = np.zeros((len(table), len(classes)), order="F")
     for k, label in enumerate(model.classes):
@@ -283,22 +307,24 @@ def spread_over(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floa
     return p
 
 
-def _summed(kept: Kept, keys: Sequence[str], frames: Sequence[Frame]) -> nw.DataFrame[Any]:
+def _count_equal_rows(
+    kept: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
+) -> nw.DataFrame[Any]:
     """Count equal rows: w; of each cluster c by itself, or with the sum q of squared weights."""
     owned = ["c"] if kept.settled.columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if kept.settled.weighed:
         sums.append(squares_of("w").sum().alias("q"))
-    return collect(together(frames).group_by(*keys, *owned).agg(*sums))
+    return collect(concatenate_frames(frames).group_by(*keys, *owned).agg(*sums))
 
 
-def _owners(table: nw.DataFrame[Any]) -> Owners | None:
+def _cluster_names(table: nw.DataFrame[Any]) -> Owners | None:
     if "q" in table.columns:
         return np.asarray(table["q"].to_numpy(), np.float64)
     return _texts(table["c"].to_list()) if "c" in table.columns else None
 
 
-def coded(values: Sequence[Any], classes: Sequence[str]) -> Ints:
+def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     """Return the place of each raw value's class."""
     place = {label: k for k, label in enumerate(classes)}
     known = {value: place[str(as_text(value))] for value in set(values)}
@@ -313,8 +339,8 @@ def _texts(values: Iterable[Any]) -> list[str]:
     return [str(as_text(value)) for value in values]
 
 
-def _slices(kept: Kept, table: nw.DataFrame[Any]) -> dict[str, Ints]:
+def _slices(kept: EvaluatedRows, table: nw.DataFrame[Any]) -> dict[str, Ints]:
     """Return which rows of a table are in each slice."""
     columns = kept.settled.columns
     by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
-    return slices_by(columns.facets, by)
+    return slice_rows(columns.facets, by)

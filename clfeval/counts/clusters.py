@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, over
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
 from clfeval.inference.resampling import CELLS, resampled_clusters, resampled_counts
 
 
@@ -28,17 +28,17 @@ class ClusterCounts:
     starts: Ints
 
     @classmethod
-    def of(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
+    def from_entries(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
         """Take entries, (r,) each, of clusters by name or number; equal ones are added up."""
         if not isinstance(names, np.ndarray):
             known, code = np.unique(np.asarray(names, object), return_inverse=True)
-            return cls._coded(known.tolist(), code, place, n)
+            return cls._from_codes(known.tolist(), code, place, n)
         numbers, code = np.unique(names, return_inverse=True)
         texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
-        return cls._coded(texts, code, place, n)
+        return cls._from_codes(texts, code, place, n)
 
     @classmethod
-    def _coded(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
+    def _from_codes(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
         """Take entries, (r,) each, of clusters by their place among sorted names."""
         order = np.lexsort((place, code))
         code, place, n = code[order], place[order], n[order]
@@ -60,7 +60,7 @@ class ClusterCounts:
 
     def placed(self, place: Ints, _: int = 0) -> ClusterCounts:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
-        return self._coded(self.names, self._entry, place[self.place], self.n)
+        return self._from_codes(self.names, self._entry, place[self.place], self.n)
 
     def less(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return it without the rows of another, whose pattern i stands at place[i] here."""
@@ -125,7 +125,7 @@ class ClusterCounts:
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and the kurtosis of each total about 0, (w,)."""
         each = self.totals(np.atleast_2d(np.asarray(weights)))
-        kurtosis = over(len(self) * (each**4).sum(axis=1), (each**2).sum(axis=1) ** 2)
+        kurtosis = divide(len(self) * (each**4).sum(axis=1), (each**2).sum(axis=1) ** 2)
         return np.asarray(each @ each.T), kurtosis
 
     def pairs(self, first: Bools) -> float:

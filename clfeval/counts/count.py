@@ -6,40 +6,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.counted import Counted, Top
-from clfeval.counts.group import group
+from clfeval.counts.counted import PredictionCounts, TopRows
+from clfeval.counts.group import group_rows
 from clfeval.counts.judge import (
-    accept,
+    check_patterns,
     check_thresholds,
-    judge,
-    otherwise,
-    raise_culprits,
-    raise_nameless_runs,
+    corrected_settings,
+    refuse_invalid_patterns,
+    refuse_invalid_rows,
+    refuse_rows_without_run,
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.counts.scores import read_scores, top_count, top_cuts
+from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
 from clfeval.counts.settle import (
-    Settled,
+    CountSettings,
     check_structure,
-    explained,
-    file_count,
-    fingerprints,
-    settle,
-    with_related,
+    explain_read_error,
+    input_file,
+    resolve_settings,
+    start_fingerprints,
+    with_label_thresholds,
 )
-from clfeval.counts.slices import Facets, slice_label, slices_by
-from clfeval.counts.twins import refuse_twins
-from clfeval.counts.units import rounding, unit_of
+from clfeval.counts.slices import Facets, slice_label, slice_rows
+from clfeval.counts.twins import refuse_similar_labels
+from clfeval.counts.units import rounding_error, weight_unit
 from clfeval.document import InputFile
-from clfeval.errors import DataError, UsageError, bad_option, joined, listing
-from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.errors import DataError, UsageError, bad_option, join_texts, list_names
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import engine_errors, scan
 from clfeval.tables.taken import Facts
 
 
-def count(opened: Predictions, *, top: str | None = None, any_range: bool = False) -> Counted:
+def count_predictions(
+    opened: Predictions, *, top: str | None = None, any_range: bool = False
+) -> PredictionCounts:
     """Count the patterns of a prediction table.
 
     `top`: each model's highest rows are predicted positive, in place of thresholds; `any_range`:
@@ -48,25 +50,27 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:
-        counted = _count(settle(opened), any_range=any_range or top is not None)
+        counted = _count_patterns(resolve_settings(opened), any_range=any_range or top is not None)
         if top is None:
             return counted
         table, _ = read_scores(counted.kept, "all")
-        rows = top_count(top, counted.patterns.rows)
+        rows = parse_top_count(top, counted.patterns.rows)
         cuts, taken = top_cuts(table, rows)
         settled = counted.kept.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
-        return _count(settled, any_range=True, top=Top(rows, taken))
+        return _count_patterns(settled, any_range=True, top=TopRows(rows, taken))
     except engine_errors() as error:
-        raise explained(opened.files, error) from error
+        raise explain_read_error(opened.files, error) from error
 
 
-def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
+def _count_patterns(
+    settled: CountSettings, *, any_range: bool, top: TopRows | None = None
+) -> PredictionCounts:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
         strange = {settled.column(model): labels for model, labels in settled.strange.items()}
         classes = dict.fromkeys(settled.classes, 0)
-        refuse_twins(
+        refuse_similar_labels(
             settled.name,
             settled.columns.truth,
             classes,
@@ -75,34 +79,34 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             strange,
             settled.predicted,
         )
-        raise_culprits(settled, settled.classes, settled.strange)
+        refuse_invalid_rows(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:
-            settled = with_related(settled)
-        grouped = group(settled)  # the one pass
-        judged = judge(grouped, settled)
-        better = otherwise(judged, settled)
+            settled = with_label_thresholds(settled)
+        grouped = group_rows(settled)  # the one pass
+        judged = check_patterns(grouped, settled)
+        better = corrected_settings(judged, settled)
         if better is None:
             break
         settled = better
-    accept(judged, settled, any_range=any_range)
+    refuse_invalid_patterns(judged, settled, any_range=any_range)
     sampling = settled.columns.weight is not None and settled.roles.sampling_weights
     if sampling or judged.grouped.n.dtype.kind == "f":  # sums of fractions, in whole units
-        unit, off = _unit(settled)
+        unit, off = _weight_unit_and_error(settled)
         settled = replace(settled, unit=unit, rounding=off)
-        judged = judge(group(settled), settled)
-    counted = Counted.of(judged, settled, top)
+        judged = check_patterns(group_rows(settled), settled)
+    counted = PredictionCounts.from_patterns(judged, settled, top)
     check_thresholds(settled)
     if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
-        raise_nameless_runs(settled)
+        refuse_rows_without_run(settled)
     return counted
 
 
-def _unit(settled: Settled) -> tuple[float, float]:
+def _weight_unit_and_error(settled: CountSettings) -> tuple[float, float]:
     weight, nulls = str(settled.columns.weight), settled.columns.null_values
     scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
-    unit = unit_of(scans, weight)
-    return unit, rounding(scans, weight, unit)
+    unit = weight_unit(scans, weight)
+    return unit, rounding_error(scans, weight, unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,7 @@ class Sample:
     name: str = ""
     runs: Mapping[str, ConfusionCounts] = field(default_factory=dict)
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
-    counted: Counted | None = None
+    counted: PredictionCounts | None = None
     sampled: bool = True
     facets: Facets = ()
 
@@ -136,20 +140,20 @@ class Sample:
             "negative": (self.negative, counts.shown("negatives")),
         }
         if self.counted is not None and self.counted.several:
-            found["classes"] = f"{len(self.counted.order)}: {listing(self.counted.order)}"
+            found["classes"] = f"{len(self.counted.order)}: {list_names(self.counted.order)}"
             sides = {}
         for word, (names, totals) in sides.items():
             numbers = sorted({*totals.tolist()})
             ends = dict.fromkeys((numbers[0], numbers[-1]))
             said = " to ".join(f"{number:,.10g}" for number in ends)
-            found[f"{word}: {listing(names)}"] = said
+            found[f"{word}: {list_names(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)
         if whole is not None and isinstance(whole.clusters, ClusterCounts):
             found["clusters"] = len(whole.clusters)
         cuts = {cut for cut in self.thresholds.values() if cut is not None}
         if cuts:
-            found["thresholds"] = joined([f"{cut:g}" for cut in sorted(cuts)])
+            found["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
         parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
         return found | {name: number for name, number in parts.items() if number}
 
@@ -160,7 +164,7 @@ class Sample:
         return {label: one for label, one in slices.items() if label in self.slices}
 
     @classmethod
-    def of(cls, counted: Counted) -> Sample:
+    def from_predictions(cls, counted: PredictionCounts) -> Sample:
         """Take what was counted; slices by run are runs."""
         slices, runs = dict(counted.confusions), {}
         if counted.roles.run is not None:
@@ -181,19 +185,23 @@ class Sample:
         )
 
     @classmethod
-    def given(
+    def from_confusions(
         cls, counts: ConfusionCounts, file: InputFile, roles: Input, *, sampled: bool = True
     ) -> Sample:
         """Take numbers that no table holds; `sampled` where they are counts."""
-        return cls({None: counts}, (file,), *_named(roles), roles, file.name, sampled=sampled)
+        return cls({None: counts}, (file,), *_class_names(roles), roles, file.name, sampled=sampled)
 
 
 def read_sample(opened: Predictions) -> Sample:
     """Count the predictions, or read the counts table."""
-    return Sample.of(count(opened)) if opened.layout.expand is None else _counts_table(opened)
+    return (
+        Sample.from_predictions(count_predictions(opened))
+        if opened.layout.expand is None
+        else _counts_table(opened)
+    )
 
 
-def _named(roles: Input) -> tuple[str, tuple[str, ...]]:
+def _class_names(roles: Input) -> tuple[str, tuple[str, ...]]:
     if roles.positive is None:
         return "positive", ("negative",)
     return roles.positive, (f"not {roles.positive}",)
@@ -208,14 +216,14 @@ def _counts_table(opened: Predictions) -> Sample:
     for option, given in unfit.items():
         if given:
             what = f"{option} needs predictions, but the table holds counts"
-            raise UsageError.of(what, "needs-predictions", hint="leave it out")
+            raise UsageError.new(what, "needs-predictions", hint="leave it out")
     keys, facets = opened.columns.by, opened.columns.facets
-    if {naming, *(find(opened.peeks, (name,)) for name in Names.COUNT)} & set(keys):
-        what = f"{listing(keys)} is a column of counts or models, not of runs or slices"
+    if {naming, *(find_column(opened.peeks, (name,)) for name in ColumnNames.COUNT)} & set(keys):
+        what = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(what)
     rows: list[CountsRow] = []
     files: list[InputFile] = []
-    for file, task in zip(opened.files, fingerprints(opened.files), strict=True):
+    for file, task in zip(opened.files, start_fingerprints(opened.files), strict=True):
         found = read_confusions(file, naming, keys)
         if roles.model:
             listed = list(dict.fromkeys(row.model for row in found))
@@ -225,27 +233,27 @@ def _counts_table(opened: Predictions) -> Sample:
         for again in (row for row in found if (row.model, *row.keys) in before):
             what = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
             hint = "if each file is a run, add --run-files"
-            raise DataError.of(what, "duplicate-row", file.name, hint=hint)
+            raise DataError.new(what, "duplicate-row", file.name, hint=hint)
         rows += found
         # the most observations any model was counted on, run by run
         totals: dict[tuple[str, ...], int] = {}
         for row in found:
             total = row.tp + row.fp + row.fn + row.tn
             totals[row.keys] = max(total, totals.get(row.keys, 0))
-        files.append(file_count(file, task, sum(totals.values())))
+        files.append(input_file(file, task, sum(totals.values())))
     columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
-    places = slices_by(facets, columns)
+    places = slice_rows(facets, columns)
     if roles.run is not None:
         prefix = slice_label(keys, ("",))
         places = {label.removeprefix(prefix): some for label, some in places.items()}
     parts = {
-        label: ConfusionCounts.of_rows([rows[i] for i in some.tolist()])
+        label: ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
         for label, some in places.items()
     }
-    slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.of_rows(rows)}
+    slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
     runs = {} if roles.run is None else parts
     if not runs:
         slices.update(parts)
     return Sample(
-        slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs, facets=facets
+        slices, tuple(files), *_class_names(roles), roles, opened.files[0].name, runs, facets=facets
     )

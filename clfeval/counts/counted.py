@@ -8,21 +8,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clfeval.counts.class_rows import ProbabilityRows, class_rows
+from clfeval.counts.class_rows import ProbabilityRows, read_probability_rows
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
     LabelRows,
     class_order,
-    counted_labels,
+    grouped_labels,
     read_class_scores,
     read_labels,
 )
-from clfeval.counts.judge import Judged, slices_of
-from clfeval.counts.kept import JointCounts, Kept, joint_counts
+from clfeval.counts.judge import PatternCheck, patterns_by_slice
+from clfeval.counts.kept import EvaluatedRows, JointCounts, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.counts.scores import ScoreCounts, model_scores
-from clfeval.counts.settle import Settled, are_several, file_count, values_of
+from clfeval.counts.scores import ScoreCounts, count_model_scores
+from clfeval.counts.settle import CountSettings, input_file, is_multiclass, raw_values_of
 from clfeval.document import InputFile
 from clfeval.late import nw
 from clfeval.tables.input import Input
@@ -34,7 +34,7 @@ FEW = 1 << 14  # rows of a statistic that is remembered
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class TopRows:
     """How many of the highest rows were asked for, and how many each model takes, ties included."""
 
     count: float
@@ -42,7 +42,7 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class PredictionCounts:
     """The counts of a prediction table; further statistics are computed on demand.
 
     slices: patterns of the whole table under None, then of every slice.
@@ -63,15 +63,17 @@ class Counted:
     blank_rows: int
     reread: tuple[str, ...]
     roles: Input
-    kept: Kept
+    kept: EvaluatedRows
     order: tuple[str, ...] = ()
     labelled: LabelRows | None = None
-    top: Top | None = None
+    top: TopRows | None = None
     uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, judged: Judged, settled: Settled, top: Top | None = None) -> Counted:
+    def from_patterns(
+        cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
+    ) -> PredictionCounts:
         """Take what was accepted."""
         grouped, models = judged.grouped, settled.columns.models
         out = judged.missing & ~judged.excused
@@ -82,9 +84,9 @@ class Counted:
         for file, rows in zip(settled.files, by_file, strict=True):
             kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
             first, *others = file.files  # rows of several are counted in the first
-            files += (file_count(first, next(tasks), kept, lost),)
-            files += tuple(file_count(one, next(tasks), 0) for one in others)
-        slices, order = slices_of(judged, settled), class_order(judged, settled)
+            files += (input_file(first, next(tasks), kept, lost),)
+            files += tuple(input_file(one, next(tasks), 0) for one in others)
+        slices, order = patterns_by_slice(judged, settled), class_order(judged, settled)
         uncut = judged.unbounded if settled.roles.ranks else {}
         return cls(
             slices=slices,
@@ -102,19 +104,19 @@ class Counted:
             blank_rows=judged.blank,
             reread=tuple(sorted(settled.reread)),
             roles=settled.roles,
-            kept=Kept(
+            kept=EvaluatedRows(
                 settled=settled,
                 mode=grouped.mode,
-                positive_values=values_of(grouped.truth, settled.positive),
+                positive_values=raw_values_of(grouped.truth, settled.positive),
                 vote_values=tuple(
-                    values_of(votes, settled.positive) if model.kind == "label" else ()
+                    raw_values_of(votes, settled.positive) if model.kind == "label" else ()
                     for model, votes in zip(models, grouped.votes, strict=True)
                 ),
                 complete=not judged.missing.any(),
                 rows=sum(file.rows for file in files),
             ),
             order=order,
-            labelled=counted_labels(judged, settled, order),
+            labelled=grouped_labels(judged, settled, order),
             top=top,
             uncut=uncut,
         )
@@ -142,7 +144,7 @@ class Counted:
     @property
     def several(self) -> bool:
         """True where more than two classes were taken as they are, and none is positive."""
-        return are_several(self.classes, self.roles, self.models)
+        return is_multiclass(self.classes, self.roles, self.models)
 
     @property
     def ordered(self) -> bool:
@@ -163,7 +165,7 @@ class Counted:
         whole = self.patterns
         return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
 
-    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> Counted:
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
         """Return it with the patterns of groups of models, as `PatternCounts.grouped` has them."""
         if not groups:
             return self
@@ -175,7 +177,7 @@ class Counted:
         """The 2 x 2 tables of every model, of the whole table and of every slice."""
         return self._once(
             "confusions",
-            lambda: {name: ConfusionCounts.of_patterns(one) for name, one in self.slices.items()},
+            lambda: {name: ConfusionCounts.from_patterns(one) for name, one in self.slices.items()},
             len,
         )
 
@@ -184,13 +186,15 @@ class Counted:
         if not scores or all(model.kind == "label" for model in self.models):
             whole = self.patterns
             sides = (whole.truth, whole.votes)
-            return JointCounts.of(whole.models, *sides, None, whole.n, whole.unit)
+            return JointCounts.from_rows(whole.models, *sides, None, whole.n, whole.unit)
         return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the scores of model i, of the whole table and of every slice: one pass more."""
         return self._once(
-            ("scores", i), lambda: model_scores(self.kept, i), lambda found: len(found[None].scores)
+            ("scores", i),
+            lambda: count_model_scores(self.kept, i),
+            lambda found: len(found[None].scores),
         )
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
@@ -205,7 +209,10 @@ class Counted:
     def _labels(self) -> dict[str | None, ClassPatterns]:
         if len(self.order) == 2:
             two = (self.order, self.positive)
-            return {name: ClassPatterns.of_two(one, *two) for name, one in self.slices.items()}
+            return {
+                name: ClassPatterns.from_binary_patterns(one, *two)
+                for name, one in self.slices.items()
+            }
         rows = self.labelled or read_labels(self.kept, self.order)
         return {name: rows.patterns(name) for name in self.slices}
 
@@ -222,7 +229,7 @@ class Counted:
 
     def class_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one pass more."""
-        return class_rows(self.kept, i, self.order)
+        return read_probability_rows(self.kept, i, self.order)
 
     def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Make a statistic, and remember it where it is small: ten million scores are no trifle."""

@@ -9,15 +9,22 @@ from itertools import pairwise
 from operator import add, or_
 from typing import Any
 
-from clfeval.counts.scales import OVER, PERCENT, half_way, shares, taken_for, ways_of
-from clfeval.counts.settle import Settled
-from clfeval.counts.slips import refuse_slips
-from clfeval.errors import DataError, Problem, listing
+from clfeval.counts.scales import (
+    MAX_NEAR_PROBABILITY,
+    PERCENT,
+    alternative_roles,
+    guess_score_scale,
+    looks_like_cluster,
+    scale_midpoint,
+)
+from clfeval.counts.settle import CountSettings
+from clfeval.counts.slips import refuse_stray_scores
+from clfeval.errors import DataError, Problem, list_names
 from clfeval.late import pl
-from clfeval.shell import given
-from clfeval.tables.cells import as_text, means_missing
-from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
-from clfeval.tables.input import IF_MODEL, Kind, Names, find
+from clfeval.shell import format_option
+from clfeval.tables.cells import as_text, missing_word_hint
+from clfeval.tables.diagnose import FILE, ROW, column_as_number, read_numbered_rows
+from clfeval.tables.input import IF_MODEL, ColumnNames, Kind, find_column
 from clfeval.tables.peek import is_score
 from clfeval.tables.positive import guess_positive
 from clfeval.tables.prediction import ModelColumns
@@ -25,12 +32,12 @@ from clfeval.tables.prediction import ModelColumns
 # as flags are written; a tree that is sure of everything says 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
-TOLD = 5  # different rows that are no chance
+MIN_TELLING_ROWS = 5  # different rows that are no chance
 HALF = 0.005  # of the last of two decimal places
 
 
-def refuse_stray(
-    settled: Settled, votes: Sequence[Collection[Any]], unbounded: Collection[str]
+def refuse_stray_columns(
+    settled: CountSettings, votes: Sequence[Collection[Any]], unbounded: Collection[str]
 ) -> None:
     """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
 
@@ -61,13 +68,13 @@ def refuse_stray(
         what = f"has only 0 and 1, while other models have {others_have}: is it a model?"
         raise DataError(
             [Problem(what, "stray-labels", settled.name, None, name) for name in strays],
-            hint=f"add {given('--ignore', strays[0])} to leave it out; {IF_MODEL}",
+            hint=f"add {format_option('--ignore', strays[0])} to leave it out; {IF_MODEL}",
             fixes={"ignore": tuple(strays)},
             instead={"model": tuple(model.name for model in columns.models)},
         )
 
 
-def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
+def refuse_binary_predictions(settled: CountSettings, classes: Collection[str]) -> None:
     """Raise where all predictions are 0 and 1, and truth has other labels."""
     roles, columns = settled.roles, settled.columns
     bits = [
@@ -77,7 +84,7 @@ def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
     ]
     if not bits or not roles.ranks or roles.kind or roles.threshold:
         return
-    what = f"has only 0 and 1, but truth has {listing(sorted(classes), 3)}: labels or scores?"
+    what = f"has only 0 and 1, but truth has {list_names(sorted(classes), 3)}: labels or scores?"
     alone = all(model.kind == "score" for model in columns.models)
     hint = "write labels as truth writes them, or add --kind score if they are scores"
     raise DataError(
@@ -87,7 +94,7 @@ def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
     )
 
 
-def refuse_complements(settled: Settled) -> None:
+def refuse_complements(settled: CountSettings) -> None:
     """Raise for adjacent columns of scores that sum to 1 in every row: two classes of one model."""
     roles, columns = settled.roles, settled.columns
     if roles.model or roles.kind or columns.answer:
@@ -97,28 +104,30 @@ def refuse_complements(settled: Settled) -> None:
         pairs = zip(settled.peeks[one].first, settled.peeks[two].first, strict=True)
         rows = {(a, b) for a, b in pairs if a and b and is_score(a) and is_score(b)}
         first_rows = all(abs(float(a) + float(b) - 1) < 2 * HALF for a, b in rows)
-        if len(rows) >= TOLD and first_rows and _complements(settled, one, two):
+        if len(rows) >= MIN_TELLING_ROWS and first_rows and _are_complementary(settled, one, two):
             first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
             guess, named = guess_positive({first: 1, second: 1})
             spare = two if named and guess == first != second else one
             other = two if spare == one else one
             what = f"always equals 1 - '{other}': is it the other class of the same model?"
-            hint = f"add {given('--ignore', spare)} to leave it out; {IF_MODEL}"
-            raise DataError.of(what, "complements", settled.name, None, spare, hint=hint,
+            hint = f"add {format_option('--ignore', spare)} to leave it out; {IF_MODEL}"
+            raise DataError.new(what, "complements", settled.name, None, spare, hint=hint,
                                fixes={"ignore": (spare,)})  # fmt: skip
 
 
-def _complements(settled: Settled, one: str, two: str) -> bool:
+def _are_complementary(settled: CountSettings, one: str, two: str) -> bool:
     """Tell whether two columns are 1 together in every row of all files that has both."""
     written = settled.columns.written
-    total = number_of(one, written) + number_of(two, written)
+    total = column_as_number(one, written) + column_as_number(two, written)
     odd = ((total - 1).abs() >= 2 * HALF) & total.is_not_nan()
-    frames = (numbered(file, settled.columns.null_values) for file in settled.files)
+    frames = (read_numbered_rows(file, settled.columns.null_values) for file in settled.files)
     found = pl.concat(frame.select(odd.alias("odd")) for frame in frames)
     return found.filter("odd").collect().is_empty()
 
 
-def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
+def refuse_text_columns(
+    settled: CountSettings, known: Sequence[str], unknown: Collection[str]
+) -> None:
     """Raise for columns of text without a single label: an id, a note, a group, and no model."""
     columns = settled.columns
     if columns.answer:
@@ -138,19 +147,19 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
     ids = [name for name in names if settled.peeks[name].distinct] if columns.id is None else []
     rest = tuple(name for name in names if name not in ids[:1])
     fixes: dict[str, Any] = ({"id": ids[0]} if ids else {}) | ({"ignore": rest} if rest else {})
-    shared = [name for name in rest if shares(settled, name)]
+    shared = [name for name in rest if looks_like_cluster(settled, name)]
     if shared and columns.cluster is None:
         fixes["cluster"] = shared[0]
-    hint = f"if it is not a model, add {ways_of(settled, names[0])} or "
-    hint += given("--ignore", names[0])
-    if naming := find(names, Names.MODEL):
+    hint = f"if it is not a model, add {alternative_roles(settled, names[0])} or "
+    hint += format_option("--ignore", names[0])
+    if naming := find_column(names, ColumnNames.MODEL):
         hint = f"if '{naming}' holds model names, rename the column of their predictions to " \
                f"'score' or 'prediction'; {hint}"  # fmt: skip
         fixes = {}
     raise DataError(
         [
-            Problem(f"its values ({listing(sorted(settled.texts(model)), 3)}) are not classes of "
-                    f"truth ({listing(known)})", "unknown-label", settled.name, None,
+            Problem(f"its values ({list_names(sorted(settled.texts(model)), 3)}) are not classes "
+                    f"of truth ({list_names(known)})", "unknown-label", settled.name, None,
                     model.columns[0])
             for model in foreign
         ],
@@ -159,7 +168,9 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
     )  # fmt: skip
 
 
-def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
+def refuse_disjoint_labels(
+    settled: CountSettings, known: Sequence[str], unknown: Collection[str]
+) -> None:
     """Raise where no model ever says a label of truth: the classes have other names there."""
     models, columns = settled.columns.models, settled.columns
     said = reduce(or_, (settled.texts(model) for model in models), frozenset[str]())
@@ -167,10 +178,12 @@ def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[
         return
     if any(map(is_score, said)):  # then what is none is the odd one
         return
-    if any(map(means_missing, said)):
+    if any(map(missing_word_hint, said)):
         return
     names = list(dict.fromkeys(columns.source(model) for model in models))
-    what = f"predicts {listing(sorted(said))}, but truth '{columns.truth}' has {listing(known)}"
+    what = (
+        f"predicts {list_names(sorted(said))}, but truth '{columns.truth}' has {list_names(known)}"
+    )
     hint = "write the same labels in both columns"
     if len(said) == len(known) == 2:
         (ours, one_named), (theirs, two_named) = (
@@ -184,13 +197,13 @@ def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[
     )
 
 
-def refuse_mixed(settled: Settled, known: Sequence[str]) -> None:
+def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
     """Raise for a long table in which some models say labels, and others numbers."""
     columns = settled.columns
     if not columns.answer:
         return
     text, answer = pl.col(columns.naming).cast(pl.String), pl.col(columns.answer).cast(pl.String)
-    frames = [numbered(file, columns.null_values) for file in settled.files]
+    frames = [read_numbered_rows(file, columns.null_values) for file in settled.files]
     found = (
         pl.concat([frame.select(text.alias("m"), answer.alias("a")) for frame in frames])
         .drop_nulls()
@@ -204,20 +217,20 @@ def refuse_mixed(settled: Settled, known: Sequence[str]) -> None:
     scores = found.filter(pl.col("numbers") & ~pl.col("labels"))["m"].to_list()
     if not (labels and scores):
         return
-    what = f"has labels of {listing(labels, 3)} and scores of {listing(scores, 3)}"
+    what = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
     ways: dict[Kind, list[str]] = {"score": scores, "label": labels}
     flags = [
-        " ".join([*(given("--model", name) for name in names), f"--kind {kind}"])
+        " ".join([*(format_option("--model", name) for name in names), f"--kind {kind}"])
         for kind, names in ways.items()
     ]
     hint = f"add {flags[0]} to evaluate the scores, or {flags[1]} to evaluate the labels"
     kept: Kind = "score" if len(scores) >= len(labels) else "label"
-    raise DataError.of(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
+    raise DataError.new(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
                        fixes={"model": tuple(ways[kept]), "kind": kept})  # fmt: skip
 
 
-def refuse_unbounded(
-    settled: Settled, found: Mapping[str, tuple[float, float]], *, any_range: bool
+def refuse_unbounded_scores(
+    settled: CountSettings, found: Mapping[str, tuple[float, float]], *, any_range: bool
 ) -> None:
     """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
 
@@ -226,7 +239,9 @@ def refuse_unbounded(
     models = {model.name: model for model in settled.columns.models}
     what = "class probabilities range from {} to {}"
     problems = [
-        _beyond(settled, models[name], what.format(*settled.ends(models[name], *ends)))
+        _out_of_range_problem(
+            settled, models[name], what.format(*settled.ends(models[name], *ends))
+        )
         for name, ends in found.items()
         if models[name].kind == "classes"
     ]
@@ -238,15 +253,17 @@ def refuse_unbounded(
     if not found or any_range:
         return
     scaled = {models[name]: ends for name, ends in found.items()}
-    refuse_slips(settled, scaled)
+    refuse_stray_scores(settled, scaled)
     alone = settled.roles.ranks and len(found) == len(models)
-    percent = any(half_way(*ends) == PERCENT for ends in found.values())
-    if percent or not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
+    percent = any(scale_midpoint(*ends) == PERCENT for ends in found.values())
+    if percent or not (alone and {*guess_score_scale(settled, scaled)[1]} <= {"threshold"}):
         what = "scores from {} to {} are outside 0 to 1, so they need a threshold"
         _raise_scales(settled, scaled, what)
 
 
-def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
+def refuse_shared_threshold(
+    settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
+) -> None:
     """Raise where one threshold applies to probabilities and to scores of another scale."""
     cuts = settled.roles.threshold
     cut = cuts.get(None)
@@ -260,38 +277,48 @@ def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, flo
 
     def fits(low: float, high: float) -> bool:
         probable = 0 < cut <= 1
-        return probable if low >= 0 and high <= OVER else not probable and low <= cut <= high
+        return (
+            probable
+            if low >= 0 and high <= MAX_NEAR_PROBABILITY
+            else not probable and low <= cut <= high
+        )
 
-    scales = {half_way(*ends) for ends in found.values() if fits(*ends)}
-    odd = {model: ends for model, ends in found.items() if half_way(*ends) not in scales}
+    scales = {scale_midpoint(*ends) for ends in found.values() if fits(*ends)}
+    odd = {model: ends for model, ends in found.items() if scale_midpoint(*ends) not in scales}
     if not 0 < len(odd) < len(found):
         return
     what = f"scores from {{}} to {{}} are on a different scale: does --threshold {cut:g} apply?"
     _raise_scales(settled, odd, what)
 
 
-def refuse_other_scale(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
+def refuse_threshold_of_other_scale(
+    settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
+) -> None:
     """Raise for a percentage as the threshold of probabilities, or the reverse."""
     for name, (low, high) in ranges.items():
         cut = settled.roles.threshold.get(None)
         if cut is None or name in settled.roles.threshold:
             continue
         too_high = 0 <= low <= high <= 1 < cut
-        if not too_high and not (half_way(low, high) == PERCENT and 0 < cut < min(1, low)):
+        if not too_high and not (scale_midpoint(low, high) == PERCENT and 0 < cut < min(1, low)):
             continue
         meant = cut / 100 if too_high else 100 * cut
-        fixes = {"threshold": {None: meant}} if OVER < cut <= 100 or not too_high else {}
+        fixes = (
+            {"threshold": {None: meant}}
+            if MAX_NEAR_PROBABILITY < cut <= 100 or not too_high
+            else {}
+        )
         all_rows = "no row" if too_high else "every row"
         what = f"scores range from {low:g} to {high:g}: at threshold {cut:g} {all_rows} is positive"
         hint = f"write --threshold {meant:g}" if fixes else "probabilities are at most 1"
         column = settled.column(name)
-        raise DataError.of(
+        raise DataError.new(
             what, "needs-threshold", settled.name, None, column, hint=hint, fixes=fixes
         )
 
 
 def _raise_scales(
-    settled: Settled, found: Mapping[ModelColumns, tuple[float, float]], what: str
+    settled: CountSettings, found: Mapping[ModelColumns, tuple[float, float]], what: str
 ) -> None:
     """Raise for scores whose threshold nobody knows; what: the problem, with their ends."""
     problems = [
@@ -299,16 +326,16 @@ def _raise_scales(
                 settled.columns.source(model))
         for model, ends in found.items()
     ]  # fmt: skip
-    hint, fixes = taken_for(settled, found)
+    hint, fixes = guess_score_scale(settled, found)
     raise DataError(problems, hint=hint, fixes=fixes)
 
 
-def _beyond(settled: Settled, model: ModelColumns, what: str) -> Problem:
+def _out_of_range_problem(settled: CountSettings, model: ModelColumns, what: str) -> Problem:
     """Return the problem of a model's probabilities beyond 0..1, at the first of them."""
-    values = [number_of(name, settled.columns.written) for name in model.columns]
+    values = [column_as_number(name, settled.columns.written) for name in model.columns]
     out = [(value < 0) | ((value > 1) & value.is_not_nan()) for value in values]
     rows = [
-        numbered(file, settled.columns.null_values)
+        read_numbered_rows(file, settled.columns.null_values)
         .select(FILE, ROW, *(one.alias(f"{i}") for i, one in enumerate(out)))
         .filter(pl.any_horizontal(f"{i}" for i in range(len(out))))
         .head(1)
@@ -321,13 +348,15 @@ def _beyond(settled: Settled, model: ModelColumns, what: str) -> Problem:
     return Problem(what, "bad-probability", file, row, model.columns[which.index(True)])
 
 
-def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:
+def refuse_probability_sums(
+    settled: CountSettings, classes: Collection[str], off: Mapping[str, float]
+) -> None:
     """Raise for rows whose class probabilities do not sum to 1; off: largest error by model."""
     problems = []
     for model in settled.columns.models:
         allowed = HALF * len(model.columns) + 1e-9
         if {*classes} <= {*model.classes} and off.get(model.name, 0.0) > allowed:
-            file, row, total = _worst(settled, model)
+            file, row, total = _worst_sum(settled, model)
             said = settled.ends(model, float(f"{total:.4g}"))[0]
             what = f"the class probabilities of '{model.name}' sum to {said}, not 1 (worst row)"
             problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
@@ -336,12 +365,12 @@ def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, fl
         raise DataError(problems, hint=hint, fixes={"renormalize": True})
 
 
-def _worst(settled: Settled, model: ModelColumns) -> tuple[str, int, float]:
+def _worst_sum(settled: CountSettings, model: ModelColumns) -> tuple[str, int, float]:
     """Return the file and the row whose probabilities are farthest from 1 in all, and their sum."""
     written = settled.columns.written
-    total = reduce(add, (number_of(name, written) for name in model.columns))
+    total = reduce(add, (column_as_number(name, written) for name in model.columns))
     rows = [
-        numbered(file, settled.columns.null_values)
+        read_numbered_rows(file, settled.columns.null_values)
         .select(FILE, ROW, total.alias("sum"), (total - 1).abs().alias("off"))
         .filter(pl.col("off").is_not_nan())
         .sort("off", descending=True)

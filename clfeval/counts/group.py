@@ -12,12 +12,12 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.settle import Settled, check_structure, refuse_other_classes
+from clfeval.counts.settle import CountSettings, check_structure, refuse_class_columns_not_in_truth
 from clfeval.counts.units import in_units, squares_of
-from clfeval.errors import DataError, listing
+from clfeval.errors import DataError, list_names
 from clfeval.late import nw
-from clfeval.shell import given
-from clfeval.tables.cells import is_absent, natural
+from clfeval.shell import format_option
+from clfeval.tables.cells import is_missing, natural_sort_key
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
@@ -27,7 +27,7 @@ MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class RawPatterns:
     """Distinct combinations of raw values with their counts, all columns of equal length.
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
@@ -57,14 +57,16 @@ class Grouped:
     mode: Mode
 
     @classmethod
-    def of(cls, tables: Sequence[nw.DataFrame[Any]], settled: Settled, mode: Mode) -> Grouped:
-        """Put what `count_raw` found in each file under one another; absent values are None."""
+    def from_frames(
+        cls, tables: Sequence[nw.DataFrame[Any]], settled: CountSettings, mode: Mode
+    ) -> RawPatterns:
+        """Put what `group_frame` found in each file under one another; absent values are None."""
         what = settled.columns
 
         def column(name: str) -> list[Any]:
             cells = [value for table in tables for value in table[name].to_list()]
             odd = {*map(type, cells)} - _PLAIN
-            return [None if is_absent(one) else one for one in cells] if odd else cells
+            return [None if is_missing(one) else one for one in cells] if odd else cells
 
         def total(name: str) -> int:
             return sum(sum(table[name].to_list()) for table in tables if name in table.columns)
@@ -83,8 +85,8 @@ class Grouped:
             if f"off{i}" in tables[0].columns:
                 off[model.name] = max((v for v in column(f"off{i}") if v is not None), default=0.0)
             if model.kind != "label":
-                least = [low for table in tables if not is_absent(low := table[f"lo{i}"].min())]
-                most = [high for table in tables if not is_absent(high := table[f"hi{i}"].max())]
+                least = [low for table in tables if not is_missing(low := table[f"lo{i}"].min())]
+                most = [high for table in tables if not is_missing(high := table[f"hi{i}"].max())]
                 if least:
                     ranges[model.name] = (min(least), max(most))
         return cls(
@@ -107,24 +109,26 @@ class Grouped:
         )
 
 
-def group(settled: Settled) -> Grouped:
+def group_rows(settled: CountSettings) -> RawPatterns:
     """Count the raw values of all files, with slower readers where a faster one fails."""
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
             if settled.roles.several and settled.roles.positive is None:
-                known = sorted(settled.peeks[settled.columns.truth].texts, key=natural)
-                refuse_other_classes(settled.name, settled.columns.models, known)
+                known = sorted(settled.peeks[settled.columns.truth].texts, key=natural_sort_key)
+                refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
             what = (
                 f"model '{model.name}' has no probability column for the positive class "
-                f"'{settled.positive}'; it has {listing(model.classes)}"
+                f"'{settled.positive}'; it has {list_names(model.classes)}"
             )
-            hint = f"add {given('--positive', model.classes[0])} to detect that class"
-            raise DataError.of(what, "no-class-column", settled.name, hint=hint)
+            hint = f"add {format_option('--positive', model.classes[0])} to detect that class"
+            raise DataError.new(what, "no-class-column", settled.name, hint=hint)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
     for mode in modes if _all_bits(settled) else modes[1:]:
         try:
             frames = settled.layout.rows(settled.files, settled.columns, mode, "watch")
-            grouped = Grouped.of([count_raw(frame, settled) for frame in frames], settled, mode)
+            grouped = RawPatterns.from_frames(
+                [group_frame(frame, settled) for frame in frames], settled, mode
+            )
         except engine_errors():
             if mode == "loose":
                 raise
@@ -136,7 +140,7 @@ def group(settled: Settled) -> Grouped:
     return grouped
 
 
-def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
+def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     """Group the rows of a frame by truth, slices and every model's label or thresholded score."""
     what = settled.columns
     keys = {"t": nw.col(what.truth)}
@@ -149,12 +153,12 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         if model.kind == "label":
             keys[f"v{i}"] = nw.col(model.columns[0])
         else:
-            vote = says_positive(model, settled, types).cast(nw.Int8)
-            absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING, nw.Int8))
+            vote = predicts_positive(model, settled, types).cast(nw.Int8)
+            absent = nw.when(lacks_score(model, settled)).then(nw.lit(MISSING, nw.Int8))
             keys[f"v{i}"] = absent.otherwise(vote)
             numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
             # without NaN: polars orders it above every number
-            scores = [nw.when(~_absent(number)).then(number) for number in numbers]
+            scores = [nw.when(~_is_missing_score(number)).then(number) for number in numbers]
             high = f"u{i}" if len(scores) > 1 else f"s{i}"
             values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
             values |= {high: nw.max_horizontal(*scores)} if len(scores) > 1 else {}
@@ -170,7 +174,7 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
     if what.weight is not None:
-        values |= weighed(what.weight, settled.unit)
+        values |= weight_sums(what.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
         sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
         # rows of weight 0 stand for no row; unusable weights stay, to be named
@@ -184,14 +188,14 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         return collect(frame.select(*picked).group_by(*keys).agg(*sums))
 
 
-def scored_by(model: ModelColumns, positive: str | None) -> str:
+def score_column_name(model: ModelColumns, positive: str | None) -> str:
     """Return the column with the score of the positive class."""
     return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
 def score_column(model: ModelColumns, positive: str | None, types: Types) -> nw.Expr:
     """Return the scores of the positive class."""
-    return score_columns(model, types)[model.columns.index(scored_by(model, positive))]
+    return score_columns(model, types)[model.columns.index(score_column_name(model, positive))]
 
 
 def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
@@ -211,7 +215,7 @@ def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
     return [nw.when(score == 0).then(nw.lit(0.0)).otherwise(score) for score in scores]
 
 
-def largest(model: ModelColumns) -> nw.Expr:
+def most_probable_class(model: ModelColumns) -> nw.Expr:
     """Return the place of the largest class probability of a row, of equal ones the first."""
     columns = [nw.col(name) for name in model.columns]
     best = nw.max_horizontal(*columns)
@@ -219,15 +223,17 @@ def largest(model: ModelColumns) -> nw.Expr:
     return nw.min_horizontal(*places)
 
 
-def says_positive(model: ModelColumns, settled: Settled, types: Types) -> nw.Expr:
+def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types) -> nw.Expr:
     """True where score >= threshold; with NaN where the positive class is most probable."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
         if model.shares:
             return score_column(model, settled.positive, types) >= threshold
-        name = scored_by(model, settled.positive)
+        name = score_column_name(model, settled.positive)
         single = types[name] == nw.Float32
-        return nw.col(name).cast(nw.Float64) >= (in_single(threshold) if single else threshold)
+        return nw.col(name).cast(nw.Float64) >= (
+            float32_threshold(threshold) if single else threshold
+        )
     index = model.classes.index(settled.positive)
     own = nw.col(model.columns[index])
     beaten = [
@@ -238,7 +244,7 @@ def says_positive(model: ModelColumns, settled: Settled, types: Types) -> nw.Exp
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
 
 
-def in_single(threshold: float) -> float:
+def float32_threshold(threshold: float) -> float:
     """Return the least number of 32 bits whose shortest decimal is not below the threshold."""
     with np.errstate(over="ignore"):
         near, up = np.float32(threshold), np.float32(np.inf)
@@ -249,21 +255,21 @@ def in_single(threshold: float) -> float:
     return float(near)
 
 
-def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
+def lacks_score(model: ModelColumns, settled: CountSettings) -> nw.Expr:
     """True where a model has no score to vote by."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold and not model.shares:
-        return _absent(nw.col(scored_by(model, settled.positive)))
-    lacking = [_absent(nw.col(name)) for name in model.columns]
+        return _is_missing_score(nw.col(score_column_name(model, settled.positive)))
+    lacking = [_is_missing_score(nw.col(name)) for name in model.columns]
     if model.shares:  # of nothing
         lacking.append(reduce(add, (nw.col(n).cast(nw.Float64) for n in model.columns)) == 0)
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 
 
-def weighed(column: str, unit: float = 1) -> dict[str, nw.Expr]:
+def weight_sums(column: str, unit: float = 1) -> dict[str, nw.Expr]:
     """Return, for sums: w, valid weights in units; x, 1 for invalid, y, 1 for fractional ones."""
     weight = nw.col(column)
-    good = ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
+    good = ~_is_missing_score(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
     broken = good & (number.round(0) != number)
     return {
@@ -273,11 +279,11 @@ def weighed(column: str, unit: float = 1) -> dict[str, nw.Expr]:
     }
 
 
-def _absent(score: nw.Expr) -> nw.Expr:
+def _is_missing_score(score: nw.Expr) -> nw.Expr:
     return score.is_null() | score.cast(nw.Float64).is_nan()
 
 
-def _all_bits(settled: Settled) -> bool:
+def _all_bits(settled: CountSettings) -> bool:
     """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
     columns, peeks = settled.columns, settled.peeks
     if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
@@ -290,7 +296,7 @@ def _all_bits(settled: Settled) -> bool:
     )
 
 
-def _single_bytes(settled: Settled, grouped: Grouped) -> bool:
+def _single_bytes(settled: CountSettings, grouped: RawPatterns) -> bool:
     """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
 
     Bytes other than headers, delimiters, line ends and text columns must equal non-empty fields.

@@ -11,31 +11,43 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.group import lacks, largest, says_positive, score_column, score_columns
-from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
-from clfeval.counts.settle import Settled
-from clfeval.counts.units import Weighed, in_units, shown
+from clfeval.counts.group import (
+    lacks_score,
+    most_probable_class,
+    predicts_positive,
+    score_column,
+    score_columns,
+)
+from clfeval.counts.patterns import (
+    common_unit,
+    group_members,
+    merge_member_votes,
+    order_by_name,
+    stack_arrays,
+)
+from clfeval.counts.settle import CountSettings
+from clfeval.counts.units import WeightedCounts, from_units, in_units
 from clfeval.errors import DataError
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, natural
+from clfeval.tables.cells import as_text, natural_sort_key
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.input import Names, find
+from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.prediction import KEY, Mode
-from clfeval.tables.scan import Frame, collect, together
+from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 Target = Literal["positive", "negative", "all"]
 _DISTINCT = 0.95  # of the first rows: a column with more values names rows
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EvaluatedRows:
     """The rows evaluated, and how their values are read.
 
     positive_values, vote_values: raw values of the positive class in truth, and in each label
     model. complete: no row lacks a value. rows: in all.
     """
 
-    settled: Settled
+    settled: CountSettings
     mode: Mode
     positive_values: tuple[Any, ...]
     vote_values: tuple[tuple[Any, ...], ...]
@@ -94,12 +106,14 @@ class Kept:
             if model.kind == "label":
                 said[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
             else:
-                said[f"v{i}"] = says_positive(model, settled, types)
+                said[f"v{i}"] = predicts_positive(model, settled, types)
         for i in scores:
             said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, types)
         for i in labels:
             model = settled.columns.models[i]
-            said[f"y{i}"] = nw.col(model.columns[0]) if model.kind == "label" else largest(model)
+            said[f"y{i}"] = (
+                nw.col(model.columns[0]) if model.kind == "label" else most_probable_class(model)
+            )
         if shares is not None:
             each = score_columns(settled.columns.models[shares], types)
             said |= {f"p{k}": score for k, score in enumerate(each)}
@@ -107,14 +121,14 @@ class Kept:
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
         """Return the number of ids, and rows of each run; DataError where truth differs by run."""
-        rows = collect(together(self.frames(key=True, by=True)).select("key", "b0", "t"))
+        rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
             columns = self.settled.columns
             what = f"'{truths['key'].min()}' has a different truth in another run"
             what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
             hint = "all rows of an id must have the same truth"
-            raise DataError.of(
+            raise DataError.new(
                 what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
             )
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
@@ -124,7 +138,9 @@ class Kept:
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
-        name = find([name for name in settled.peeks if name not in used], Names.CLUSTER)
+        name = find_column(
+            [name for name in settled.peeks if name not in used], ColumnNames.CLUSTER
+        )
         each = len(columns.models) if settled.layout.models else 1  # lines of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
         alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
@@ -141,7 +157,7 @@ class Kept:
                 wanted.append(~nw.col(name).is_null())
                 wanted += [~nw.col(name).is_nan()] if schema[name].is_float() else []
             scored = [model for model in columns.models if model.kind != "label"]
-            wanted += [~lacks(model, self.settled) for model in scored]
+            wanted += [~lacks_score(model, self.settled) for model in scored]
         if target != "all":
             positive = _one_of(frame, columns.truth, self.positive_values)
             wanted.append(positive if target == "positive" else ~positive)
@@ -157,7 +173,7 @@ def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointCounts(Weighed):
+class JointCounts(WeightedCounts):
     """The sufficient statistic of several models measured together: m distinct rows of a table.
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
@@ -174,12 +190,12 @@ class JointCounts(Weighed):
     unit: float = 1
 
     @classmethod
-    def of(
+    def from_rows(
         cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
         unit: float = 1,
     ) -> JointCounts:  # fmt: skip
         """Merge equal rows, and put them in order."""
-        places = by_name(models)
+        places = order_by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
         if scores is not None:  # NaN stands in whole columns, which tell no rows apart
             keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
@@ -197,31 +213,31 @@ class JointCounts(Weighed):
         """Add the counts of other rows of the same models."""
         if self.models != other.models or (self.scores is None) != (other.scores is None):
             raise ValueError(f"different models: {self.models} and {other.models}")
-        truth, votes, n = stacked(self, other, "truth", "votes", "n")
-        scores = None if self.scores is None else stacked(self, other, "scores")[0]
-        return JointCounts.of(self.models, truth, votes, scores, n, same_unit(self, other))
+        truth, votes, n = stack_arrays(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else stack_arrays(self, other, "scores")[0]
+        return JointCounts.from_rows(self.models, truth, votes, scores, n, common_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        places = by_name(self.models)
+        places = order_by_name(self.models)
         found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
         found.update(np.packbits(self.truth).tobytes())
         for i in places:
             found.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 found.update(self.scores[:, i].astype("<f8").tobytes())
-        n = shown(self.n, self.unit)
+        n = from_units(self.n, self.unit)
         found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
         return found.hexdigest()
 
 
-def joint_counts(kept: Kept) -> JointCounts:
+def joint_counts(kept: EvaluatedRows) -> JointCounts:
     """Count the distinct rows of the whole table, with scores of all models: one more pass."""
     models = tuple(model.name for model in kept.settled.columns.models)
     scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
-    places = by_name(models)
+    places = order_by_name(models)
     keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
-    rows = together(kept.frames(votes=True, scores=scored))
+    rows = concatenate_frames(kept.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
     m, k = len(table), len(models)
     # a column at a time is what everybody wants of them
@@ -236,7 +252,7 @@ def joint_counts(kept: Kept) -> JointCounts:
 
 
 def list_exclusive(
-    kept: Kept,
+    kept: EvaluatedRows,
     kinds: Sequence[str],
     *,
     target: Target,
@@ -252,14 +268,17 @@ def list_exclusive(
     settled = kept.settled
     key = "row" if settled.columns.id is None else "id"
     models = [model.name for model in settled.columns.models]
-    together = merged(models, groups)
+    together = group_members(models, groups)
     others = len(together) - 1
     listed = {(model, kind): list[dict[str, Any]]() for model in together for kind in kinds}
     frames = kept.frames(votes=True, key=True, target=target)
     for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
         table = collect(frame)
         votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
-        keys, hits = table["key"].to_numpy(), any_of(votes == (target == "positive"), together)
+        keys, hits = (
+            table["key"].to_numpy(),
+            merge_member_votes(votes == (target == "positive"), together),
+        )
         finders = hits.sum(axis=1)
         enough = finders == others if rule == "all" else finders > 0
         for j, model in enumerate(together):
@@ -274,5 +293,5 @@ def list_exclusive(
                 ]
     if settled.layout.gathers:  # a long table has no order of observations
         for rows in listed.values():
-            rows.sort(key=lambda row: natural(row["id"]))
+            rows.sort(key=lambda row: natural_sort_key(row["id"]))
     return list(chain.from_iterable(listed.values()))

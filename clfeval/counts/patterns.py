@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.units import Weighed, shown
-from clfeval.counts.weights import Owned, Owners, gathered, joined, picked
+from clfeval.counts.units import WeightedCounts, from_units
+from clfeval.counts.weights import (
+    Owned,
+    Owners,
+    concatenate_statistics,
+    group_owners,
+    select_owners,
+)
 from clfeval.tables.layouts.counts import CountsRow
 
 
-def for_products(*counts: Counts) -> list[Counts]:
+def safe_for_products(*counts: Counts) -> list[Counts]:
     """Return counts as they are, or as floats where four products of two would not fit 64 bits."""
     most = max((float(np.max(part)) for part in counts if part.size), default=0.0)
     if most**2 < 2.0**61:
@@ -23,12 +29,12 @@ def for_products(*counts: Counts) -> list[Counts]:
     return [part.astype(np.float64) for part in counts]
 
 
-def stacked(one: Any, other: Any, *names: str) -> list[Counts]:
+def stack_arrays(one: Any, other: Any, *names: str) -> list[Counts]:
     """Return the arrays of these names of two statistics, those of the second behind the first."""
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
-def same_unit(one: Any, other: Any) -> float:
+def common_unit(one: Any, other: Any) -> float:
     """Return the unit of two statistics that can be added up."""
     unit: float = one.unit
     if unit != other.unit:
@@ -37,7 +43,7 @@ def same_unit(one: Any, other: Any) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PatternCounts(Weighed):
+class PatternCounts(WeightedCounts):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
@@ -54,22 +60,22 @@ class PatternCounts(Weighed):
     clusters: Owned | None = None
 
     @classmethod
-    def of(
+    def from_votes(
         cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
         owners: Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
         names, keep = tuple(models), np.flatnonzero(n > 0)
-        table, owners = np.column_stack([truth[keep], votes[keep]]), picked(owners, keep)
+        table, owners = np.column_stack([truth[keep], votes[keep]]), select_owners(owners, keep)
         if not len(table):
-            none = gathered(owners, np.zeros(0, np.int64), n[:0], 0)
+            none = group_owners(owners, np.zeros(0, np.int64), n[:0], 0)
             return cls(names, truth[:0], votes[:0].reshape(0, len(names)), n[:0], unit, none)
         packed = np.packbits(table, axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         group = group.ravel()
         total = np.zeros(len(first), n.dtype)
         np.add.at(total, group, n[keep])
-        clusters = gathered(owners, group, n[keep], len(first))
+        clusters = group_owners(owners, group, n[keep], len(first))
         return cls(names, table[first, 0], table[first, 1:], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
@@ -77,25 +83,25 @@ class PatternCounts(Weighed):
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
         unit, ((truth, votes), n, owners) = (
-            same_unit(self, other), joined(self, other, "truth", "votes")
+            common_unit(self, other), concatenate_statistics(self, other, "truth", "votes")
         )  # fmt: skip
-        return PatternCounts.of(self.models, truth, votes, n, unit, owners=owners)
+        return PatternCounts.from_votes(self.models, truth, votes, n, unit, owners=owners)
 
     @property
     def rows(self) -> int | float:
         """Rows in all, or the sum of their weights."""
-        total: int | float = shown(self.n.sum(), self.unit).item()
+        total: int | float = from_units(self.n.sum(), self.unit).item()
         return total
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        order = by_name(self.models)
+        order = order_by_name(self.models)
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
             for t, row, count in zip(
                 self.truth.tolist(),
                 self.votes[:, order].tolist(),
-                shown(self.n, self.unit).tolist(),
+                from_units(self.n, self.unit).tolist(),
                 strict=True,
             )
         )
@@ -126,8 +132,10 @@ class PatternCounts(Weighed):
         """Replace each group by one model that detects what any member does."""
         if not groups:
             return self
-        together = merged(self.models, groups)
-        votes = any_of(self.votes ^ (target == "negative"), together) ^ (target == "negative")
+        together = group_members(self.models, groups)
+        votes = merge_member_votes(self.votes ^ (target == "negative"), together) ^ (
+            target == "negative"
+        )
         return replace(self, models=tuple(together), votes=votes)
 
     def targets(self, target: str) -> TargetCounts:
@@ -146,12 +154,14 @@ class PatternCounts(Weighed):
         )  # fmt: skip
 
 
-def by_name(models: Sequence[str]) -> list[int]:
+def order_by_name(models: Sequence[str]) -> list[int]:
     """Return the places of the models in the order of their names."""
     return sorted(range(len(models)), key=models.__getitem__)
 
 
-def merged(models: Sequence[str], groups: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
+def group_members(
+    models: Sequence[str], groups: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[int]]:
     """Return, for each group and each model in none, the places of what it is made of."""
     member_of = {member: name for name, members in groups.items() for member in members}
     places: dict[str, list[int]] = {}
@@ -160,13 +170,13 @@ def merged(models: Sequence[str], groups: Mapping[str, tuple[str, ...]]) -> dict
     return places
 
 
-def any_of(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
+def merge_member_votes(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
     """Return a column for each group: what any of its members finds, it finds."""
     return np.column_stack([votes[:, columns].any(axis=1) for columns in places.values()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TargetCounts(Weighed):
+class TargetCounts(WeightedCounts):
     """Pattern counts seen from the target class.
 
     hits (p, k): models that detect rows of the target class, hit_n (p,): such rows; alarms (q, k):
@@ -187,7 +197,7 @@ CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfusionCounts(Weighed):
+class ConfusionCounts(WeightedCounts):
     """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
 
     Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, or weights, of the
@@ -206,17 +216,17 @@ class ConfusionCounts(Weighed):
 
     def shown(self, name: str) -> Counts:
         """Return cells or totals, (k,), as people read them."""
-        found: Counts = shown(getattr(self, name), self.unit)
+        found: Counts = from_units(getattr(self, name), self.unit)
         return found
 
     @property
     def rows(self) -> Counts:
         """Rows of each model in all, (k,), or their weight."""
-        found: Counts = shown(self.positives + self.negatives, self.unit)
+        found: Counts = from_units(self.positives + self.negatives, self.unit)
         return found
 
     @classmethod
-    def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
+    def from_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
         """Sum the patterns of a table of predictions; every model has the same class totals."""
         sides = []
         for rows in (patterns.truth, ~patterns.truth):
@@ -232,13 +242,13 @@ class ConfusionCounts(Weighed):
         return cls(patterns.models, tp, fp, fn, tn, positives, negatives, unit, sums)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
+    def from_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
         """Add up the rows of a counts table, model by model, in the order they come in."""
         cells = [(row.tp, row.fp, row.fn, row.tn) for row in rows]
-        return cls.of_cells([row.model for row in rows], cells)
+        return cls.from_cells([row.model for row in rows], cells)
 
     @classmethod
-    def of_cells(cls, models: Sequence[str], cells: Sequence[Sequence[int]]) -> ConfusionCounts:
+    def from_cells(cls, models: Sequence[str], cells: Sequence[Sequence[int]]) -> ConfusionCounts:
         """Take TP, FP, FN, TN for each model named; those of one model are added up."""
         place = {model: i for i, model in enumerate(dict.fromkeys(models))}
         totals = np.zeros((4, len(place)), np.int64)
@@ -267,7 +277,7 @@ class ConfusionCounts(Weighed):
             cells = (one.tp, one.fp, one.fn, one.tn, one.positives, one.negatives)
             totals[:, [place[model] for model in one.models]] += cells
         tp, fp, fn, tn, p, n = totals
-        return ConfusionCounts(models, tp, fp, fn, tn, p, n, same_unit(self, other))
+        return ConfusionCounts(models, tp, fp, fn, tn, p, n, common_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""

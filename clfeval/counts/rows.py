@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.kept import Kept
-from clfeval.counts.patterns import by_name
+from clfeval.counts.kept import EvaluatedRows
+from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.slices import slices_in
-from clfeval.counts.weights import Owned, Owners, gathered
+from clfeval.counts.slices import slice_rows_of_tables
+from clfeval.counts.weights import Owned, Owners, group_owners
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
@@ -26,7 +26,7 @@ _MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowKinds:
+class DistinctRows:
     """The m distinct rows of a table, sorted by its columns, and their frequencies.
 
     first (m,): index of a row of each kind; n (m,): rows or weight; clusters: sampling units.
@@ -37,10 +37,10 @@ class RowKinds:
     clusters: Owned | None
 
     @classmethod
-    def of(
+    def from_columns(
         cls, columns: Sequence[Floats | Ints | Bools], weights: Counts | None,
         owners: Ints | None, *, weighed: bool,
-    ) -> RowKinds:  # fmt: skip
+    ) -> DistinctRows:  # fmt: skip
         """Gather rows by columns, (n,) each; weighed: weights are of sampling, and no rows."""
         order = np.lexsort(columns[::-1])
         new = np.ones(len(order), bool)
@@ -55,7 +55,7 @@ class RowKinds:
         if owners is not None or weighed:
             place = np.empty(len(order), np.int64)
             place[order] = np.cumsum(new) - 1
-            clusters = gathered(_owners(each, owners), place, each, len(starts))
+            clusters = group_owners(_row_owners(each, owners), place, each, len(starts))
         return cls(order[starts], n, clusters)
 
 
@@ -91,10 +91,10 @@ class ScoredRows:
         with ThreadPoolExecutor(min(len(parts), most, pl.thread_pool_size())) as pool:
             yield from pool.map(one, parts)
 
-    def pair(self, i: int, j: int) -> RowKinds:
+    def pair(self, i: int, j: int) -> DistinctRows:
         """Return the frequencies of scores of two models and truth, independent of other models."""
         columns = (self.scores[i], self.scores[j], self.truth)
-        return RowKinds.of(columns, self.weights, self.owners, weighed=self.weighed)
+        return DistinctRows.from_columns(columns, self.weights, self.owners, weighed=self.weighed)
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the scores of a model as counted, and the place of each row's among them, (n,)."""
@@ -106,7 +106,7 @@ class ScoredRows:
         place = np.empty(len(x), np.int64)
         place[order] = np.cumsum(new) - 1
         n = None if self.weights is None else self.weights[order]
-        counts = ScoreCounts.of_rows(ordered, self.truth[order], n, self.unit)
+        counts = ScoreCounts.from_rows(ordered, self.truth[order], n, self.unit)
         return counts if self.alike else self._owned(counts, place, self.truth), place
 
     def within(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
@@ -119,9 +119,9 @@ class ScoredRows:
         if weights is None:  # numbers alone are sorted in half the time of places
             code = 2 * at + truth
             code = np.sort(code.astype(np.int32) if len(place) < 2**30 else code)
-            counts = ScoreCounts.of_rows(code >> 1, code % 2 == 1, None)
+            counts = ScoreCounts.from_rows(code >> 1, code % 2 == 1, None)
         else:
-            counts = ScoreCounts.of_rows(at, truth, weights, self.unit)
+            counts = ScoreCounts.from_rows(at, truth, weights, self.unit)
         there = counts.scores.astype(np.int64)
         counts = replace(counts, scores=whole.scores.take(there))
         if self.alike:
@@ -144,15 +144,15 @@ class ScoredRows:
         m = len(counts.scores)
         at = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
-        return replace(counts, clusters=gathered(_owners(n, self.owners), at, n, 2 * m))
+        return replace(counts, clusters=group_owners(_row_owners(n, self.owners), at, n, 2 * m))
 
 
-def _owners(n: Counts, owners: Ints | None) -> Owners:
+def _row_owners(n: Counts, owners: Ints | None) -> Owners:
     """Return the cluster of each row; without any, by what its weight counts among squares."""
     return n.astype(np.float64) ** 2 if owners is None else owners
 
 
-def scored_rows(kept: Kept) -> ScoredRows:
+def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
     """Read the rows evaluated, with the scores of all models, sorted by content: one pass."""
     columns = kept.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
@@ -164,21 +164,21 @@ def scored_rows(kept: Kept) -> ScoredRows:
         for frame in kept.frames(scores=scored, by=True, cluster=True)
     ]
 
-    scores = [collected(tables, f"s{i}") for i in scored]
-    truth = collected(tables, "t").astype(bool)
-    weights = collected(tables, "w").astype(np.int64) if columns.weight else None
+    scores = [concatenate_column(tables, f"s{i}") for i in scored]
+    truth = concatenate_column(tables, "t").astype(bool)
+    weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
 
     owners = None
     if owned:
         texts = [as_text(value) for table in tables for value in table["c"].to_list()]
         _, owners = np.unique(np.array(texts, object), return_inverse=True)
-    named = by_name([columns.models[i].name for i in scored])
+    named = order_by_name([columns.models[i].name for i in scored])
     order = canonical_order(
         [truth, *(scores[j] for j in named), *(one for one in (weights, owners) if one is not None)]
     )
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    slices = slices_in(tables, columns.facets, columns.by)
+    slices = slice_rows_of_tables(tables, columns.facets, columns.by)
     return ScoredRows(
         scored,
         tuple(one[order] for one in scores),
@@ -190,7 +190,7 @@ def scored_rows(kept: Kept) -> ScoredRows:
     )
 
 
-def collected(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
+def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
     """Return a column of tables that stand one below the other."""
     parts = [table[name].to_numpy() for table in tables]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]

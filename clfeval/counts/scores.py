@@ -10,17 +10,17 @@ from hashlib import sha256
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, remembered
-from clfeval.counts.kept import Kept, Target
-from clfeval.counts.patterns import merged, same_unit, stacked
-from clfeval.counts.slices import slices_in
-from clfeval.counts.units import Weighed, shown, squares_of
-from clfeval.counts.weights import Owned, Owners, gathered, less, picked
-from clfeval.errors import UsageError, listing
+from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
+from clfeval.counts.kept import EvaluatedRows, Target
+from clfeval.counts.patterns import common_unit, group_members, stack_arrays
+from clfeval.counts.slices import slice_rows_of_tables
+from clfeval.counts.units import WeightedCounts, from_units, squares_of
+from clfeval.counts.weights import Owned, Owners, group_owners, select_owners, subtract_owners
+from clfeval.errors import UsageError, list_names
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.scan import Frame, collect, together
+from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ScoreTable:
         return replace(self, scores=tuple(one[mask] for one in self.scores), n=self.n[mask])
 
 
-def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
+def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class; also, per slice, which rows belong to it."""
     _need_scores(kept)
     names = tuple(model.name for model in kept.settled.columns.models)
@@ -50,7 +50,7 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
     columns = tuple(column(f"s{i}") for i in range(len(names)))
     scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
     masks = dict[str, Bools]()
-    for label, rows in slices_in(
+    for label, rows in slice_rows_of_tables(
         tables, kept.settled.columns.facets, kept.settled.columns.by
     ).items():
         masks[label] = np.zeros(len(scores.n), bool)
@@ -58,7 +58,7 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
     return scores, masks
 
 
-def top_count(text: str, rows: int | float) -> float:
+def parse_top_count(text: str, rows: int | float) -> float:
     """Turn `0.05`, `5%` or `200` into a number of rows; a fraction is rounded down, exactly."""
     from fractions import Fraction
 
@@ -71,12 +71,12 @@ def top_count(text: str, rows: int | float) -> float:
         hint = "write a count of at least 1, or a share such as 5%"
         what = f"--top '{text:.60}' is neither a count nor a fraction"
         what = what if fraction else f"--top {text:.60} flags no rows"
-        raise UsageError.of(what, "bad-top", hint=hint)
+        raise UsageError.new(what, "bad-top", hint=hint)
     # a sum of decimal weights is the decimal number it is written as
     count = fraction * Fraction(repr(rows)) // 1 if share else fraction
     if count < 1:
         what = f"--top {text} of {rows} rows is less than one row"
-        raise UsageError.of(what, "bad-top", hint="give a count, for example --top 1")
+        raise UsageError.new(what, "bad-top", hint="give a count, for example --top 1")
     return float(count)
 
 
@@ -87,7 +87,7 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
     for name, column in zip(table.models, table.scores, strict=True):
         inside = weight_above(column, table.n, column) < most
         cuts[name] = float(column[inside].min())
-        taken[name] = float(shown(table.n[inside].sum(), table.unit))
+        taken[name] = float(from_units(table.n[inside].sum(), table.unit))
     return cuts, taken
 
 
@@ -101,36 +101,36 @@ def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
     return np.asarray(running[-1] - running[place])
 
 
-def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
+def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
     """Replace each target row's scores by minus the rank in the model's own order of all rows.
 
     The rank is 1 + the rows scoring strictly higher.
     """
     pairs = zip(everything.scores, target.scores, strict=True)
     columns = (
-        -(shown(weight_above(column, everything.n, mine), target.unit) + 1.0)
+        -(from_units(weight_above(column, everything.n, mine), target.unit) + 1.0)
         for column, mine in pairs
     )
     return replace(target, scores=tuple(columns))
 
 
-def grouped_scores(
+def merge_group_scores(
     table: ScoreTable, groups: Mapping[str, tuple[str, ...]], target: str
 ) -> ScoreTable:
     """Merge the members of a group: it finds what any member finds, so its best score counts."""
     best = np.maximum if target == "positive" else np.minimum
-    together = merged(table.models, groups)
+    together = group_members(table.models, groups)
     columns = [reduce(best, (table.scores[i] for i in places)) for places in together.values()]
     return ScoreTable(tuple(together), tuple(columns), table.n, table.unit)
 
 
-def _need_scores(kept: Kept) -> None:
+def _need_scores(kept: EvaluatedRows) -> None:
     labels = [m.name for m in kept.settled.columns.models if m.kind == "label"]
     if labels:
         have = "has" if len(labels) == 1 else "have"
-        what = f"scores are needed, but {listing(labels)} {have} labels"
+        what = f"scores are needed, but {list_names(labels)} {have} labels"
         hint = "add --model NAME for each model with scores, or use a table of scores"
-        raise UsageError.of(what, "needs-scores", kept.settled.name, hint=hint)
+        raise UsageError.new(what, "needs-scores", kept.settled.name, hint=hint)
 
 
 _PIECE = 2**20  # numbers turned into bytes at a time
@@ -138,7 +138,7 @@ _MOST_SORTED = 2**25  # rows put in order in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreCounts(Weighed):
+class ScoreCounts(WeightedCounts):
     """Frequencies of scores by class, the sufficient statistic of a ranking or a numeric feature.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
@@ -155,7 +155,7 @@ class ScoreCounts(Weighed):
     @property
     def running(self) -> Counts:
         """How many rows of each class have a lower score than each, and than none: (2, m + 1)."""
-        return _running(self.positives, self.negatives)
+        return _running_sums(self.positives, self.negatives)
 
     def frozen(self) -> ScoreCounts:
         """Return the same, which nobody can write to from here on."""
@@ -170,7 +170,9 @@ class ScoreCounts(Weighed):
             (self.scores, 1), (self.positives, self.unit), (self.negatives, self.unit),
         ):  # fmt: skip
             for start in range(0, len(column), _PIECE):
-                found.update(shown(column[start : start + _PIECE], unit).astype("<f8").tobytes())
+                found.update(
+                    from_units(column[start : start + _PIECE], unit).astype("<f8").tobytes()
+                )
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         return found.hexdigest()
@@ -179,12 +181,12 @@ class ScoreCounts(Weighed):
         """Add the counts of other rows; ValueError for counts by cluster."""
         if self.clusters is not None or other.clusters is not None:
             raise ValueError("counts by cluster do not add up")
-        scores, positives, negatives = stacked(self, other, "scores", "positives", "negatives")
-        return ScoreCounts.of(scores, positives, negatives, same_unit(self, other))
+        scores, positives, negatives = stack_arrays(self, other, "scores", "positives", "negatives")
+        return ScoreCounts.from_scores(scores, positives, negatives, common_unit(self, other))
 
     def coarser(self, most: int) -> ScoreCounts:
         """Put neighbours together, in so many groups at most: each has its lowest score."""
-        first = firsts_of_groups(self.positives[::-1] + self.negatives[::-1], most)
+        first = group_starts(self.positives[::-1] + self.negatives[::-1], most)
         m = len(self.scores)
         if len(first) == m:
             return self
@@ -204,16 +206,16 @@ class ScoreCounts(Weighed):
         positives[place] -= part.positives
         negatives[place] -= part.negatives
         both = np.concatenate([place, place + len(self.scores)])
-        left = less(self.clusters, part.clusters, both)
+        left = subtract_owners(self.clusters, part.clusters, both)
         return ScoreCounts(self.scores, positives, negatives, self.unit, left)
 
     @classmethod
-    def of_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
+    def from_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
         """Gather rows: values x, classes truth, weights n, all (rows,); n None for one each."""
         if n is not None or (x[1:] < x[:-1]).any():
             order = np.argsort(x)
             x, truth, n = x[order], truth[order], None if n is None else n[order]
-        new = _changes(x)
+        new = _is_new_score(x)
         if n is None and new.all():
             positives = truth.astype(np.int64)
             return cls(x, positives, 1 - positives)
@@ -228,14 +230,14 @@ class ScoreCounts(Weighed):
         return cls(x[starts], hits, others, unit)
 
     @classmethod
-    def of(
+    def from_scores(
         cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1
     ) -> ScoreCounts:
         """Merge equal scores and put them in order."""
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
-        new = _changes(scores)
+        new = _is_new_score(scores)
         if new.all():
             return cls(scores, positives, negatives, unit)
         first = np.flatnonzero(new)
@@ -243,7 +245,7 @@ class ScoreCounts(Weighed):
         return cls(scores[new], positives, negatives, unit)
 
 
-def firsts_of_groups(rows: Counts, most: int) -> Ints:
+def group_starts(rows: Counts, most: int) -> Ints:
     """Return the starts of at most `most` groups of rows (m,), smaller towards both ends."""
     if len(rows) <= most:
         return np.arange(len(rows))
@@ -256,8 +258,8 @@ def firsts_of_groups(rows: Counts, most: int) -> Ints:
     return np.concatenate([[0], last[:-1] + 1])
 
 
-@remembered
-def _running(*parts: Counts) -> Counts:
+@cache_last_call
+def _running_sums(*parts: Counts) -> Counts:
     kind = np.result_type(*parts)
     found = np.zeros((len(parts), len(parts[0]) + 1), kind)
     for row, part in zip(found, parts, strict=True):
@@ -265,17 +267,17 @@ def _running(*parts: Counts) -> Counts:
     return found
 
 
-def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
+def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:
     """Count the scores of model i, for the whole table (None) and for each slice.
 
     With --missing drop, of the rows where no model's prediction is missing.
     """
     by, score, unit = kept.settled.columns.by, f"s{i}", kept.settled.unit
-    rows = together(kept.frames(scores=(i,), by=True, cluster=True))
+    rows = concatenate_frames(kept.frames(scores=(i,), by=True, cluster=True))
     owned = kept.settled.columns.cluster is not None
     plain = not (by or owned) and kept.settled.columns.weight is None
     if plain and _mostly_distinct(kept, i):
-        return {None: _sorted(rows, score)}
+        return {None: _count_by_sorting(rows, score)}
     keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
     hit = nw.col("t").cast(nw.Int8)
     sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
@@ -292,7 +294,7 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
         owners = list(map(str, map(as_text, table["c"].to_list()))) * 2
 
     def counted(mask: Ints | slice) -> ScoreCounts:
-        made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask], unit)
+        made = ScoreCounts.from_scores(scores[mask], hits[mask], (n - hits)[mask], unit)
         if owners is None:
             return made
         m, place = len(made.scores), np.searchsorted(made.scores, scores[mask])
@@ -300,28 +302,28 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
         both, some = np.concatenate([place, place + m]), np.flatnonzero(parts)
         rows = np.arange(2 * len(n)).reshape(2, -1)[:, mask].ravel()[some]
         return replace(
-            made, clusters=gathered(picked(owners, rows), both[some], parts[some], 2 * m)
+            made, clusters=group_owners(select_owners(owners, rows), both[some], parts[some], 2 * m)
         )
 
     found: dict[str | None, ScoreCounts] = {None: counted(slice(None))}
-    parts = slices_in([table], kept.settled.columns.facets, by)
+    parts = slice_rows_of_tables([table], kept.settled.columns.facets, by)
     return found | {label: counted(some) for label, some in parts.items()}
 
 
-def _mostly_distinct(kept: Kept, i: int) -> bool:
+def _mostly_distinct(kept: EvaluatedRows, i: int) -> bool:
     """Tell whether most scores of the first rows are distinct, and the table fits in memory."""
     few = len(kept.settled.texts(kept.settled.columns.models[i])) < 0.95 * SAMPLE_ROWS
     return not few and kept.rows <= _MOST_SORTED
 
 
-def _sorted(rows: Frame, score: str) -> ScoreCounts:
+def _count_by_sorting(rows: Frame, score: str) -> ScoreCounts:
     """Count scores by putting the rows in order: for those that hardly ever tie."""
     table = collect(rows.select(score, nw.col("t").cast(nw.Int8)).sort(score))
     scores, hits = table[score].to_numpy(), table["t"].to_numpy()
-    return ScoreCounts.of_rows(scores, hits.view(np.bool_), None)
+    return ScoreCounts.from_rows(scores, hits.view(np.bool_), None)
 
 
-def _changes(scores: Floats) -> Bools:
+def _is_new_score(scores: Floats) -> Bools:
     """Mark where a score differs from the one before it."""
     new = np.ones(len(scores), bool)
     np.not_equal(scores[1:], scores[:-1], out=new[1:])

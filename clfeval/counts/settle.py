@@ -9,16 +9,16 @@ from functools import partial
 from math import isnan
 from typing import Any, TypeAlias
 
-from clfeval.counts.beside import check_largest, threshold_beside
-from clfeval.counts.twins import refuse_twins
+from clfeval.counts.beside import check_labels_most_probable, threshold_from_labels
+from clfeval.counts.twins import refuse_similar_labels
 from clfeval.document import InputFile
-from clfeval.errors import DataError, Problem, joined, listing, suggestion
+from clfeval.errors import DataError, Problem, join_texts, list_names, suggestion
 from clfeval.late import nw
-from clfeval.shell import given
-from clfeval.tables.cells import as_text, known_labels, means_missing, natural
+from clfeval.shell import format_option
+from clfeval.tables.cells import as_text, known_labels, missing_word_hint, natural_sort_key
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.positive import default_positive, guess_positive
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
@@ -26,14 +26,14 @@ from clfeval.tables.scan import (
     TEXT_BYTES,
     TableFile,
     collect,
-    distinct_of,
+    count_distinct_values,
     scan,
-    unreadable,
+    unreadable_error,
 )
-from clfeval.words import many
+from clfeval.words import format_count
 
 MOST_CLASSES = 1000
-MANY = 20  # different fractions, or numbers that scores predict, that are no classes
+MAX_NUMERIC_CLASSES = 20  # different fractions, or numbers that scores predict, that are no classes
 MISSING_CODES = ("-1", "-9", "-99", "-999", "99", "999")  # beside other classes
 OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
 
@@ -43,37 +43,38 @@ def resolve_positive(
 ) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
 
-    Where none is needed (see `are_several`) the first that all models can predict; classes: rows.
+    Where none is needed (see `is_multiclass`) the first that all models can predict; classes: rows.
     """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
-            what = f"truth has no class '{roles.positive}'; its classes are {listing(classes)}"
+            what = f"truth has no class '{roles.positive}'; its classes are {list_names(classes)}"
             hint = suggestion(roles.positive, classes)
-            raise DataError.of(what, "unknown-positive", file, hint=hint)
+            raise DataError.new(what, "unknown-positive", file, hint=hint)
         return roles.positive
-    if are_several(classes, roles, models):
+    if is_multiclass(classes, roles, models):
         columns = [{*model.classes} for model in models if model.kind == "classes"]
         return min(
-            classes, key=lambda name: (sum(name not in one for one in columns), natural(name))
+            classes,
+            key=lambda name: (sum(name not in one for one in columns), natural_sort_key(name)),
         )
     default = default_positive(classes)
     if default is None:
-        rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
+        rows = (f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items())
         codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
         likely = {name: n for name, n in classes.items() if name not in codes}
         guess, _ = guess_positive(likely or classes)
-        what = f"which class is positive? truth has {joined(list(rows))}"
-        hint = f"add {given('--positive', guess, bare=True)} if '{guess}' is the class to detect; "
-        hint += "all other classes are then negative"
+        what = f"which class is positive? truth has {join_texts(list(rows))}"
+        hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
+        hint += "detect; all other classes are then negative"
         fixes = {"positive": guess}
         if codes:
-            null = given("--null-value", codes[0], bare=True)
+            null = format_option("--null-value", codes[0], bare=True)
             hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
-        raise DataError.of(what, "positive-needed", file, hint=hint, fixes=fixes)
+        raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
     return default
 
 
-def refuse_numbers(
+def refuse_numeric_truth(
     file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
 ) -> None:
     """Raise for a truth of many different numbers, which is what a regression predicts.
@@ -81,27 +82,29 @@ def refuse_numbers(
     scored: models predict fractions.
     """
     numbers = [float(name) for name in classes if is_score(name)]
-    many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MANY
-    if roles.positive is None and len(numbers) == len(classes) > MANY and many:
+    many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MAX_NUMERIC_CLASSES
+    if roles.positive is None and len(numbers) == len(classes) > MAX_NUMERIC_CLASSES and many:
         what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
-        raise DataError.of(what, "truth-of-numbers", file, None, truth, hint=hint)
+        raise DataError.new(what, "truth-of-numbers", file, None, truth, hint=hint)
 
 
-def refuse_ids(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
+def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
     """Raise for a truth that names the rows, or has more classes than anybody can compare."""
     if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
-    if len(rows) > MANY and max(rows.values()) == 1:
+    if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
         what = f"each of its {len(rows):,} values occurs once: is it an id?"
-        raise DataError.of(what, "truth-of-ids", file, None, truth, hint="add --truth COLUMN")
+        raise DataError.new(what, "truth-of-ids", file, None, truth, hint="add --truth COLUMN")
     if len(rows) > MOST_CLASSES:
         what = f"truth has {len(rows):,} classes"
         hint = f"use a column with at most {MOST_CLASSES:,} classes, or merge rare classes"
-        raise DataError.of(what, "too-many-classes", file, None, truth, hint=hint)
+        raise DataError.new(what, "too-many-classes", file, None, truth, hint=hint)
 
 
-def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
+def is_multiclass(
+    classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()
+) -> bool:
     """Tell whether there are more than two classes, of truth, --classes and probability columns.
 
     False where one is named positive; a model of one score per row requires that.
@@ -114,7 +117,7 @@ def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColu
     return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
 
 
-def refuse_other_classes(
+def refuse_class_columns_not_in_truth(
     file: str, models: Iterable[ModelColumns], classes: Collection[str]
 ) -> None:
     """Raise for columns of probabilities of classes that truth lacks, while one has no column."""
@@ -125,7 +128,7 @@ def refuse_other_classes(
         if strange and lacking and model.kind == "classes":
             columns = (model.columns[model.classes.index(name)] for name in strange)
             have = "has" if len(lacking) == 1 else "have"
-            what = f"truth has no such class, and {listing(lacking, 3)} {have} no column"
+            what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
             problems += [Problem(what, "class-column", file, 1, name) for name in columns]
     if problems:
         hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
@@ -133,7 +136,7 @@ def refuse_other_classes(
         raise DataError(problems, hint=hint)
 
 
-def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
+def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
     """Return the distinct raw values that read as the label."""
     return tuple(value for value in set(values) if as_text(value) == label)
 
@@ -141,18 +144,20 @@ def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
 Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
-def apart(files: Iterable[TableFile]) -> Iterator[TableFile]:
+def underlying_files(files: Iterable[TableFile]) -> Iterator[TableFile]:
     """Yield files, and in place of one that was made of several these."""
     for file in files:
         yield from file.files
 
 
-def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
+def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start to read the bytes of every file beside the counting."""
-    return tuple(start_fingerprint(one.source) if one.source else None for one in apart(files))
+    return tuple(
+        start_fingerprint(one.source) if one.source else None for one in underlying_files(files)
+    )
 
 
-def file_count(
+def input_file(
     file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
 ) -> InputFile:
     """Say what a file contributed."""
@@ -166,7 +171,7 @@ def check_structure(
 
     `short_rows`: whether some row lacks its last field; None if unknown.
     """
-    for file, task in zip(apart(files), tasks, strict=False):
+    for file, task in zip(underlying_files(files), tasks, strict=False):
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
@@ -180,18 +185,18 @@ def check_structure(
             inspect_structure(file.source, file.columns)
 
 
-def explained(files: Sequence[TableFile], error: Exception) -> DataError:
+def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
     """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
-    for file in apart(files):
+    for file in underlying_files(files):
         if file.head and file.source:
             inspect_structure(file.source, file.columns)
     if files[0].source:
-        return unreadable(files[0].name, files[0].source.format, error)
-    return DataError.of(f"cannot be read: {error}", "bad-file", files[0].name)
+        return unreadable_error(files[0].name, files[0].source.format, error)
+    return DataError.new(f"cannot be read: {error}", "bad-file", files[0].name)
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class CountSettings:
     """Settings for counting a table: how columns are read, and the positive class.
 
     thresholds: per model; NaN asks for the largest class probability.
@@ -208,7 +213,7 @@ class Settled:
     layout: Layout
     files: tuple[TableFile, ...]
     tasks: Tasks
-    peeks: Mapping[str, Peek]
+    peeks: Mapping[str, ColumnPeek]
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
@@ -248,7 +253,7 @@ class Settled:
         return self.peeks[self.columns.source(model)].texts
 
 
-def settle(opened: Predictions) -> Settled:
+def resolve_settings(opened: Predictions) -> CountSettings:
     """Resolve what the first values leave open, by the whole truth column if needed."""
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
@@ -262,14 +267,14 @@ def settle(opened: Predictions) -> Settled:
         else roles.threshold_of(model.name)
         for model in columns.models
     }
-    settled = Settled(
+    settled = CountSettings(
         columns=columns,
         positive=str(positive),
         thresholds=thresholds,
         roles=roles,
         layout=opened.layout,
         files=files,
-        tasks=fingerprints(files),
+        tasks=start_fingerprints(files),
         peeks=opened.peeks,
     )
     # scores that are whole numbers: classes of a truth whose first rows lack them?
@@ -279,14 +284,14 @@ def settle(opened: Predictions) -> Settled:
         if model.kind == "score"
         and all(is_score(text) and float(text) % 1 == 0 for text in settled.texts(model))
     }
-    if positive and not (unsure or _strange(settled, tuple(found))):
+    if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]
-    everywhere = distinct_of(files, columns.truth, columns.null_values, reading)
-    classes = tuple(sorted(everywhere, key=natural))
+    everywhere = count_distinct_values(files, columns.truth, columns.null_values, reading)
+    classes = tuple(sorted(everywhere, key=natural_sort_key))
     rows = {name: everywhere[name] for name in classes}
     if classes:
-        refuse_twins(
+        refuse_similar_labels(
             settled.name,
             columns.truth,
             rows,
@@ -296,19 +301,23 @@ def settle(opened: Predictions) -> Settled:
         )
         kinds = {model.name: model.kind for model in columns.models}
         scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
-        refuse_numbers(settled.name, columns.truth, classes, roles, scored=scored)
-        refuse_ids(settled.name, columns.truth, rows, roles)
+        refuse_numeric_truth(settled.name, columns.truth, classes, roles, scored=scored)
+        refuse_id_truth(settled.name, columns.truth, rows, roles)
     labels = known_labels(classes, roles)
-    strange = _strange(settled, classes)
+    strange = _strange_values(settled, classes)
     whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
-    settled = with_kinds(settled, whole)
-    if classes and not (roles.several and declarable(settled, strange)):  # then these are asked of
+    settled = with_model_kinds(settled, whole)
+    if classes and not (
+        roles.several and declarable_labels(settled, strange)
+    ):  # then these are asked of
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)
     return replace(settled, classes=classes, strange=strange)
 
 
-def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+def declarable_labels(
+    settled: CountSettings, unknown: Mapping[str, Collection[str]]
+) -> tuple[str, ...]:
     """Return labels absent from truth that may be declared, unless one may be a typo."""
     columns, said = settled.columns, Counter[str]()
     known = {*settled.peeks[columns.truth].texts, *settled.roles.classes}
@@ -316,23 +325,23 @@ def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tupl
     if not names or any(not settled.peeks[name].texts & known for name in names):
         return ()
     for name in dict.fromkeys(names):
-        said += distinct_of(settled.files, name, columns.null_values, columns.label(name))
+        said += count_distinct_values(settled.files, name, columns.null_values, columns.label(name))
     words = {label for labels in unknown.values() for label in labels}
-    slips = any(said[label] < OFTEN or means_missing(label) for label in words)
-    return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural))
+    slips = any(said[label] < OFTEN or missing_word_hint(label) for label in words)
+    return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural_sort_key))
 
 
-def with_related(settled: Settled) -> Settled:
+def with_label_thresholds(settled: CountSettings) -> CountSettings:
     """Return the settings with thresholds at which scores give the labels; DataError if none."""
     columns, cuts = settled.columns, dict(settled.thresholds)
     related = {}
     for model in columns.models:
         if model.beside and isnan(cuts[model.name]):
-            check_largest(settled.files, columns, model)
+            check_labels_most_probable(settled.files, columns, model)
         elif model.beside and not settled.roles.has_threshold(model.name):
             classes = dict(zip(model.classes, model.columns, strict=False))
             score = classes.get(settled.positive, model.columns[0])
-            found = threshold_beside(
+            found = threshold_from_labels(
                 settled.files,
                 columns,
                 model,
@@ -347,7 +356,7 @@ def with_related(settled: Settled) -> Settled:
     return replace(settled, thresholds=cuts, related=related)
 
 
-def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:
+def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> CountSettings:
     """Return the table with models read as another kind: all of them, if they share a column."""
     if not kinds:
         return settled
@@ -361,7 +370,7 @@ def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:
     return replace(settled, columns=replace(columns, models=models))
 
 
-def _strange(settled: Settled, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
+def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Return, per label model, values of the first rows that are no label and no number either."""
     known = known_labels(classes, settled.roles) | set(settled.columns.null_values)
     strange = {}

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from clfeval.counts.settle import Settled, refuse_other_classes
-from clfeval.errors import DataError, listing
-from clfeval.tables.diagnose import FILE, ROW, numbered, text_of
+from clfeval.counts.settle import CountSettings, refuse_class_columns_not_in_truth
+from clfeval.errors import DataError, list_names
+from clfeval.tables.diagnose import FILE, ROW, column_as_text, read_numbered_rows
 
 if TYPE_CHECKING:
-    from clfeval.counts.counted import Counted
+    from clfeval.counts.counted import PredictionCounts
 
 SEPARATORS, COMMAS = re.compile(r"\s*[;|,]\s*"), re.compile(",")
 RECIPE = (
@@ -22,16 +22,16 @@ RECIPE = (
 )
 
 
-def refuse_several(counted: Counted) -> None:
+def refuse_multilabel(counted: PredictionCounts) -> None:
     """Raise for cells with several classes, as `a;b`, and for columns of other classes."""
     classes = [*counted.classes]
-    refuse_joined(counted.kept.settled, classes)
+    refuse_multilabel_cells(counted.kept.settled, classes)
     declared = (name for name in counted.roles.classes if name not in classes)
-    refuse_other_classes(counted.name, counted.models, [*classes, *declared])
+    refuse_class_columns_not_in_truth(counted.name, counted.models, [*classes, *declared])
 
 
-def refuse_joined(
-    settled: Settled, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
+def refuse_multilabel_cells(
+    settled: CountSettings, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
 ) -> None:
     """Raise for cells of several labels, as `a;b`, unless declared.
 
@@ -41,7 +41,11 @@ def refuse_joined(
     models = [model for model in columns.models if model.kind == "label"]
     every = {*classes}.union(*others, *(settled.texts(model) for model in models))
     meant = {*roles.classes, roles.positive}
-    cells = {name: {*_parts(name)} for name in sorted(every) if _parts(name) and name not in meant}
+    cells = {
+        name: {*_split_labels(name)}
+        for name in sorted(every)
+        if _split_labels(name) and name not in meant
+    }
     known = every - cells.keys()
     held = Counter(chain.from_iterable(p for name, p in cells.items() if not COMMAS.search(name)))
     known |= {part for part, times in held.items() if times > 1}
@@ -49,25 +53,26 @@ def refuse_joined(
     if joined:
         names = [columns.truth, *(columns.source(model) for model in models)]
         file, row, column = _first(settled, joined, list(dict.fromkeys(names)))
-        what = f"{listing(joined, 3)}: a cell has several classes ({listing(_parts(joined[0]), 3)})"
-        raise DataError.of(what, "multi-label", file, row, column, hint=RECIPE)
+        labels = list_names(_split_labels(joined[0]), 3)
+        what = f"{list_names(joined, 3)}: a cell has several classes ({labels})"
+        raise DataError.new(what, "multi-label", file, row, column, hint=RECIPE)
 
 
-def _parts(name: str) -> Sequence[str]:
+def _split_labels(name: str) -> Sequence[str]:
     """Return the labels in a cell that has several, else none."""
     parts = [part for part in SEPARATORS.split(name.strip()) if part]
     return parts if len(parts) > 1 else ()
 
 
 def _first(
-    settled: Settled, names: Sequence[str], columns: Sequence[str]
+    settled: CountSettings, names: Sequence[str], columns: Sequence[str]
 ) -> tuple[str, int | None, str]:
     """Return file, row and column of the first cell that is one of the names."""
     wanted = [name.strip() for name in names]
     for column in columns:
-        text = text_of(column).str.strip_chars()
+        text = column_as_text(column).str.strip_chars()
         for file in settled.files:
-            frame = numbered(file, settled.columns.null_values).filter(text.is_in(wanted))
+            frame = read_numbered_rows(file, settled.columns.null_values).filter(text.is_in(wanted))
             for place in frame.select(FILE, ROW).head(1).collect().rows():
                 return (*place, column)
     return settled.name, None, columns[0]

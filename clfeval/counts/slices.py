@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Ints
 from clfeval.errors import DataError
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, is_absent, natural
+from clfeval.tables.cells import as_text, is_missing, natural_sort_key
 from clfeval.tables.scan import FILE_NAME
 
 Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values, together, name a slice
@@ -19,7 +19,7 @@ Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values, together
 
 def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
     """Name a slice: `site=A`, or `site=A, sex=f` of columns that are crossed; of files `file=A`."""
-    texts = ("(missing)" if is_absent(value) else as_text(value) for value in values)
+    texts = ("(missing)" if is_missing(value) else as_text(value) for value in values)
     names = ("file" if column == FILE_NAME else column for column in by)
     return ", ".join(f"{column}={text}" for column, text in zip(names, texts, strict=True))
 
@@ -31,7 +31,7 @@ def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
                key=len, default=())  # fmt: skip
 
 
-def slices_by(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
+def slice_rows(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
     """Return the places of the rows of each slice, ascending; columns: the values of each row."""
 
     def of_each() -> Iterator[tuple[list[str], Ints]]:
@@ -42,10 +42,10 @@ def slices_by(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str,
             code = np.fromiter(map(number.__getitem__, combined), np.int64, len(combined))
             yield [slice_label(names, values) for values in found], code
 
-    return _parted(of_each())
+    return _rows_by_label(of_each())
 
 
-def slices_in(
+def slice_rows_of_tables(
     tables: Sequence[nw.DataFrame[Any]], facets: Facets, by: tuple[str, ...]
 ) -> dict[str, Ints]:
     """Return the same of tables that stand one below the other; by: the columns b0, b1, ..."""
@@ -62,14 +62,14 @@ def slices_in(
                 labels += [slice_label(facet, row) for row in table.select(*names)[first].rows()]
             yield labels, np.concatenate(codes)
 
-    return _parted(of_each())
+    return _rows_by_label(of_each())
 
 
-def _parted(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
+def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
     """Return row indices of each label, in natural order; DataError for a name in two columns."""
     found: dict[str, Ints] = {}
     for labels, code in facets:
-        ordered = sorted({*labels}, key=natural)
+        ordered = sorted({*labels}, key=natural_sort_key)
         rank = {label: i for i, label in enumerate(ordered)}
         kind = np.uint16 if len(ordered) < 2**16 else np.int64  # few are sorted in one go
         rows = np.array([rank[label] for label in labels], kind)[code]
@@ -77,7 +77,7 @@ def _parted(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
         ends = np.searchsorted(rows[order], np.arange(len(ordered) + 1)).tolist()
         parts = [order[start:end] for start, end in pairwise(ends)]
         if twice := [label for label in ordered if label in found]:
-            raise DataError.of(
+            raise DataError.new(
                 f"slices of different columns have the name '{twice[0]}'", "same-slice",
                 hint="run once for each --by column",
             )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.tables.cells import as_text
-from clfeval.tables.scan import collect, together
+from clfeval.tables.scan import collect, concatenate_frames
 
 _AT_ONCE = 2**16  # rows
 
@@ -32,7 +32,7 @@ def truth_digest(sample: Sample) -> str | None:
     return f"counts:{sha256(said).hexdigest()}"
 
 
-def _of_rows(counted: Counted) -> str:
+def _of_rows(counted: PredictionCounts) -> str:
     columns, several = counted.kept.settled.columns, counted.several
     named = columns.id is not None
     frames = counted.kept.frames(key=named, cluster=True, labels=(0,) if several else ())
@@ -40,7 +40,7 @@ def _of_rows(counted: Counted) -> str:
         *(["key"] if named else []), "y" if several else "t", *(["w"] if columns.weight else []),
         *(["c"] if columns.cluster else []),
     ]  # fmt: skip
-    rows = collect(together([frame.select(names) for frame in frames]))
+    rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
     if named or counted.kept.settled.layout.gathers:
         rows = rows.sort(*names)
     found = sha256(f"{counted.positive!r} {names!r}\n".encode("utf-8", "surrogatepass"))

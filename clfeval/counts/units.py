@@ -12,11 +12,13 @@ from clfeval.late import nw
 from clfeval.tables.scan import Frame, collect
 
 _PLACES = 15  # decimal places looked for
-_SURE = 2.0**50  # a weight of fewer units of 10**-d is such a decimal, or is seen to be none
+_MAX_EXACT_UNITS = (
+    2.0**50
+)  # a weight of fewer units of 10**-d is such a decimal, or is seen to be none
 _FINEST = 1000  # bits after the point
 
 
-class Weighed:
+class WeightedCounts:
     """Counts of rows, or of weights in units."""
 
     __slots__ = ()
@@ -28,7 +30,7 @@ class Weighed:
         return self.unit != 1
 
 
-def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
+def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
     """Return the units per weight of 1, for finite weights >= 0.
 
     10**d where every weight has at most d decimal places (as it is written shortest), else 2**k as
@@ -51,13 +53,13 @@ def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
     greatest = max(row["greatest"] or 0.0 for row in found)
     bound = greatest * sum(row["rows"] for row in found)
     for d in places:
-        small = greatest * 10.0**d < _SURE and bound * 10.0**d <= most
+        small = greatest * 10.0**d < _MAX_EXACT_UNITS and bound * 10.0**d <= most
         if small and not any(row[f"d{d}"] for row in found):
             return 10.0**d
     return 2.0 ** min(frexp(most)[1] - 1 - frexp(bound)[1], _FINEST)
 
 
-def rounding(frames: Sequence[Frame], column: str, unit: float) -> float:
+def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     """Return the relative rounding error of the least weight above 0; 0 for decimal units."""
     if unit == 1 or log10(unit).is_integer():
         return 0.0
@@ -96,6 +98,6 @@ def limit_in_units(limit: float, unit: float) -> int | float:
     return floor(exact if unit % 10 == 0 else exact * (1 + Fraction(1, 10**12)))
 
 
-def shown(n: Number, unit: float) -> Any:
+def from_units(n: Number, unit: float) -> Any:
     """Return counts as people read them: rows, or the weight that so many units are."""
     return n if unit == 1 else n / unit

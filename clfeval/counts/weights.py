@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, over
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.inference.independent import powers
+from clfeval.inference.independent import power_sums
 from clfeval.inference.resampling import resampled_weights
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class RowWeights:
     raw: Floats
 
     @classmethod
-    def of(cls, squares: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
+    def from_entries(cls, squares: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
         """Take entries, (r,) each, of rows that show the pattern at `place`, of m."""
         return cls(*(np.bincount(place, one, m).astype(np.float64) for one in (n, squares)))
 
@@ -51,7 +51,7 @@ class RowWeights:
     @property
     def weight(self) -> float:
         """What one of as many rows of one weight would weigh: sum w² / sum w."""
-        return float(over(self.squares.sum(), self.n.sum()))
+        return float(divide(self.squares.sum(), self.n.sum()))
 
     def among(self, which: Bools) -> RowWeights:
         """Return the rows of some patterns alone."""
@@ -66,7 +66,9 @@ class RowWeights:
 
     def placed(self, place: Ints, m: int = 0) -> RowWeights:
         """Return the same rows where pattern i stands at place[i], of m; some may share one."""
-        return RowWeights.of(self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1))
+        return RowWeights.from_entries(
+            self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1)
+        )
 
     def products(self, weights: Floats) -> Floats:
         """Return the sums over rows of products of two of what they add: (w, m): (w, w)."""
@@ -75,8 +77,8 @@ class RowWeights:
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and of each total the kurtosis at rows of one weight, (w,)."""
         squares = self.squares
-        products, second, fourth = powers(weights, self.n, squares)
-        return products, over(squares.sum() * fourth, second**2)
+        products, second, fourth = power_sums(weights, self.n, squares)
+        return products, divide(squares.sum() * fourth, second**2)
 
     def pairs(self, first: Bools) -> float:
         """Return how many pairs of a row of the first patterns and another tell as much."""
@@ -107,16 +109,16 @@ class RowWeights:
 Owned = ClusterCounts | RowWeights  # what is drawn by itself, where that is not each row alike
 
 
-def gathered(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
+def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
     """Return what is drawn by itself of entries, (r,) each, that show the pattern at `place`."""
     if owners is None:
         return None
     if isinstance(owners, np.ndarray) and owners.dtype.kind == "f":
-        return RowWeights.of(owners, place, n, m)
-    return ClusterCounts.of(owners, place, n)
+        return RowWeights.from_entries(owners, place, n, m)
+    return ClusterCounts.from_entries(owners, place, n)
 
 
-def entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
     """Return columns of a statistic, and counts; of each cluster by itself where there are any."""
     columns, clusters = [getattr(one, name) for name in names], one.clusters
     if isinstance(clusters, ClusterCounts):
@@ -124,11 +126,13 @@ def entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
     return columns, one.n, None if clusters is None else clusters.raw
 
 
-def joined(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+def concatenate_statistics(
+    one: Any, other: Any, *names: str
+) -> tuple[list[Any], Counts, Owners | None]:
     """Return the columns of two statistics, those of the second behind the first."""
     if type(one.clusters) is not type(other.clusters):
         raise ValueError("only one of the two is counted by clusters")
-    (mine, n, owners), (theirs, more, others) = (entries(x, *names) for x in (one, other))
+    (mine, n, owners), (theirs, more, others) = (pattern_entries(x, *names) for x in (one, other))
     columns = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
     both: Owners | None = None
     if isinstance(owners, np.ndarray):
@@ -138,7 +142,7 @@ def joined(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, Owners
     return columns, np.concatenate([n, more]), both
 
 
-def beyond(one: T, part: T, *names: str) -> T:
+def subtract_part(one: T, part: T, *names: str) -> T:
     """Return a statistic less that of a part, with columns `names`; empty patterns stay with 0."""
     whole, some = cast("Any", one), cast("Any", part)
     columns = [np.column_stack([getattr(x, name) for name in names]) for x in (whole, some)]
@@ -148,10 +152,12 @@ def beyond(one: T, part: T, *names: str) -> T:
     at[here] = np.arange(len(here))
     n = whole.n.copy()
     n[at[there]] -= some.n
-    return cast("T", replace(whole, n=n, clusters=less(whole.clusters, some.clusters, at[there])))
+    return cast(
+        "T", replace(whole, n=n, clusters=subtract_owners(whole.clusters, some.clusters, at[there]))
+    )
 
 
-def less(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
+def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
     """Return what is drawn by itself without the rows of a part, whose patterns are at `place`."""
     if isinstance(one, ClusterCounts) and isinstance(part, ClusterCounts):
         return one.less(part, place)
@@ -160,7 +166,7 @@ def less(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
     return None
 
 
-def picked(owners: Owners | None, which: Ints) -> Owners | None:
+def select_owners(owners: Owners | None, which: Ints) -> Owners | None:
     """Return those of some entries."""
     if owners is None or isinstance(owners, np.ndarray):
         return None if owners is None else owners[which]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clfeval.errors import Collected, UsageError
+from clfeval.errors import ErrorCollector, UsageError
 from clfeval.limits import Limit
-from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.catalog import CATALOG, equivalent_names
 
 ADD = "add --baseline FILE: an earlier table or a saved result"
 VALUES = ("value", "low", "high")  # parts that lie where the measure does
@@ -14,9 +14,9 @@ VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 def check_ranges(limits: Iterable[Limit]) -> None:
     """Refuse limits that say nothing of their measures, before anything is computed."""
-    wrong = Collected()
+    wrong = ErrorCollector()
     for limit in limits:
-        known = (name for name in same_measure(limit.metric) if name in CATALOG)
+        known = (name for name in equivalent_names(limit.metric) if name in CATALOG)
         with wrong.going_on():
             check_limit(limit, next(known, limit.metric))
     wrong.stop()
@@ -38,7 +38,7 @@ def check_limit(limit: Limit, metric: str) -> None:
         part, share = limit.limit / 100, 1 < limit.limit <= 100
         hint = f"write {part:g} for {limit.limit:g}%" if share else None
         what = f"--{limit.kind}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
-        raise UsageError.of(what, "bad-gate", hint=hint)
+        raise UsageError.new(what, "bad-gate", hint=hint)
 
 
 def _check_drop(limit: Limit, name: str) -> None:
@@ -47,11 +47,11 @@ def _check_drop(limit: Limit, name: str) -> None:
     if part not in VALUES:
         what = f"{flag}: '{metric}.{part}' is not a value that can drop"
         hint = f"use --fail-under '{metric}.{part}=VALUE', or --fail-over"
-        raise UsageError.of(what, "bad-gate", hint=hint)
+        raise UsageError.new(what, "bad-gate", hint=hint)
     if name in CATALOG and CATALOG[name].best == "none":
         what = f"{flag}: neither low nor high values of '{metric}' are worse"
         hint = f"limit its change: --fail-under {metric}.change=VALUE, or --fail-over"
-        raise UsageError.of(what, "bad-gate", hint=hint)
+        raise UsageError.new(what, "bad-gate", hint=hint)
 
 
 def check_compared(limit: Limit) -> None:
@@ -59,4 +59,4 @@ def check_compared(limit: Limit) -> None:
     if limit.compares:
         part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
         what = f"--{limit.kind}{part} needs a baseline"
-        raise UsageError.of(what, "bad-gate", hint=ADD)
+        raise UsageError.new(what, "bad-gate", hint=ADD)

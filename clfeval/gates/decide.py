@@ -21,7 +21,7 @@ NO_INTERVAL = "no_interval"
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class GateDraft:
     """The fields of a gate before its test; shares: limits relative to the baseline's value."""
 
     limit: Limit
@@ -45,25 +45,25 @@ class Judging:
                     slice=part, limit_text=said)  # fmt: skip
 
 
-def held(asked: Judging, model: str | None, part: str | None, cell: Cell) -> Gate:
+def value_gate(asked: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:
     """Judge a value, or an end of its interval."""
     gate, limit = asked.gate(model, part), asked.limit
-    value, reason = part_of(cell, limit.part.rpartition(".")[2])
+    value, reason = estimate_part(cell, limit.part.rpartition(".")[2])
     if value is None:
         return replace(gate, reason=reason or "undefined")
     met = value >= limit.limit if limit.kind.endswith("-under") else value <= limit.limit
-    return _told(gate, value, met)
+    return _set_outcome(gate, value, met)
 
 
-def changed(asked: Judging, model: str | None, part: str | None, change: Change) -> Gate:
+def change_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
     """Judge how far a value changed, or an end of the interval of its change."""
-    gate = held(asked, model, part, change.difference)
+    gate = value_gate(asked, model, part, change.difference)
     if "." in asked.limit.part:
         return gate
     return _with_chance(gate, change, significant=change.significant(asked.level))
 
 
-def dropped(asked: Judging, model: str | None, part: str | None, change: Change) -> Gate:
+def drop_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
     """Judge how much worse a value is than the baseline's.
 
     worse = old - new, new - old where less is better, or the change of the distance from a target.
@@ -71,7 +71,7 @@ def dropped(asked: Judging, model: str | None, part: str | None, change: Change)
     `significant` a drop is met where the change is not significantly worse.
     """
     gate, limit = asked.gate(model, part), asked.limit
-    was, now = (part_of(cell, limit.part) for cell in (change.old, change.new))
+    was, now = (estimate_part(cell, limit.part) for cell in (change.old, change.new))
     if now[0] is None:
         return replace(gate, reason=now[1] or "undefined")
     if was[0] is None:
@@ -91,7 +91,7 @@ def dropped(asked: Judging, model: str | None, part: str | None, change: Change)
     if before != after:
         worse = before - after if asked.best == "max" else after - before
     verdict = change.verdict(asked.metric, asked.level, best=asked.best)
-    gate = _told(gate, float(worse), worse <= most)
+    gate = _set_outcome(gate, float(worse), worse <= most)
     gate = _with_chance(gate, change, significant=verdict == WORSE)
     if asked.significant and not gate.passed:
         if change.p is None:
@@ -107,7 +107,7 @@ def _with_chance(gate: Gate, change: Change, *, significant: bool) -> Gate:
     return replace(gate, p=change.p, reason=None if significant else NOT_SIGNIFICANT)
 
 
-def part_of(cell: Cell, part: str) -> tuple[float | None, str | None]:
+def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
     """Return a value or a limit, infinite ones included; or None and why there is none."""
     part = part if part in ("low", "high") else "value"
     if isinstance(cell, Estimate):
@@ -138,7 +138,7 @@ def slack(gate: Gate) -> tuple[bool, float]:
     return gate.passed, value - gate.limit if gate.kind.endswith("-under") else gate.limit - value
 
 
-def _told(gate: Gate, value: float, met: bool) -> Gate:
+def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
     if math.isfinite(value):
         return replace(gate, value=value, passed=met)
     # what is beyond every number is judged as that, and named by a reason; no measure that has both

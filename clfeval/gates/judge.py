@@ -8,32 +8,41 @@ from os import PathLike, fspath
 from os.path import basename
 
 from clfeval.baseline.changes import LEVEL, Baseline
-from clfeval.baseline.models import best_of, slices_of
-from clfeval.baseline.read import Earlier, read_baseline
-from clfeval.document import Answer, Cell, Document, Estimate, Gate, Row, Warn, at_most
-from clfeval.errors import Collected, UsageError
-from clfeval.gates.check import check_compared, check_limit
-from clfeval.gates.decide import Judging, changed, dropped, held, slack
-from clfeval.gates.looked import (
-    gaps,
-    is_number,
-    named_metric,
-    named_models,
-    named_slices,
-    slice_rows,
-    whole_rows,
+from clfeval.baseline.models import better_direction, slice_names
+from clfeval.baseline.read import EarlierResult, read_baseline
+from clfeval.document import (
+    Answer,
+    Cell,
+    Document,
+    Estimate,
+    Gate,
+    ResultWarning,
+    Row,
+    shorten_answer,
 )
-from clfeval.gates.standing import enough_rows, still_best
+from clfeval.errors import ErrorCollector, UsageError
+from clfeval.gates.check import check_compared, check_limit
+from clfeval.gates.decide import GateDraft, change_gate, drop_gate, slack, value_gate
+from clfeval.gates.looked import (
+    is_number,
+    match_metric,
+    match_models,
+    match_slices,
+    slice_gaps,
+    slice_rows,
+    whole_table_rows,
+)
+from clfeval.gates.standing import row_count_gates, still_best_gates
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.schema import BASELINE, CHANGES, COMPARISONS, JUDGED
-from clfeval.words import many
+from clfeval.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES
+from clfeval.words import format_count
 
 NO_BASELINE = "baseline_missing"
 
 
-def judged(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
+def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
     """Return the result with a Gate for each limit; beside: the baseline, where it is a table."""
     if not gates.any and gates.baseline is None:
         return result
@@ -41,35 +50,35 @@ def judged(result: Document, gates: Gates, beside: Baseline | None = None) -> Do
     if beside is None and gates.baseline is not None:
         found = read_baseline(gates.baseline, result)
         if found is None:
-            return _without(result, limits, gates)
+            return _evaluate_without_baseline(result, limits, gates)
         beside = Baseline.from_results(result, found)
-    return judge(result, limits, beside, gates)
+    return evaluate_limits(result, limits, beside, gates)
 
 
-def _without(result: Document, limits: Sequence[Limit], gates: Gates) -> Document:
+def _evaluate_without_baseline(result: Document, limits: Sequence[Limit], gates: Gates) -> Document:
     """Judge without the baseline there is not yet: it is missed, or what needs it is left out."""
     assert isinstance(gates.baseline, (str, PathLike))
     name = basename(fspath(gates.baseline))
     left = [limit for limit in limits if not limit.compares]
-    result = judge(result, left, None, gates)
+    result = evaluate_limits(result, left, None, gates)
     skips = gates.baseline_missing == "skip"
     what = "its gates are skipped" if skips else "the gate is missed"
-    said = Warn("baseline-missing", f"the baseline '{name}' does not exist: {what}")
+    said = ResultWarning("baseline-missing", f"the baseline '{name}' does not exist: {what}")
     missing = Gate("baseline", name, None, 0.0, None, skips, NO_BASELINE)
     return replace(result, gates=(*result.gates, missing), warnings=(*result.warnings, said))
 
 
-def judge(
+def evaluate_limits(
     result: Document, limits: Iterable[Limit], baseline: Baseline | Document | None = None,
     gates: Gates | None = None,
 ) -> Document:  # fmt: skip
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
     beside = baseline if not isinstance(baseline, Document) else (
-        Baseline.from_results(result, Earlier(baseline, "the baseline")))  # fmt: skip
-    result = _unjudged(result, compared=beside is not None)
-    looked, found, wrong = _Looked(result, beside, gates), list[Gate](), Collected()
-    targets = list[_Target]()
+        Baseline.from_results(result, EarlierResult(baseline, "the baseline")))  # fmt: skip
+    result = _remove_gate_answers(result, compared=beside is not None)
+    looked, found, wrong = _GateRows(result, beside, gates), list[Gate](), ErrorCollector()
+    targets = list[_LimitTarget]()
     for limit in limits:
         with wrong.going_on():
             targets.append(looked.target(limit))
@@ -81,23 +90,25 @@ def judge(
         shares = [one.limit.limit for one in same if one.limit.share]
         with wrong.going_on():
             found += looked.judged(target, shares)
-    known = slices_of(result)
+    known = slice_names(result)
     parts = dict.fromkeys(gate.slice for gate in found if gate.slice in known)
     with wrong.going_on():
-        found += enough_rows(result, gates, [str(part) for part in parts], _paired(targets, beside))
+        found += row_count_gates(
+            result, gates, [str(part) for part in parts], _paired_row_count(targets, beside)
+        )
     with wrong.going_on():
-        found += still_best(result, gates.still_best)
+        found += still_best_gates(result, gates.still_best)
     wrong.stop()
-    warnings = (*result.warnings, *_turned(looked, targets))
+    warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     result = result if beside is None else beside.shown(result)
-    return replace(result, answer=at_most([*_missed(found), *result.answer]))
+    return replace(result, answer=shorten_answer([*_missed_gate_answer(found), *result.answer]))
 
 
-def _unjudged(result: Document, *, compared: bool) -> Document:
+def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
     """Return a result without what gates said of it before; compared: and what a baseline did."""
     answer = tuple(one for one in result.answer
-                   if one.code not in (JUDGED if compared else JUDGED[:1]))  # fmt: skip
+                   if one.code not in (GATE_CODES if compared else GATE_CODES[:1]))  # fmt: skip
     tables = {name: rows for name, rows in result.tables.items() if name != CHANGES or not compared}
     rows = [row for row in tables.get(COMPARISONS, ()) if row.get("against") != BASELINE]
     if compared and len(rows) < len(tables.get(COMPARISONS, ())):
@@ -105,17 +116,17 @@ def _unjudged(result: Document, *, compared: bool) -> Document:
     return replace(result, tables=tables, answer=answer)
 
 
-def _missed(gates: Sequence[Gate]) -> Iterator[Answer]:
+def _missed_gate_answer(gates: Sequence[Gate]) -> Iterator[Answer]:
     """Say which gate was missed first, and how many more."""
     missed = [gate for gate in gates if gate.failed]
     for gate in missed[:1]:
-        more = f" (and {many(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
+        more = f" (and {format_count(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
         models, text = () if gate.model is None else (gate.model,), f"Gate missed: {gate}{more}."
         yield Answer("gates-missed", text, models, gate.measure, gate.value)
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _LimitTarget:
     """What a limit is on in a result: the measure, the models and the slices that it names."""
 
     limit: Limit
@@ -130,12 +141,12 @@ class _Target:
         return one.kind, one.any, one.part, self.metric, self.models, self.slices
 
 
-class _Looked:
+class _GateRows:
     """The rows of a result that limits look at, slices made when one is asked for."""
 
     def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
         self.result, self.beside, self.gates = result, beside, gates
-        self.whole = whole_rows(result)
+        self.whole = whole_table_rows(result)
         self.slices: dict[str, Mapping[str, Row]] = {}
 
     @property
@@ -144,29 +155,32 @@ class _Looked:
         rows = {name: cell for row in self.whole.values() for name, cell in row.items()}
         return {**rows, **self.result.summary}
 
-    def target(self, limit: Limit) -> _Target:
+    def target(self, limit: Limit) -> _LimitTarget:
         """Return what a limit is on; UsageError for what is not there or cannot be judged."""
-        metric = named_metric(limit, self.cells, self.result)
+        metric = match_metric(limit, self.cells, self.result)
         check_limit(limit, metric)
         if self.beside is None:
             check_compared(limit)
         slices = None
         if limit.slices is not None and not limit.apart:
-            known = slices_of(self.result)
+            known = slice_names(self.result)
             if self.beside is not None and limit.compares and not limit.any:
-                known = list(dict.fromkeys([*known, *slices_of(self.beside.before)]))
-            slices = tuple(named_slices(limit, known))
+                known = list(dict.fromkeys([*known, *slice_names(self.beside.before)]))
+            slices = tuple(match_slices(limit, known))
         models = tuple(self.whole)
         if limit.model is not None:
             models = tuple(self._named(limit, metric, self.whole, None))
-        return _Target(limit, metric, models, slices)
+        return _LimitTarget(limit, metric, models, slices)
 
-    def judged(self, target: _Target, shares: Sequence[float]) -> list[Gate]:
+    def judged(self, target: _LimitTarget, shares: Sequence[float]) -> list[Gate]:
         """Return the gates of one limit: of each model, or the best of them."""
         limit, metric = target.limit, target.metric
-        best, severity = best_of(self.result.command, metric), self.gates.severity(limit.kind)
+        best, severity = (
+            better_direction(self.result.command, metric),
+            self.gates.severity(limit.kind),
+        )
         level = self.result.parameters.get("level") or LEVEL
-        asked = Judging(limit, metric, best, severity, shares, self.gates.significant, level)
+        asked = GateDraft(limit, metric, best, severity, shares, self.gates.significant, level)
         if limit.apart:
             found = self._gaps(asked)
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
@@ -181,18 +195,18 @@ class _Looked:
                 found += self._rows(asked, self.slices[part], part)
         return [_best_of_any(found)] if limit.any else found
 
-    def _summary(self, asked: Judging) -> Gate:
+    def _summary(self, asked: GateDraft) -> Gate:
         value, limit, metric = self.result.summary[asked.metric], asked.limit, asked.metric
         if not isinstance(value, (int, float)):
             why = "is not a number" if value is not None else "differs between models"
-            raise UsageError.of(f"'{metric}' {why}", "bad-gate")
+            raise UsageError.new(f"'{metric}' {why}", "bad-gate")
         if limit.part != "value":
-            raise UsageError.of(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
+            raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
         if limit.kind == "max-drop" and self.beside is not None:
-            return dropped(asked, None, None, self.beside.change_of_summary(metric, value))
-        return held(asked, None, None, value)
+            return drop_gate(asked, None, None, self.beside.change_of_summary(metric, value))
+        return value_gate(asked, None, None, value)
 
-    def _rows(self, asked: Judging, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
+    def _rows(self, asked: GateDraft, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
         gone = [replace(asked.gate(model, part), reason="gone")
                 for model in self._gone(limit, metric, part, rows)]  # fmt: skip
@@ -205,16 +219,16 @@ class _Looked:
         if not rows:
             whose = f"'{limit.model}'" if part is None else f"the slice '{part}'"
             what = f"--{limit.kind}: {whose} has no '{metric}'"
-            raise UsageError.of(what, "bad-gate", hint="remove this gate, or name another measure")
+            raise UsageError.new(what, "bad-gate", hint="remove this gate, or name another measure")
         cells = [row[metric] for row in rows.values()]
         cell = next(filter(is_number, cells), cells[0])
         if limit.part != "value" and is_number(cell) and not isinstance(cell, Estimate):
-            raise UsageError.of(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
+            raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
         if not is_number(cell):
-            raise UsageError.of(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
+            raise UsageError.new(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
         if self.beside is None or not limit.compares:
-            return [held(asked, model, part, row[metric]) for model, row in rows.items()]
-        judge_one = dropped if limit.kind == "max-drop" else changed
+            return [value_gate(asked, model, part, row[metric]) for model, row in rows.items()]
+        judge_one = drop_gate if limit.kind == "max-drop" else change_gate
         found = [judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
                  for model, row in rows.items()]  # fmt: skip
         return [*found, *gone]
@@ -232,25 +246,25 @@ class _Looked:
     ) -> Mapping[str, Row]:
         """Return the rows of a limit's models; none where only the baseline has them."""
         try:
-            return named_models(rows, str(limit.model), limit.kind)
+            return match_models(rows, str(limit.model), limit.kind)
         except UsageError:
             if self._gone(limit, metric, part, rows):
                 return {}
             raise
 
-    def _gaps(self, asked: Judging) -> list[Gate]:
+    def _gaps(self, asked: GateDraft) -> list[Gate]:
         limit = asked.limit
         wanted = self.whole
         if limit.model is not None:
-            wanted = named_models(self.whole, limit.model, limit.kind)
+            wanted = match_models(self.whole, limit.model, limit.kind)
         return [
-            held(asked, model, part, cell)
-            for model, part, cell in gaps(self.result, limit, asked.metric)
+            value_gate(asked, model, part, cell)
+            for model, part, cell in slice_gaps(self.result, limit, asked.metric)
             if model in wanted
         ]
 
 
-def _paired(targets: Sequence[_Target], beside: Baseline | None) -> float | None:
+def _paired_row_count(targets: Sequence[_LimitTarget], beside: Baseline | None) -> float | None:
     """Return on how many rows changes are judged, where these are the rows of both tables."""
     if beside is None or not any(one.limit.compares for one in targets):
         return None
@@ -267,7 +281,9 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
     return replace(max(worst.values(), key=slack), among=len(worst))
 
 
-def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
+def _direction_warnings(
+    looked: _GateRows, targets: Sequence[_LimitTarget]
+) -> Iterator[ResultWarning]:
     """Yield a note for each limit that fails what is better, and is no end of a range."""
     for target in targets:
         limit, metric = target.limit, target.metric
@@ -279,13 +295,13 @@ def _turned(looked: _Looked, targets: Sequence[_Target]) -> Iterator[Warn]:
         sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
         wrong = {"under": "min", "over": "max"}[side]
         ends = [one.limit.kind for one in targets if one.metric == metric]
-        if sure and best_of(looked.result.command, metric) == wrong and other not in ends:
+        if sure and better_direction(looked.result.command, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
             what = "lower" if wrong == "min" else "higher"
             if limit.kind == "fail-under":  # it would pass what is bad
                 instead = f"--{other} {limit.metric}{part}={limit.limit:g}"
                 text = f"--{limit.kind} {limit.metric}{part}: {what} values are better"
-                raise UsageError.of(text, "bad-gate", hint=f"use {instead}")
+                raise UsageError.new(text, "bad-gate", hint=f"use {instead}")
             text = f"--{limit.kind} {limit.metric}{part}: {what} values are better; did you mean " \
                    f"--{other} {limit.metric}{part}={limit.limit:g}?"  # fmt: skip
-            yield Warn("gate-turned", text)
+            yield ResultWarning("gate-turned", text)

@@ -8,13 +8,13 @@ from typing import cast
 
 from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import UsageError
-from clfeval.gates.looked import named_models, whole_rows
+from clfeval.gates.looked import match_models, whole_table_rows
 from clfeval.limits import Gates
 
 CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
 
 
-def enough_rows(
+def row_count_gates(
     result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
     """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
@@ -22,7 +22,7 @@ def enough_rows(
         kind = f"min-{name}"
         if name not in result.summary:
             what = f"--{kind}: {result.command} does not count {name} here"
-            raise UsageError.of(what, "bad-gate", hint="remove it, or use report")
+            raise UsageError.new(what, "bad-gate", hint="remove it, or use report")
         for part in (None, *slices):
             rows = result.summary[name] if part is None else _rows_of(result, name, part)
             value = rows if isinstance(rows, (int, float)) else None
@@ -39,7 +39,7 @@ def _rows_of(result: Document, name: str, part: str) -> float | None:
     for table in ("models", "slices"):
         for row in result.tables.get(table, ()):
             if row.get("slice") == part:
-                found += _counted(row, name)
+                found += _row_count(row, name)
     if not found:  # of several classes
         each: dict[Cell, float] = {}
         for row in result.tables.get("confusion", ()):
@@ -50,7 +50,7 @@ def _rows_of(result: Document, name: str, part: str) -> float | None:
     return min(found, default=None)
 
 
-def _counted(row: Row, name: str) -> list[float]:
+def _row_count(row: Row, name: str) -> list[float]:
     """Return what a row says of it: a number of its own, or cells added up."""
     own = row.get(name)
     if isinstance(own, (int, float)):
@@ -60,29 +60,29 @@ def _counted(row: Row, name: str) -> list[float]:
     return [sum(known)] if len(known) == len(cells) else []
 
 
-def still_best(result: Document, models: Sequence[str]) -> Iterator[Gate]:
+def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
     """Yield whether models are among those that may be the best by the measure that decides."""
     best: Sequence[Row] = result.tables.get("best", ())
     if models and (result.command != "report" or not best or "tied" not in best[0]):
         hint = "use report with several models and without --interval none"
         what = "--still-best: the models of this result are not ranked with intervals"
-        raise UsageError.of(what, "bad-gate", hint=hint)
-    rows: Mapping[str, Row] = whole_rows(result)
+        raise UsageError.new(what, "bad-gate", hint=hint)
+    rows: Mapping[str, Row] = whole_table_rows(result)
     for text in models:
         which, colon, model = text.partition(":")
         few = bool(colon) and which in ("any", "all") and text not in rows
         lead = str(best[0]["measure"])
         may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
         found = [
-            _stands(lead, name, may.get(name))
-            for name in named_models(rows, model if few else text, "still-best")
+            _still_best_gate(lead, name, may.get(name))
+            for name in match_models(rows, model if few else text, "still-best")
         ]
         if few and which == "any":
             found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
         yield from found
 
 
-def _stands(lead: str, model: str, may: Cell) -> Gate:
+def _still_best_gate(lead: str, model: str, may: Cell) -> Gate:
     known = isinstance(may, bool)
     return Gate("still-best", lead, model, 1.0, float(bool(may)) if known else None, may is True,
                 None if known else "undefined")  # fmt: skip

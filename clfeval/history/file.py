@@ -14,18 +14,18 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from clfeval.errors import Problem, UsageError, bad_option, listing
+from clfeval.errors import Problem, UsageError, bad_option, list_names
 from clfeval.history.line import (
     LINE_KIND,
-    Accepted,
-    NewerError,
-    PastEntry,
-    PastLine,
-    parsed,
+    AcceptedLabel,
+    HistoryEntry,
+    HistoryLine,
+    NewerVersionError,
+    parse_line,
     same_rows,
     same_values,
 )
-from clfeval.targets import Spared
+from clfeval.targets import ProtectedFiles
 from clfeval.unnamed import Draft
 
 CODE = "history"
@@ -37,7 +37,7 @@ SeriesKey = tuple[str, str | None, str]  # command, run and model
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryLines:
     """The last line of each label, run and model of a history, and the accepted lines.
 
     lines: in the order of the file. accepted: by command, run and model, as they were then.
@@ -45,99 +45,103 @@ class Past:
 
     name: str
     sha256: str
-    entries: tuple[PastEntry, ...]
-    lines: tuple[PastLine, ...]
-    accepted: Mapping[SeriesKey, PastLine]
+    entries: tuple[HistoryEntry, ...]
+    lines: tuple[HistoryLine, ...]
+    accepted: Mapping[SeriesKey, HistoryLine]
 
     @classmethod
-    def made(cls, name: str, sha256: str, entries: Sequence[PastEntry]) -> Past:
+    def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
         """Take what was accepted from the lines above it, or those below, if a merge put it so."""
-        every = [one for one in entries if isinstance(one, PastLine)]
-        lines: dict[tuple[SeriesKey, str], PastLine] = {}
-        accepted: dict[SeriesKey, PastLine] = {}
+        every = [one for one in entries if isinstance(one, HistoryLine)]
+        lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
+        accepted: dict[SeriesKey, HistoryLine] = {}
         for entry in entries:
-            if isinstance(entry, PastLine):
-                lines[key_of(entry), entry.label] = entry
+            if isinstance(entry, HistoryLine):
+                lines[series_key(entry), entry.label] = entry
             else:
-                accepted |= _under(entry, lines.values()) or _under(entry, every)
+                accepted |= _lines_with_label(entry, lines.values()) or _lines_with_label(
+                    entry, every
+                )
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
-    def of(self, command: str) -> list[PastLine]:
+    def of(self, command: str) -> list[HistoryLine]:
         """Return the lines of a command; UsageError where it has none."""
         found = [line for line in self.lines if line.command == command]
         if not found:
             others = sorted({line.command for line in self.lines})
             what = f"has no line of {command}"
-            what += f", only of {listing(others)}" if others else ""
+            what += f", only of {list_names(others)}" if others else ""
             hint = f"add a line: clfeval {command} TABLE --append {self.name} --label LABEL"
-            raise UsageError.of(what, CODE, self.name, hint=hint)
+            raise UsageError.new(what, CODE, self.name, hint=hint)
         return found
 
     def labels(self, command: str) -> list[str]:
         """Return the labels of a command in the order of time; UsageError where it has no line."""
         return list(dict.fromkeys(line.label for line in self.of(command)))
 
-    def upto(self, command: str, label: str) -> Past:
+    def upto(self, command: str, label: str) -> HistoryLines:
         """Return what it says of a command with this label as the last."""
         labels = self.labels(command)
         kept = labels[: labels.index(label) + 1]
         mine = [
             one for one in self.entries if one.command == command
-            and (one.label if isinstance(one, PastLine) else one.accepted) in kept
+            and (one.label if isinstance(one, HistoryLine) else one.accepted) in kept
         ]  # fmt: skip
-        return Past.made(self.name, self.sha256, mine)
+        return HistoryLines.from_entries(self.name, self.sha256, mine)
 
 
-def key_of(line: PastLine) -> SeriesKey:
+def series_key(line: HistoryLine) -> SeriesKey:
     """Return what lines of different labels have in common when they are of one model."""
     return line.command, line.run, line.model
 
 
-def _under(entry: Accepted, lines: Iterable[PastLine]) -> dict[SeriesKey, PastLine]:
+def _lines_with_label(
+    entry: AcceptedLabel, lines: Iterable[HistoryLine]
+) -> dict[SeriesKey, HistoryLine]:
     wanted = entry.command, entry.accepted
-    return {key_of(line): line for line in lines if (line.command, line.label) == wanted}
+    return {series_key(line): line for line in lines if (line.command, line.label) == wanted}
 
 
-def read_past(name: str) -> Past:
+def read_history(name: str) -> HistoryLines:
     """Read a history; UsageError names every line that is none, and what is wrong with it."""
     try:
         content = Path(name).read_bytes()
     except OSError as error:
-        raise UsageError.of(f"cannot read '{name}': {error.strerror}", CODE) from error
-    entries: list[tuple[int, PastEntry]] = []
+        raise UsageError.new(f"cannot read '{name}': {error.strerror}", CODE) from error
+    entries: list[tuple[int, HistoryEntry]] = []
     problems: list[Problem] = []
     hints: set[str] = set()
     for number, text in enumerate(content.split(b"\n"), 1):
         if not text.strip():
             continue
         try:
-            entries.append((number, parsed(text.decode())))
+            entries.append((number, parse_line(text.decode())))
         except UnicodeDecodeError:
             problems.append(Problem("is not UTF-8", CODE, name, number))
         except ValueError as error:
             problems.append(Problem(str(error), CODE, name, number))
             hints.add(MERGED if text.startswith(CONFLICTS) else
-                      UPDATE if isinstance(error, NewerError) else REMOVE)  # fmt: skip
+                      UPDATE if isinstance(error, NewerVersionError) else REMOVE)  # fmt: skip
     if problems and not entries and LINE_KIND.encode() not in content:
         hint = "create one with clfeval report TABLE --append FILE.jsonl"
-        raise UsageError.of("not a history file", CODE, name, hint=hint)
-    known = {(one.command, one.label) for _, one in entries if isinstance(one, PastLine)}
+        raise UsageError.new("not a history file", CODE, name, hint=hint)
+    known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
     problems += [
         Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,
                 name, number)
         for number, one in entries
-        if isinstance(one, Accepted) and (one.command, one.accepted) not in known
+        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known
     ]  # fmt: skip
     if problems:
         alone = UPDATE if hints == {UPDATE} else REMOVE
         raise UsageError(problems, hint=MERGED if MERGED in hints else alone)
-    return Past.made(name, sha256(content).hexdigest(), [one for _, one in entries])
+    return HistoryLines.from_entries(name, sha256(content).hexdigest(), [one for _, one in entries])
 
 
-def baseline_of(
-    name: str, command: str, now: Mapping[str, PastLine], *, run: str | None = None,
+def baseline_lines(
+    name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
     but: str | None = None,
-) -> tuple[dict[str, PastLine], list[str]]:  # fmt: skip
+) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
     """Return the baseline lines of today's lines, by model, and other labels of the same rows.
 
     The accepted line of each model, else the last that missed no gate, but not one with the same
@@ -145,18 +149,18 @@ def baseline_of(
     last accepted label, or the last one. run: only lines of that run of a batch. but: the label
     that is being added. UsageError where only lines of runs are there, and no run is named.
     """
-    past = read_past(name)
+    past = read_history(name)
     every = [line for line in past.lines if line.command == command]
     mine = [line for line in every if line.run == run]
     if every and not mine and run is None:
         runs = list(dict.fromkeys(str(line.run) for line in every))
-        what = f"has only lines of batch runs: {listing(runs)}"
+        what = f"has only lines of batch runs: {list_names(runs)}"
         hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
-        raise UsageError.of(what, CODE, name, hint=hint)
+        raise UsageError.new(what, CODE, name, hint=hint)
     earlier = [one for one in mine if one.label != but]
     same = {(one.label, one.model) for one in earlier if one.model in now
             and same_rows(one, now[one.model])}  # fmt: skip
-    last, others = dict[str, PastLine](), dict[str, PastLine]()
+    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
     for one in earlier:
         if all(one.gates.values()):
             last[one.model] = one
@@ -176,9 +180,9 @@ def baseline_of(
 
 def check_target(name: str, inputs: Sequence[str]) -> None:
     """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
-    if name in Spared(inputs):
+    if name in ProtectedFiles(inputs):
         raise bad_option(f"--append '{name}' names the input table")
-    _locks()
+    _lock_module()
     path = os.path.realpath(name)
     folder, why = os.path.dirname(path), ""
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
@@ -188,12 +192,12 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
     elif not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
         why = os.strerror(EACCES)
     if why:
-        raise UsageError.of(f"cannot append to '{name}': {why}", "output")
+        raise UsageError.new(f"cannot append to '{name}': {why}", "output")
     if os.path.exists(path):
-        read_past(name)
+        read_history(name)
 
 
-def append(name: str, entries: Iterable[PastEntry]) -> int:
+def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
     """Add lines to a history under its lock, all or none; return how many.
 
     The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
@@ -202,8 +206,8 @@ def append(name: str, entries: Iterable[PastEntry]) -> int:
     texts = [entry.text() for entry in entries]
     path = Path(os.path.realpath(name))
     try:
-        with _locked(path) as handle:
-            old = _whole(path.read_bytes(), name)
+        with _lock_file(path) as handle:
+            old = _check_last_line(path.read_bytes(), name)
             draft = Draft(path)
             try:
                 draft.stream.buffer.write(old + "".join(texts).encode())
@@ -214,14 +218,14 @@ def append(name: str, entries: Iterable[PastEntry]) -> int:
                 draft.close()
             _sync_folder(path.parent)
     except OSError as error:
-        raise UsageError.of(f"cannot append to '{name}': {error.strerror}", "output") from error
+        raise UsageError.new(f"cannot append to '{name}': {error.strerror}", "output") from error
     return len(texts)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[int]:
+def _lock_file(path: Path) -> Iterator[int]:
     """Hold the lock of a file, which is made if need be; it may be replaced while one waits."""
-    locks = _locks()
+    locks = _lock_module()
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -233,16 +237,16 @@ def _locked(path: Path) -> Iterator[int]:
             os.close(handle)
 
 
-def _locks() -> ModuleType:
+def _lock_module() -> ModuleType:
     """Return what locks files; UsageError where the system has no such thing."""
     try:
         return import_module("fcntl")
     except ImportError:
         what = "appending to a history needs file locks, which this system lacks"
-        raise UsageError.of(what, "output") from None
+        raise UsageError.new(what, "output") from None
 
 
-def _whole(old: bytes, name: str) -> bytes:
+def _check_last_line(old: bytes, name: str) -> bytes:
     """Return the lines there are, the last one ended; UsageError where it is cut short."""
     if not old or old.endswith(b"\n"):
         return old
@@ -252,7 +256,7 @@ def _whole(old: bytes, name: str) -> bytes:
     except ValueError:
         number = len(before) + 1
         hint = f"a write was interrupted: remove line {number}"
-        raise UsageError.of("the last line is incomplete", CODE, name, number, hint=hint) from None
+        raise UsageError.new("the last line is incomplete", CODE, name, number, hint=hint) from None
     return old + b"\n"
 
 

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
 from typing import Any
 
-from clfeval.document import Document, Estimate, Row, known, no_number, settings_of
+from clfeval.document import (
+    Document,
+    Estimate,
+    Row,
+    record_from_known_keys,
+    refuse_nonfinite,
+    settings_of,
+)
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
@@ -16,12 +23,12 @@ LINE_VERSION = 1
 LINE = f"{LINE_KIND}/{LINE_VERSION}"
 
 
-class NewerError(ValueError):
+class NewerVersionError(ValueError):
     """A line of a later version of this program."""
 
 
 @dataclass(frozen=True, slots=True)
-class PastMeasure:
+class HistoryMeasure:
     """A measure as an `Estimate` has it, with its standard error where the run had one."""
 
     value: float | None
@@ -37,7 +44,7 @@ class PastMeasure:
 
 
 @dataclass(frozen=True, slots=True)
-class PastLine:
+class HistoryLine:
     """The line of one model of one run.
 
     run: its name in a batch. settings: the signature without the data. data: the sha256 of the
@@ -56,7 +63,7 @@ class PastLine:
     rows: float | None = None
     positives: float | None = None
     level: float | None = None
-    measures: Mapping[str, PastMeasure] = field(default_factory=dict)
+    measures: Mapping[str, HistoryMeasure] = field(default_factory=dict)
     gates: Mapping[str, bool] = field(default_factory=dict)
 
     @property
@@ -66,12 +73,12 @@ class PastLine:
 
     def text(self) -> str:
         """Return the line, its end included."""
-        measures = {name: _fields(cell) for name, cell in self.measures.items()}
-        return _dumped({**_fields(self), "measures": measures})
+        measures = {name: _field_values(cell) for name, cell in self.measures.items()}
+        return _json_line({**_field_values(self), "measures": measures})
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedLabel:
     """What stands under a label so far is what later lines of the command are held to."""
 
     command: str
@@ -79,18 +86,18 @@ class Accepted:
 
     def text(self) -> str:
         """Return the line, its end included."""
-        return _dumped(_fields(self))
+        return _json_line(_field_values(self))
 
 
-PastEntry = PastLine | Accepted
+HistoryEntry = HistoryLine | AcceptedLabel
 
 
-def _fields(record: Any) -> dict[str, Any]:
+def _field_values(record: Any) -> dict[str, Any]:
     """Return a record by its fields; `asdict` copies all that is below, which takes ten times."""
     return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
-def _dumped(said: Mapping[str, Any]) -> str:
+def _json_line(said: Mapping[str, Any]) -> str:
     found = {"schema": LINE, **said}
     text = json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
@@ -100,9 +107,9 @@ def _dumped(said: Mapping[str, Any]) -> str:
     return f"{text}\n"
 
 
-def lines_of(
+def result_lines(
     result: Document, label: str, rows: Mapping[str, Row], run: str | None = None
-) -> Iterator[PastLine]:
+) -> Iterator[HistoryLine]:
     """Yield a line for each model of a result.
 
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
@@ -120,13 +127,13 @@ def lines_of(
         mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
     for model, row in rows.items():
         found = {
-            name: PastMeasure(
+            name: HistoryMeasure(
                 cell.value, cell.low, cell.high, errors.get((model, name)), cell.reason
             )
             for name, cell in row.items()
             if isinstance(cell, Estimate)
         }
-        yield PastLine(
+        yield HistoryLine(
             result.command, label, model, settings_of(result.signature), result.version, run,
             tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
             result.summary.get("positives"), result.parameters.get("level"), found,
@@ -134,10 +141,10 @@ def lines_of(
         )  # fmt: skip
 
 
-ALIKE = 1e-9  # of a value: sums in another order differ by less
+VALUE_TOLERANCE = 1e-9  # of a value: sums in another order differ by less
 
 
-def same_rows(one: PastLine, other: PastLine) -> bool | None:
+def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
     """Tell whether two lines are of the same rows; None where nobody knows."""
     digests = [line.truth for line in (one, other) if line.truth is not None]
     if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
@@ -149,24 +156,24 @@ def same_rows(one: PastLine, other: PastLine) -> bool | None:
     return None
 
 
-def same_values(one: PastLine, other: PastLine) -> bool:
+def same_values(one: HistoryLine, other: HistoryLine) -> bool:
     """Tell whether every measure that two lines have is the same."""
     return all(
-        _alike(cell, other.measures[name])
+        _equal_measures(cell, other.measures[name])
         for name, cell in one.measures.items() if name in other.measures
     )  # fmt: skip
 
 
-def _alike(one: PastMeasure, other: PastMeasure) -> bool:
+def _equal_measures(one: HistoryMeasure, other: HistoryMeasure) -> bool:
     if one.value is None or other.value is None:
         return one.reason == other.reason and one.value == other.value
-    return isclose(one.value, other.value, rel_tol=ALIKE, abs_tol=ALIKE)
+    return isclose(one.value, other.value, rel_tol=VALUE_TOLERANCE, abs_tol=VALUE_TOLERANCE)
 
 
-def parsed(text: str) -> PastEntry:
+def parse_line(text: str) -> HistoryEntry:
     """Return what a line says; ValueError, in words, where it is none of ours or too new."""
     try:
-        said = json.loads(text, parse_constant=no_number)
+        said = json.loads(text, parse_constant=refuse_nonfinite)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -177,9 +184,9 @@ def parsed(text: str) -> PastEntry:
     if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
         raise ValueError("is not a line of a history: the key 'schema' is missing or unknown")
     if int(number) > LINE_VERSION:
-        raise NewerError(f"{kind}/{number} is too new for this program ({LINE})")
-    record: type[Accepted | PastLine] = Accepted if "accepted" in said else PastLine
-    least = ("accepted",) if record is Accepted else ("label", "model", "measures")
+        raise NewerVersionError(f"{kind}/{number} is too new for this program ({LINE})")
+    record: type[AcceptedLabel | HistoryLine] = AcceptedLabel if "accepted" in said else HistoryLine
+    least = ("accepted",) if record is AcceptedLabel else ("label", "model", "measures")
     for name in ("command", *least):
         if name not in said:
             raise ValueError(f"lacks the key '{name}'")
@@ -189,22 +196,23 @@ def parsed(text: str) -> PastEntry:
             raise ValueError(f"'{name}' is {said[name]!r:.40}")
     try:
         parts = dict(said)
-        if record is PastLine:
+        if record is HistoryLine:
             parts |= {
                 "data": tuple(said.get("data", ())),
                 "settings": settings_of(said.get("settings", "")),
                 "measures": {
-                    name: known(PastMeasure, one) for name, one in said["measures"].items()
+                    name: record_from_known_keys(HistoryMeasure, one) for name,
+                    one in said["measures"].items()
                 },
             }  # fmt: skip
             if any(type(one) is not bool for one in said.get("gates", {}).values()):
                 raise TypeError("'gates' must hold true or false only")
-        return known(record, parts)
+        return record_from_known_keys(record, parts)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None
 
 
-def as_result(lines: Mapping[str, PastLine]) -> Document:
+def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
     """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
     first = next(iter(lines.values()))
     models: list[Row] = [

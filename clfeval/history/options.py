@@ -12,7 +12,7 @@ HISTORY = "History"  # panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class History:
+class HistoryOptions:
     """Where measures of this run are kept."""
 
     append: Annotated[

@@ -23,16 +23,16 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     Errors: ValueError unless both are vectors of one length.
     Source: Kendall 1945, Biometrika 33:239; counting in this way: Knight 1966, JASA 61:436.
     """
-    first, second = _places(x, y)
+    first, second = _smaller_counts(x, y)
     if not len(first):
         return math.nan
     base = len(first)
     # sorted by x, and by y where x ties: what then stands before a smaller y is in D
     both = np.sort(first * base + second)
     pairs = base * (base - 1) // 2
-    tied_x, tied_y, tied = _tied(first), _tied(second), _tied(both)
+    tied_x, tied_y, tied = _tied_pairs(first), _tied_pairs(second), _tied_pairs(both)
     difference = pairs - tied_x - tied_y + tied - 2 * _inversions(both % base)
-    return _ratio(difference, pairs - tied_x, pairs - tied_y)
+    return _correlation_ratio(difference, pairs - tied_x, pairs - tied_y)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
@@ -45,14 +45,14 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     Errors: ValueError unless both are vectors of one length.
     Source: Spearman 1904, American Journal of Psychology 15:72; ties: Kendall 1945.
     """
-    first, second = _places(x, y)
+    first, second = _smaller_counts(x, y)
     if not len(first):
         return math.nan
     u, v = (_twice_ranks(places) - len(places) - 1 for places in (first, second))
-    return _ratio(_sum(u * v), _sum(u * u), _sum(v * v))
+    return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
 
 
-def _places(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
+def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     """Return how many distinct values are smaller, in x and in y; nothing if one is no order."""
     values = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if values[0].ndim != 1 or values[1].ndim != 1:
@@ -72,7 +72,7 @@ def _twice_ranks(places: Ints) -> Ints:
     return np.asarray((2 * np.cumsum(counts) - counts + 1)[places])
 
 
-def _tied(places: Ints) -> int:
+def _tied_pairs(places: Ints) -> int:
     counts = np.unique(places, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
@@ -95,12 +95,12 @@ def _inversions(values: Ints) -> int:
     return inversions
 
 
-def _sum(products: Ints) -> int:
+def _exact_sum(products: Ints) -> int:
     """Return the exact sum, though it may not fit 64 bits."""
     return sum(np.add.reduceat(products, np.arange(0, len(products), _EXACT)).tolist())
 
 
-def _ratio(value: int, first: int, second: int) -> float:
+def _correlation_ratio(value: int, first: int, second: int) -> float:
     """Return value / sqrt(first second), exactly 1 or -1 where it is."""
     if value * value == first * second:
         return math.copysign(1, value)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.inference.independent import Independent
+from clfeval.inference.independent import SamplingUnits
 from clfeval.inference.tails import chi_square_tail
 
 GROUPS, DRAWS = 10, 2000
@@ -51,7 +51,7 @@ def score_tests(
     Source: Cox 1958, Biometrika 45:562; Hosmer and Lemeshow 1980, Communications in Statistics A
     9:1043; Davison and Hinkley 1997, Bootstrap Methods and their Application, section 4.2.
     """
-    first = _groups(rows)
+    first = _group_starts(rows)
     n, r, v, vz, vzz, zr = _group_sums(p, x, positives, rows, first)
     mean, each = vz.sum() / v.sum(), np.arange(len(first))
     spread = vzz.sum() - mean * vz.sum()
@@ -64,15 +64,15 @@ def score_tests(
         if len(p) > _FEW:
             near = np.where(np.repeat(normal, np.diff(first, append=len(p))), 0, x // _WIDTH)
             cells = np.union1d(first, np.flatnonzero(np.diff(near)) + 1)
-        for i, draws in enumerate(_drawn(p, x, rows, spread, cells, first, rng)):
+        for i, draws in enumerate(_simulated_statistics(p, x, rows, spread, cells, first, rng)):
             least = chi_square_tail(int(df[i]), float(draws.max()))
             share = (1 + (draws >= observed[i] * (1 - _ROUNDING)).sum()) / (1 + DRAWS)
             tails[i] = share * (tails[i] / least if tails[i] < least else 1.0)
     return ScoreTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
 
 
-def score_tests_of_parts(
-    p: Floats, x: Floats, counts: Counts, inner: slice, clusters: Independent, heavy: Floats
+def clustered_score_tests(
+    p: Floats, x: Floats, counts: Counts, inner: slice, clusters: SamplingUnits, heavy: Floats
 ) -> ScoreTests:
     """Return the same tests for clusters or sampling weights, with the sandwich variance.
 
@@ -90,7 +90,7 @@ def score_tests_of_parts(
     from scipy.special import fdtrc
 
     p, x, rows = p[inner], x[inner], counts.sum(axis=0)[inner]
-    v, first = rows * p * (1 - p), _groups(rows)
+    v, first = rows * p * (1 - p), _group_starts(rows)
     z = x - x[0]
     z -= (v @ z) / v.sum()
     groups = np.repeat(np.eye(len(first)), np.diff(first, append=len(p)), axis=1)
@@ -111,7 +111,7 @@ def score_tests_of_parts(
     return ScoreTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
 
 
-def _groups(rows: Counts) -> Ints:
+def _group_starts(rows: Counts) -> Ints:
     """Return where each group begins."""
     below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
     at = np.searchsorted(below, k * (below[-1] / GROUPS))
@@ -140,7 +140,7 @@ def _statistics(r: Floats, along: Floats, v: Floats, spread: float, first: Ints)
     return np.array([line, groups.sum(axis=0)])
 
 
-def _drawn(
+def _simulated_statistics(
     p: Floats, x: Floats, rows: Counts, spread: float, cells: Ints, first: Ints,
     rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
@@ -155,12 +155,12 @@ def _drawn(
     r, many = np.empty((len(cells), DRAWS)), v[:, 0] >= _PLENTY
     r[many] = rng.standard_normal((many.sum(), DRAWS)) * np.sqrt(v[many])
     few = n[~many, 0], np.minimum(mean[~many] / n[~many], 1.0)[:, 0]
-    r[~many] = _binomials(*few, rng) - mean[~many]
+    r[~many] = _draw_binomials(*few, rng) - mean[~many]
     along = (z * r).sum(axis=0) + np.sqrt(inside) * rng.standard_normal(DRAWS)
     return _statistics(r, along, v[:, 0], spread, np.searchsorted(cells, first))
 
 
-def _binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
+def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
     """Draw from binomials, (k, draws): of few rows how often each outcome comes, in any order."""
     from scipy.special import gammaln, xlog1py, xlogy
 

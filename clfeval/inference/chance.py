@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.inference.shares import distances
-from clfeval.inference.special import halved
+from clfeval.inference.shares import wilson_distances
+from clfeval.inference.special import bisect
 from clfeval.inference.tails import chi_square_tail, coin_tail
 
 _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
@@ -52,7 +52,7 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
     return q, chi_square_tail(k - 1, q)
 
 
-def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
+def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
     """Return the p value that two independent binomial proportions are one.
 
     p is 1 minus the largest level at which the interval of `combination` with a = 1, b = -1 of
@@ -62,17 +62,20 @@ def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLik
     Errors: ValueError unless 0 <= k <= n.
     Source: Newcombe 1998, Statistics in Medicine 17:873, method 10, inverted.
     """
-    value = np.asarray(distances(k1, n1, 0.0)[0] - distances(k2, n2, 0.0)[0])
+    value = np.asarray(wilson_distances(k1, n1, 0.0)[0] - wilson_distances(k2, n2, 0.0)[0])
 
     def told(z: Floats) -> Bools:
-        (_, below1, above1), (_, below2, above2) = distances(k1, n1, z), distances(k2, n2, z)
+        (_, below1, above1), (_, below2, above2) = (
+            wilson_distances(k1, n1, z),
+            wilson_distances(k2, n2, z),
+        )
         reach = np.where(value > 0, np.hypot(below1, above2), np.hypot(above1, below2))
         return np.asarray(np.abs(value) > reach)
 
-    return chance_of(told, value)
+    return p_value_by_inversion(told, value)
 
 
-def largest_gap_chance(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
+def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
     """Return the p values of the largest difference of two shares over all cuts of one variable.
 
     p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
@@ -89,9 +92,9 @@ def largest_gap_chance(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLik
         return np.asarray(kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64)
 
 
-def chance_of(told: Callable[[Floats], Bools], value: Floats) -> Floats:
+def p_value_by_inversion(told: Callable[[Floats], Bools], value: Floats) -> Floats:
     """Return the p values at which `told`, of standard errors z, becomes false; NaN as value."""
-    z, _ = halved(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
+    z, _ = bisect(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
     p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
     return np.where(np.isnan(value), np.nan, p)
 

@@ -15,12 +15,15 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Floats
 from clfeval.inference.special import critical_value, student_quantile
 
-_LEAST, _MOST = 0.05, 2.0  # of what two shares may take off, or add, by going together
+_MIN_VARIANCE_FACTOR, _MOST = (
+    0.05,
+    2.0,
+)  # of what two shares may take off, or add, by going together
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 _ROUNDING = 1e-9  # of numbers of clusters, of the largest difference: what rounding leaves
 
 
-def design(
+def design_effect(
     k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
     cautious: bool = True, heavy: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:  # fmt: skip
@@ -52,7 +55,7 @@ def design(
     return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
 
 
-def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
+def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
     """Return the divisor of counts effect (t / z)², with g - 1 degrees of freedom for t.
 
     Shapes: both broadcast; from the effect up, infinite with fewer than two clusters.
@@ -66,7 +69,9 @@ def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
     return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
 
 
-def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...]) -> Floats:
+def sum_variance_factor(
+    variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...]
+) -> Floats:
     """Return the variance of a sum relative to independent parts: 1 + 2 cov / var.
 
     variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
@@ -76,7 +81,7 @@ def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...
     shared = 2 * sum((np.asarray(c, np.float64) for c in covariances), np.zeros(()))
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(whole > 0, 1 + shared / whole, 1.0)
-    return np.clip(factor, _LEAST, _MOST * (len(variances) - 1))
+    return np.clip(factor, _MIN_VARIANCE_FACTOR, _MOST * (len(variances) - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,14 @@ class JointShares:
         a = np.nan_to_num(np.asarray(slopes, np.float64))
         sums = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(self.cov))
         places = range(len(a))
-        shared = together(
+        shared = sum_variance_factor(
             tuple(sums[i, i] for i in places),
             tuple(sums[i, j] for i in places for j in places if i < j),
         )
-        return divisor(self.effect, self.g, level=level) * shared
+        return count_divisor(self.effect, self.g, level=level) * shared
 
 
-def parts_of(
+def joint_shares(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
     heavy: ArrayLike = 0.0,
 ) -> JointShares:  # fmt: skip
@@ -110,8 +115,9 @@ def parts_of(
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
     of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
-    each share; heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one cluster.
-    Source: as for `design`; the residuals are the influence values of a ratio.
+    each share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one
+    cluster.
+    Source: as for `design_effect`; the residuals are the influence values of a ratio.
     """
     s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
     shape = (len(np.asarray(parts)), *x.shape)
@@ -120,7 +126,7 @@ def parts_of(
     kk, kn, nn = (
         np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
     )
-    effect, g = design(k, n, kk, kn, nn, heavy=heavy)
+    effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
         return JointShares(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
@@ -129,7 +135,7 @@ def parts_of(
 def share_divisor(
     sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
 ) -> Floats:
-    """Return the divisors of the counts of a share of m tables, (m,): see `parts_of`.
+    """Return the divisors of the counts of a share of m tables, (m,): see `joint_shares`.
 
     totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
     """
@@ -141,8 +147,8 @@ def share_divisor(
         each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
     of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
     heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
-    found = parts_of(s, x, np.asarray(part)[None], w[None], heavy=heavy)
-    (one,) = divisor(found.effect, found.g, level=level)
+    found = joint_shares(s, x, np.asarray(part)[None], w[None], heavy=heavy)
+    (one,) = count_divisor(found.effect, found.g, level=level)
     return np.asarray(one)
 
 
@@ -155,12 +161,12 @@ def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, leve
     a = np.asarray(slopes, np.float64)
     wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a)]
     parts = np.eye(4)[: len(a)]
-    return parts_of(sums, totals, parts[:, None], wholes[:, None]).divisors(a, level=level)
+    return joint_shares(sums, totals, parts[:, None], wholes[:, None]).divisors(a, level=level)
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
     """Return the correlation of TP / P and FP / N over clusters, (m,); 0 where one is constant."""
-    cov = parts_of(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None]).cov
+    cov = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None]).cov
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
@@ -178,7 +184,7 @@ def flip_test(differences: ArrayLike) -> float:
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
     given = np.asarray(differences, np.float64)
-    step = _step(np.unique(np.abs(given)))
+    step = _common_unit(np.unique(np.abs(given)))
     if not step:
         return 1.0
     if np.abs(given).sum() > _MOST_SUMS * step:  # sums lie two steps apart
@@ -202,7 +208,7 @@ def flip_test(differences: ArrayLike) -> float:
     return min(1.0, 2 * float(chances[: ends + 1].sum()))
 
 
-def _step(sizes: Floats) -> float:
+def _common_unit(sizes: Floats) -> float:
     """Return the greatest number of which all these are multiples but for rounding, as Euclid."""
     found, least = 0.0, _ROUNDING * float(sizes.max(initial=0.0))
     for size in sizes.tolist():

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Ints
-from clfeval.inference.clusters import together
-from clfeval.inference.independent import Independent
-from clfeval.inference.influence import degrees
-from clfeval.inference.shares import ENOUGH, NEAR
-from clfeval.inference.special import critical_value, student_quantile, tail_of
+from clfeval.inference.clusters import sum_variance_factor
+from clfeval.inference.independent import SamplingUnits
+from clfeval.inference.influence import degrees_of_freedom
+from clfeval.inference.shares import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.inference.special import critical_value, student_quantile, tail_probability
 
 LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, and Newcombe's score interval"
@@ -24,7 +24,7 @@ CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
 _BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
-Ends = tuple[float, float]
+AreaLimits = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     interval: logit(value) -+ z sqrt(variance) / (value (1 - value)), back from the logit
 
     With fewer than 30 rows of a class, or where the area lies within 3 sqrt(variance) of 0 or 1,
-    each limit is the outer one of this and of `score_area`.
+    each limit is the outer one of this and of `auc_score_limits`.
 
     At an area of 1 one limit is the A with A**m = alpha/2, m = min(P, N), mirrored at 0. When all
     rows have one score, the same bounds the probability T of a tie, and the area lies in T/2 .. 1 -
@@ -60,7 +60,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837; the logit: Pepe 2003, The
     Statistical Evaluation of Medical Tests for Classification and Prediction, chapter 5.
     """
-    pos, neg = _weights(positives), _weights(negatives)
+    pos, neg = _check_weights(positives), _check_weights(negatives)
     if pos.shape != neg.shape:
         raise ValueError("positives and negatives differ in length")
     used = pos + neg > 0
@@ -83,13 +83,14 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
         won, lost = ((pos * 1.0 * part).sum().item() for part in (below, 2 * others - below))
     value = won / (won + lost)
     spread = (
-        (_squares(pos, below, value, 2 * others), _squares(neg, above, value, 2 * rows))
+        (_squared_deviations(pos, below, value, 2 * others),
+         _squared_deviations(neg, above, value, 2 * rows))
         if min(rows, others) > 1 else (math.nan, math.nan)
     )  # fmt: skip
-    return auc_of(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
+    return auc_interval(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
 
 
-def auc_of(
+def auc_interval(
     won: float, lost: float, classes: tuple[int, int], spread: tuple[float, float], *, tied: bool,
     level: float,
 ) -> AucInterval:  # fmt: skip
@@ -103,7 +104,7 @@ def auc_of(
     value, variance = won / (won + lost), math.nan
     if few > 1:
         variance = sum(s / (n - 1) / n for s, n in zip(spread, classes, strict=True))
-    bound = tail_of(level) ** (1 / few)
+    bound = tail_probability(level) ** (1 / few)
     if tied:
         return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
     if not lost:
@@ -117,13 +118,15 @@ def auc_of(
     reach = math.exp(min(z * math.sqrt(variance) / (value * (lost / (won + lost))), 700))
     low, high = odds / (odds + reach), odds / (odds + 1 / reach)
     method, outer = LOGIT, (value, value)
-    if few < ENOUGH or min(value, lost / (won + lost)) < NEAR * math.sqrt(variance):
-        method, outer = OUTER, score_area(value, rows, others, level=level)
+    if few < ENOUGH or min(value, lost / (won + lost)) < MIN_ERRORS_FROM_END * math.sqrt(variance):
+        method, outer = OUTER, auc_score_limits(value, rows, others, level=level)
     low, high = min(low, value, outer[0]), max(high, value, outer[1])
     return AucInterval(value, low, high, variance, method)
 
 
-def score_area(value: float, positives: float, negatives: float, *, level: float) -> Ends:
+def auc_score_limits(
+    value: float, positives: float, negatives: float, *, level: float
+) -> AreaLimits:
     """Return the areas A with |value - A| = z sqrt(v(A)), one on each side of the value.
 
     v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1
@@ -152,7 +155,7 @@ def score_area(value: float, positives: float, negatives: float, *, level: float
 
 
 def clustered_auc(
-    positives: ArrayLike, negatives: ArrayLike, clusters: Independent, *, level: float,
+    positives: ArrayLike, negatives: ArrayLike, clusters: SamplingUnits, *, level: float,
     alone: bool = False,
 ) -> AucInterval:  # fmt: skip
     """Return the area of `delong_auc` with an interval for rows that share clusters.
@@ -161,12 +164,12 @@ def clustered_auc(
     cluster and divided by P: a_c; likewise b_c for its negatives. The variance is that of the sum,
     h_P sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1), g of `design`; the
     first two are at least DeLong's. The logit takes t with Welch's degrees of freedom, or those of
-    a + b by its kurtosis if fewer (`degrees`).
+    a + b by its kurtosis if fewer (`degrees_of_freedom`).
 
     At an area of 1 or 0, and with one score for all, m counts pairs from different clusters.
 
     alone: the clusters are rows with different weights. Then P and N are their effective numbers g
-    in `score_area`.
+    in `auc_score_limits`.
 
     Shapes: positives, negatives (s,) as for `delong_auc`; clusters: of rows at these 2 s places.
     The ends are NaN with fewer than two clusters that have positives, or negatives, except in those
@@ -175,7 +178,7 @@ def clustered_auc(
     Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
     """
     plain = delong_auc(positives, negatives, level=level)
-    pos, neg = _weights(positives), _weights(negatives)
+    pos, neg = _check_weights(positives), _check_weights(negatives)
     p, n, s = float(pos.sum()), float(neg.sum()), len(pos)
     below, above = (np.cumsum(neg) - neg / 2) / n, (p - np.cumsum(pos) + pos / 2) / p
     none = np.zeros(s)
@@ -186,7 +189,7 @@ def clustered_auc(
     ]  # fmt: skip
     if plain.method in (BORDER, TIED):
         pairs = clusters.pairs(np.arange(2 * s) < s)
-        bound = tail_of(level) ** (1 / pairs) if pairs else 0.0
+        bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
         if plain.method == TIED:
             return replace(plain, low=bound / 2, high=1 - bound / 2)
         low, high = (bound, 1.0) if plain.value == 1 else (0.0, 1 - bound)
@@ -200,14 +203,14 @@ def clustered_auc(
     h = [one / (one - 1) for one in g]
     parts = [h[0] * float(products[0, 0]), h[1] * float(products[1, 1])]
     both = math.sqrt(h[0] * h[1]) * float(products[0, 1])
-    shared = float(together((parts[0], parts[1]), (both,)))
-    least = [_squares(pos, below, plain.value) / (p - 1) / p,
-             _squares(neg, above, plain.value) / (n - 1) / n]  # fmt: skip
+    shared = float(sum_variance_factor((parts[0], parts[1]), (both,)))
+    least = [_squared_deviations(pos, below, plain.value) / (p - 1) / p,
+             _squared_deviations(neg, above, plain.value) / (n - 1) / n]  # fmt: skip
     parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
     whole = sum(parts)
     df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
     if not alone:
-        df = float(degrees(clusters.size, kurtosis[-1:], df + 1)[0])
+        df = float(degrees_of_freedom(clusters.size, kurtosis[-1:], df + 1)[0])
     variance = whole * shared
     odds = plain.value / (1 - plain.value)
     width = float(student_quantile(df, level=level)) * math.sqrt(variance)
@@ -215,13 +218,15 @@ def clustered_auc(
     low, high = odds / (odds + reach), odds / (odds + 1 / reach)
     if not alone:
         return AucInterval(plain.value, low, high, variance, CLUSTERED)
-    if min(g) < ENOUGH or min(plain.value, 1 - plain.value) < NEAR * math.sqrt(variance):
-        outer = score_area(plain.value, *g, level=level)
+    if min(g) < ENOUGH or min(plain.value, 1 - plain.value) < MIN_ERRORS_FROM_END * math.sqrt(
+        variance
+    ):
+        outer = auc_score_limits(plain.value, *g, level=level)
         low, high = min(low, outer[0]), max(high, outer[1])
     return AucInterval(plain.value, low, high, variance, WEIGHED)
 
 
-def _weights(weights: ArrayLike) -> Ints:
+def _check_weights(weights: ArrayLike) -> Ints:
     given = np.asarray(weights)
     if given.ndim == 1 and given.dtype.kind in "iu" and not (given < 0).any():
         return given.astype(np.int64, copy=False)
@@ -231,6 +236,6 @@ def _weights(weights: ArrayLike) -> Ints:
     return given.astype(np.int64)
 
 
-def _squares(weights: Ints, values: Counts, centre: float, unit: float = 1) -> float:
+def _squared_deviations(weights: Ints, values: Counts, centre: float, unit: float = 1) -> float:
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK))
     return math.fsum((weights[part] * (values[part] / unit - centre) ** 2).sum() for part in blocks)

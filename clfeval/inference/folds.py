@@ -9,7 +9,7 @@ from clfeval.arrays import Counts, Ints
 _MOST = 10**9  # rows that numpy deals exactly
 
 
-def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
+def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
     """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
     if counts.sum() >= _MOST:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T

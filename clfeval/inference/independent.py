@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Floats, Influence
 _BLOCK = 2**16  # kinds of rows taken at a time, few enough to stay in the cache
 
 
-class Independent(Protocol):
+class SamplingUnits(Protocol):
     """The parts that rows of m kinds make up: what sums over the rows of each do by themselves."""
 
     @property
@@ -29,7 +29,7 @@ class Independent(Protocol):
         """Return how many pairs of a row of the first kinds and another have no part in common."""
 
 
-def powers(
+def power_sums(
     values: Floats | Influence, counts: Floats, each: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the sums of q f f', (k, k), of q f² and of q f⁴, (k,), each of them.
@@ -39,7 +39,7 @@ def powers(
     """
     k = 1 if isinstance(values, Influence) else len(values)
     products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    for f, n in _pieces(values, counts, each):
+    for f, n in _value_blocks(values, counts, each):
         squared = f * f
         weighed = n * squared
         sums = weighed.sum(axis=1)
@@ -50,7 +50,7 @@ def powers(
     return products, second, fourth
 
 
-def _pieces(
+def _value_blocks(
     values: Floats | Influence, counts: Floats, each: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield f (k, b) and q (b,) of some kinds of rows at a time."""

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats, Influence, over
-from clfeval.inference.independent import Independent, powers
+from clfeval.arrays import Floats, Influence, divide
+from clfeval.inference.independent import SamplingUnits, power_sums
 from clfeval.inference.special import student_quantile
 
 _LEAST_FREE = 0.5  # as where one row has all the weight: t reaches 1e100 and more
@@ -17,7 +17,7 @@ _DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 
 
 @dataclass(frozen=True, slots=True)
-class Uncertainty:
+class CovarianceEstimate:
     """Covariance and degrees of freedom of k measures of one sample.
 
     covariance (k, k), NaN with a single row or cluster. df (k,): degrees of freedom for Student's
@@ -36,10 +36,10 @@ class Uncertainty:
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
-def uncertainty(
+def covariance_from_influence(
     f: ArrayLike | Influence, n: ArrayLike, *, fewest: float = np.inf,
-    clusters: Independent | None = None,
-) -> Uncertainty:  # fmt: skip
+    clusters: SamplingUnits | None = None,
+) -> CovarianceEstimate:  # fmt: skip
     """Return the covariances of k measures from influence values of m kinds of rows.
 
     rows: V = M / (M - 1) sum n f f' / M², M = sum n
@@ -47,7 +47,7 @@ def uncertainty(
     clusters: V = C / (C - 1) sum over C clusters of F F' / M², F = sum n f over its rows
 
     df = 2 m / (k - 1), with the kurtosis k = m sum f⁴ / (sum f²)² of m rows (or g, or clusters),
-    and at most clusters (or g) - 1 and `fewest` - 1, where fewest is that of `smaller_class`.
+    and at most clusters (or g) - 1 and `fewest` - 1, where fewest is that of `smaller_class_size`.
 
     Shapes: f (m,) or (k, m), or the Influence on one measure; n (m,), the rows of each kind, or
     their weight; clusters: those of the rows, or their weights. Errors: ValueError where shapes
@@ -63,19 +63,21 @@ def uncertainty(
     if kinds != counts.shape:
         raise ValueError("influence values and counts differ in length")
     total = float(counts.sum())
-    products, second, fourth = powers(values, counts, counts)
-    covariance = corrected(products, total, total)
+    products, second, fourth = power_sums(values, counts, counts)
+    covariance = mean_covariance(products, total, total)
     if clusters is None:
-        df = degrees(total, over(total * fourth, second**2), fewest)
-        return Uncertainty(covariance, df, np.ones(len(second)), total)
+        df = degrees_of_freedom(total, divide(total * fourth, second**2), fewest)
+        return CovarianceEstimate(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
-    together, size = corrected(products, total, clusters.size), clusters.size
+    together, size = mean_covariance(products, total, clusters.size), clusters.size
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
-    return Uncertainty(together, degrees(size, kurtosis, min(fewest, size)), effect, size)
+    return CovarianceEstimate(
+        together, degrees_of_freedom(size, kurtosis, min(fewest, size)), effect, size
+    )
 
 
-def smaller_class(n: ArrayLike, clusters: Independent | None = None) -> float:
+def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> float:
     """Return the rows of the smaller class, or its effective number of clusters.
 
     The least of P² / sum P_c² and the same of the negatives, P_c in a cluster; 0 for a class
@@ -91,25 +93,27 @@ def smaller_class(n: ArrayLike, clusters: Independent | None = None) -> float:
     return float((rows**2 / np.diag(clusters.products(which))).min())
 
 
-def degrees(parts: float, kurtosis: Floats, fewest: float) -> Floats:
-    """Return degrees of freedom 2 parts / (kurtosis - 1), at most fewest - 1: see `uncertainty`."""
+def degrees_of_freedom(parts: float, kurtosis: Floats, fewest: float) -> Floats:
+    """Return degrees of freedom 2 parts / (kurtosis - 1), at most fewest - 1: see
+    `covariance_from_influence`.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return enough(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+        return drop_small_df(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
 
 
-def enough(df: Floats) -> Floats:
+def drop_small_df(df: Floats) -> Floats:
     """Return degrees of freedom, 0 for less than half a one: Student's t then has no limit."""
     return np.asarray(np.where(df < _LEAST_FREE, 0.0, df))
 
 
-def corrected(squares: Floats, total: float, parts: float) -> Floats:
+def mean_covariance(squares: Floats, total: float, parts: float) -> Floats:
     """Return sums of squares of so many parts as the covariance of a mean."""
     if parts <= 1:
         return np.full_like(squares, np.nan)
     return np.asarray(squares / total**2 * (parts / (parts - 1)))
 
 
-def limits(
+def confidence_limits(
     value: ArrayLike, error: ArrayLike, *, scale: Literal["identity", "logit", "fisher", "log"],
     low: float, high: float, level: float, df: ArrayLike | None = None,
 ) -> tuple[Floats, Floats]:  # fmt: skip
@@ -130,7 +134,9 @@ def limits(
     if scale in ("logit", "fisher") and not np.isfinite(high - low):
         raise ValueError("an unbounded range has no logit")
     if scale == "log" and not np.isfinite(low):
-        up, down = limits(high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df)
+        up, down = confidence_limits(
+            high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df
+        )
         return high - down, high - up
     q = student_quantile(np.inf if df is None else df, level=level)
     known = (x > low) & (x < high) & (far > _DUST * np.abs(x)) & np.isfinite(far)

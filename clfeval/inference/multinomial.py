@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.paired_measures import difference
+from clfeval.inference.paired_measures import measure_difference
 from clfeval.inference.shares import score_limits, score_parts
 from clfeval.inference.special import critical_value
 
 
-def weighed_difference(
+def weighted_difference(
     a: ArrayLike, first: ArrayLike, b: ArrayLike, second: ArrayLike, rows: ArrayLike, *,
     level: float, z: ArrayLike | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
@@ -36,4 +36,4 @@ def weighed_difference(
     limits = [score_limits(part, z) for part in parts]
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     (low1, high1), (low2, high2) = limits
-    return difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)
+    return measure_difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
-from clfeval.inference.delong import AucInterval, auc_of
-from clfeval.inference.influence import Uncertainty, corrected, degrees
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.inference.delong import AucInterval, auc_interval
+from clfeval.inference.influence import CovarianceEstimate, degrees_of_freedom, mean_covariance
 
 _MOST = 2**53  # twice the pairs of rows that floats count
 _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
@@ -39,13 +39,15 @@ class RankedPairs:
         return int(self.below[-1, 2])
 
     @classmethod
-    def of(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
+    def from_counts(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
         """Count pairs of rows at ascending scores, (m,); None without a class."""
         rows, m = (positives, negatives), len(positives)
         p, n = (part.sum().item() for part in rows)
         if not 0 < 2 * p * n < _MOST:
             return None
-        won = 2 * _summed(positives, np.cumsum(negatives)) - _summed(positives, negatives)
+        won = 2 * _sum_of_products(positives, np.cumsum(negatives)) - _sum_of_products(
+            positives, negatives
+        )
         swapped = won > p * n
         if swapped:
             rows, (p, n), won = rows[::-1], (n, p), 2 * p * n - won
@@ -61,7 +63,7 @@ class RankedPairs:
                 np.cumsum(part * twice, out=found[:, 2 + k])
                 found[:, 2 + k] += below[start, 2 + k]
                 share = twice / (2 * (n, p)[k]) - area
-                squares[k] += _summed(part, share, share)
+                squares[k] += _sum_of_products(part, share, share)
         used = int(np.count_nonzero(positives + negatives))
         return cls(rows, below, (p, n), (squares[0], squares[1]), used, swapped)
 
@@ -94,8 +96,8 @@ class RankedPairs:
         )
         by = left[0] - (lower[0] - inside[0]), lower[1] - inside[1]
         area, pairs = self.won / (2 * self.totals[0] * self.totals[1]), 2 * left[0] * left[1]
-        won = self.won + 2 * _summed(mine[0], mine_beaten[0] - beaten[0])
-        won -= 2 * _summed(mine[1], beaten[1])
+        won = self.won + 2 * _sum_of_products(mine[0], mine_beaten[0] - beaten[0])
+        won -= 2 * _sum_of_products(mine[1], beaten[1])
         moved, spread = won / pairs - area, list[float]()
         for k, side in ((0, -1), (1, 1)):
             part, other, y, n = mine[k], mine[1 - k], mine_beaten[k], max(own[1 - k], 1)
@@ -103,48 +105,51 @@ class RankedPairs:
             weighed = part * share
             # the shares of rows on one side, half of those with it; less the area they add up to 0
             x = (below[2 + k] + rows[k] * beaten[k]) / (2 * self.totals[1 - k])
-            x_y = side * (_summed(other, x) - area * _summed(other, lower[k])) - _summed(weighed, y)
+            x_y = side * (
+                _sum_of_products(other, x) - area * _sum_of_products(other, lower[k])
+            ) - _sum_of_products(weighed, y)
             met = other * by[k]
-            squared = 2 * _summed(met, y)
+            squared = 2 * _sum_of_products(met, y)
             if not alone:
-                squared -= _summed(other, other, rows[k] - part) / 4
+                squared -= _sum_of_products(other, other, rows[k] - part) / 4
             x_t = x_y / n + area * float(weighed.sum())  # t = y / n less the area
             t_t = squared / n**2 - 2 * area * float(met.sum()) / n + area**2 * left[k]
             all_of, less = self.totals[1 - k] / left[1 - k], own[1 - k] / left[1 - k]
-            found = all_of**2 * (self.squares[k] - _summed(weighed, share))
+            found = all_of**2 * (self.squares[k] - _sum_of_products(weighed, share))
             found += less**2 * t_t - 2 * all_of * less * x_t - left[k] * moved**2
             spread.append(found if found > _DUST * all_of**2 * self.squares[k] else 0.0)
         emptied = sum(map(np.equal, rows, mine)) == 2
         tied = self.used - np.count_nonzero(emptied) == 1
         if self.swapped:
             won, left, spread = pairs - won, left[::-1], spread[::-1]
-        return auc_of(won, pairs - won, left, (spread[0], spread[1]), tied=tied, level=level)
+        return auc_interval(won, pairs - won, left, (spread[0], spread[1]), tied=tied, level=level)
 
 
-def _summed(*parts: Counts) -> float:
+def _sum_of_products(*parts: Counts) -> float:
     """Return the sum of products, without the threads of a matrix product, which wait at speed."""
     return float(np.einsum(",".join("i" * len(parts)) + "->", *parts, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
-class Powers:
+class PowerSums:
     """How many rows, and the sums of the first four powers of what each has, less a centre."""
 
     rows: float
     sums: tuple[float, ...]
 
     @classmethod
-    def of(cls, parts: Iterable[tuple[Floats, Counts]]) -> Powers:
+    def from_values(cls, parts: Iterable[tuple[Floats, Counts]]) -> PowerSums:
         """Take values, less the centre, and how many rows have each."""
         rows, sums = 0.0, np.zeros(4)
         for x, n in parts:
             squared, weighed = x * x, n * x
             rows += float(n.sum())
-            sums += (weighed.sum(), _summed(weighed, x), _summed(weighed, squared),
-                     _summed(weighed, squared, x))  # fmt: skip
+            sums += (weighed.sum(), _sum_of_products(weighed, x),
+                     _sum_of_products(weighed, squared),
+                     _sum_of_products(weighed, squared, x))  # fmt: skip
         return cls(rows, tuple(sums.tolist()))
 
-    def outside(self, part: Powers, *, fewest: float) -> tuple[float, Uncertainty] | None:
+    def outside(self, part: PowerSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
         """Return the mean over the rows outside a part, less the centre, and its uncertainty.
 
         fewest: the rows of the smaller class. None where less than half of the rows are left.
@@ -157,9 +162,9 @@ class Powers:
         around = second - rows * mean**2
         squares = np.array([around if around > _DUST * self.sums[1] else 0.0])
         fourth += -4 * mean * third + 6 * mean**2 * second - 3 * rows * mean**4
-        covariance = corrected(squares[:, None], rows, rows)
-        df = degrees(rows, over(rows * max(fourth, 0.0), squares**2), fewest)
-        return mean, Uncertainty(covariance, df, np.ones(1), rows)
+        covariance = mean_covariance(squares[:, None], rows, rows)
+        df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0), squares**2), fewest)
+        return mean, CovarianceEstimate(covariance, df, np.ones(1), rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,16 +175,16 @@ class RiskSums:
     positive: Floats
 
     @classmethod
-    def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> RiskSums:
+    def from_probabilities(cls, scores: Floats, positives: Counts, negatives: Counts) -> RiskSums:
         """Take probabilities, (m,), and how many rows of each class have each."""
         powers = [np.ones_like(scores)]
         for _ in range(4):
             powers.append(powers[-1] * scores)
         n = positives + negatives
-        return cls(np.array([_summed(n, p) for p in powers]),
-                   np.array([_summed(positives, p) for p in powers[:4]]))  # fmt: skip
+        return cls(np.array([_sum_of_products(n, p) for p in powers]),
+                   np.array([_sum_of_products(positives, p) for p in powers[:4]]))  # fmt: skip
 
-    def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, Uncertainty] | None:
+    def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
         """Return observed / expected positives outside a part, and its uncertainty.
 
         f = (y - r p) M / sum p, r the ratio. fewest: the rows of the smaller class. None where less
@@ -192,5 +197,7 @@ class RiskSums:
         second = y[0] - 2 * r * y[1] + r**2 * n[2]
         fourth = y[0] - 4 * r * y[1] + 6 * r**2 * y[2] - 4 * r**3 * y[3] + r**4 * n[4]
         squares = np.array([max(second, 0.0) * unit**2])
-        df = degrees(rows, over(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
-        return r, Uncertainty(corrected(squares[:, None], rows, rows), df, np.ones(1), rows)
+        df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
+        return r, CovarianceEstimate(
+            mean_covariance(squares[:, None], rows, rows), df, np.ones(1), rows
+        )

@@ -19,7 +19,7 @@ _AT_MOST = 1e-3  # relative: beyond this error there is no slope to speak of
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
-def difference(
+def measure_difference(
     value1: ArrayLike,
     low1: ArrayLike,
     high1: ArrayLike,
@@ -65,7 +65,9 @@ def difference(
     )
 
 
-def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
+def partial_derivatives(
+    measure: OfProportions, tp: ArrayLike, fp: ArrayLike
+) -> tuple[Floats, Floats]:
     """Return the partial derivatives of measure(tp, fp), numerically.
 
     Differences over steps that shrink fourfold, extrapolated to 0: central, at 0 and 1 one-sided.
@@ -81,13 +83,13 @@ def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats
     for rate in (p, q):
         if np.any(rate < 0) or np.any(rate > 1):
             raise ValueError("a rate lies between 0 and 1")
-    first = _slope(lambda x: measure(x, q), p)
-    second = _slope(lambda x: measure(p, x), q)
+    first = _derivative(lambda x: measure(x, q), p)
+    second = _derivative(lambda x: measure(p, x), q)
     first, second, *_ = np.broadcast_arrays(first, second, p, q)
     return first.copy(), second.copy()
 
 
-def _slope(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+def _derivative(function: Callable[[Floats], Floats], x: Floats) -> Floats:
     """Return the derivative of a function of numbers between 0 and 1."""
     inside = (x > 0) & (x < 1)
     reach = np.where(inside, np.minimum(x, 1 - x), 1.0) / 2

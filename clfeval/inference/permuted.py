@@ -8,12 +8,12 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 
-DRAWS, LEAST = 999, 99  # of rows up to 2**25 / 999, and of many
+DRAWS, MIN_PERMUTATIONS = 999, 99  # of rows up to 2**25 / 999, and of many
 _AT_ONCE = 2**25  # rows drawn in all, and rows of counts held
 _FAR = 40.0  # standard deviations: what lies beyond has no chance as a float
 
 
-def found_by_chance(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
+def random_true_positives(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
     """Return the true positives of a random prediction, with probabilities.
 
     P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric.
@@ -35,7 +35,7 @@ def found_by_chance(positives: int, negatives: int, called: int) -> tuple[Ints, 
     return t.astype(np.int64), shares / shares.sum()
 
 
-def expected_precision(n: Counts, positives: float) -> float:
+def random_average_precision(n: Counts, positives: float) -> float:
     """Return the expected average precision of scores when the classes are permuted.
 
     sum over scores from the highest of n_i (1 / M + (N_i - 1) (P - 1) / (M (M - 1))) / N_i, N_i the
@@ -55,10 +55,10 @@ def expected_precision(n: Counts, positives: float) -> float:
     return float((each * (1 / total + (upto - 1) * both) / upto).sum())
 
 
-def dealt(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
+def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations."""
     total, m = int(n.sum()), len(n)
-    draws = max(LEAST, min(DRAWS, _AT_ONCE // max(total, 1)))
+    draws = max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(total, 1)))
     owner, step = np.repeat(np.arange(m), n), max(1, _AT_ONCE // 8 // max(m, 1))
     for start in range(0, draws, step):
         found = np.empty((min(step, draws - start), m), np.int64)
@@ -68,11 +68,11 @@ def dealt(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Count
         yield found
 
 
-def dealt_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
+def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
     """Yield tables of C classes, (C, C), when truth is dealt anew to the same answers."""
     truth, said = (
         np.repeat(np.arange(len(table)), table.sum(axis=axis).astype(np.int64)) for axis in (1, 0)
     )
-    for _ in range(max(LEAST, min(DRAWS, _AT_ONCE // max(len(truth), 1)))):
+    for _ in range(max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(len(truth), 1)))):
         cells = rng.permutation(truth) * len(table) + said
         yield np.bincount(cells, minlength=table.size).reshape(table.shape)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.inference.special import student_quantile, tail_of
+from clfeval.inference.special import student_quantile, tail_probability
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
@@ -32,10 +32,12 @@ def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) 
     if resamples < 0 or int(resamples) != resamples:
         raise ValueError("resamples must be a whole number that is not negative")
     counts = given.astype(np.int64)
-    return _draws(counts, int(resamples), rng, max(1, CELLS // len(counts)))
+    return _multinomial_draws(counts, int(resamples), rng, max(1, CELLS // len(counts)))
 
 
-def _draws(counts: Ints, resamples: int, rng: np.random.Generator, most: int) -> Iterator[Ints]:
+def _multinomial_draws(
+    counts: Ints, resamples: int, rng: np.random.Generator, most: int
+) -> Iterator[Ints]:
     m, total = len(counts), int(counts.sum())
     for start in range(0, resamples, most):
         b = min(most, resamples - start)
@@ -54,7 +56,7 @@ _LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds 
 _GREATEST_LOGIT = 1022 * math.log(2)
 
 
-def stream(seed: int, name: str) -> np.random.Generator:
+def random_stream(seed: int, name: str) -> np.random.Generator:
     """Return the random numbers of a name: one independent stream for every seed and name.
 
     The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name".
@@ -85,12 +87,12 @@ def resampled_rates(
     (rows of fractional weight cannot be drawn), and resamples is whole and at least 1.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 8 (two samples).
     """
-    draws = _whole(resamples, "resamples")
+    draws = _whole_number(resamples, "resamples")
     if draws < 1:
         raise ValueError("at least one resample is needed")
     rates = []
     for hits, rows in ((tp, positives), (fp, negatives)):
-        k, n = _whole(hits, "counts"), _whole(rows, "counts")
+        k, n = _whole_number(hits, "counts"), _whole_number(rows, "counts")
         if not 0 <= k <= n:
             raise ValueError("k must lie between 0 and n")
         rates.append(rng.binomial(n, k / n, draws) / n if n else np.full(draws, np.nan))
@@ -131,7 +133,7 @@ def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Gene
     return np.concatenate([often @ each for often in draws])
 
 
-def going_together(
+def correlate_draws(
     first: Floats, second: Floats, rho: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the draws of two variables, reordered to about the rank correlation rho.
@@ -150,7 +152,7 @@ def going_together(
     return x, y
 
 
-def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
+def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
     """Return the percentile limits of replicates and how many of them are undefined.
 
     The low limit is at h = (m-1) (1-level) / 2 of m sorted values, numbered from 0, interpolated
@@ -163,7 +165,7 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Int
     Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
     50:361, definition 7.
     """
-    tail = tail_of(level)
+    tail = tail_probability(level)
     given = np.asarray(values, np.float64)
     if not given.ndim:
         raise ValueError("replicates need an axis")
@@ -178,7 +180,9 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Int
     return np.where(enough, low, np.nan), np.where(enough, high, np.nan), failed
 
 
-def surely_above(found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float) -> Bools:
+def significantly_above_zero(
+    found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float
+) -> Bools:
     """Tell which values are significantly above 0, by two bootstrap intervals.
 
     found > sqrt(m / (m-1)) t s   and   the low percentile limit > 0
@@ -191,7 +195,7 @@ def surely_above(found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float)
     Errors: ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
-    low, _, _ = percentiles(drawn, level=level)
+    low, _, _ = percentile_limits(drawn, level=level)
     if rows < 2:
         return np.zeros(low.shape, bool)
     given = np.asarray(drawn, np.float64)
@@ -215,7 +219,7 @@ def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Fl
     Errors: ValueError unless 0.001 <= a, b <= 10**18, or when draws is not whole or negative.
     Source: Devroye 1986, Non-Uniform Random Variate Generation, sections IX.3.5 and IX.4.1.
     """
-    count = _whole(draws, "draws")
+    count = _whole_number(draws, "draws")
     if count < 0:
         raise ValueError("draws must not be negative")
     for shape in (a, b):
@@ -254,7 +258,7 @@ def _from_below(ordered: Floats, defined: Ints, tail: float) -> Floats:
     return np.asarray(np.where(np.isfinite(lower) & np.isfinite(upper), between, lower))
 
 
-def _whole(number: float, what: str) -> int:
+def _whole_number(number: float, what: str) -> int:
     if not float(number).is_integer():
         raise ValueError(f"{what} must be whole numbers, not {number}")
     return int(number)

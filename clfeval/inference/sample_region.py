@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.score_region import OfProportions, at_kink, towards, valued
+from clfeval.inference.score_region import (
+    OfProportions,
+    ignore_undefined,
+    kink_in_region,
+    wilson_limit,
+)
 from clfeval.inference.shares import score_parts
 from clfeval.inference.special import critical_value
 
@@ -20,7 +25,7 @@ _SHRINK = 3.0  # a look around that finds no better place is followed by one thi
 _FIRST, _LOOKS = 2, 24  # looks at every candidate, and in all at most
 _CLOSE = 1e-7  # a direction this far off changes a value by the square of it
 _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate as observed
-_AROUND = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+_NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
 
 
 def range_over_sample(
@@ -59,21 +64,21 @@ def range_over_sample(
 
     def at(directions: Floats) -> Floats:
         """Return the measure on the boundary in directions (3, ..., m)."""
-        return valued(measure, *map(towards, parts, z * directions))
+        return ignore_undefined(measure, *map(wilson_limit, parts, z * directions))
 
-    observed = valued(measure, *(part[0] for part in parts))
-    grid = _sphere()
+    observed = ignore_undefined(measure, *(part[0] for part in parts))
+    grid = _sphere_directions()
     values = at(grid[:, :, None])
-    low, high = -_highest(lambda d: -at(d), grid, -values), _highest(at, grid, values)
+    low, high = -_maximize(lambda d: -at(d), grid, -values), _maximize(at, grid, values)
     if kink is not None:
-        crossed, *there = at_kink(kink, *flat, level=level)
-        least = valued(measure, *there, parts[2][0])
+        crossed, *there = kink_in_region(kink, *flat, level=level)
+        least = ignore_undefined(measure, *there, parts[2][0])
         low = np.where(crossed & ~np.isnan(least), least, low)
     low, high = np.fmin(observed, low), np.fmax(observed, high)
     return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
 
 
-def _sphere() -> Floats:
+def _sphere_directions() -> Floats:
     """Return directions (3, d), evenly spread over the sphere along a spiral."""
     i = np.arange(_DIRECTIONS) + 0.5
     height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
@@ -81,7 +86,7 @@ def _sphere() -> Floats:
     return np.stack([flat * np.cos(turn), flat * np.sin(turn), height])
 
 
-def _highest(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
+def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
     """Return the highest value (m,) of a function of directions (3, ..., m) on the sphere.
 
     values (d, m): its values in the directions `grid` (3, d).
@@ -101,7 +106,7 @@ def _highest(function: Callable[[Floats], Floats], grid: Floats, values: Floats)
         seeking = steps > _CLOSE
         if not seeking.any():
             break
-        found, higher = _look(function, centres, tops, steps)
+        found, higher = _search_neighbours(function, centres, tops, steps)
         far = ((found - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
         centres, tops = np.where(seeking, found, centres), np.where(seeking, higher, tops)
         steps = np.where(far, steps, steps / _SHRINK)  # what still goes on keeps its pace
@@ -109,18 +114,18 @@ def _highest(function: Callable[[Floats], Floats], grid: Floats, values: Floats)
     return np.where(np.isneginf(top), np.nan, top)
 
 
-def _look(
+def _search_neighbours(
     function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
 ) -> tuple[Floats, Floats]:
     """Return the best directions a step (c, m) around the centres (3, c, m), and their values."""
     a, b = (steps * tangent for tangent in _tangents(centres))
-    at = np.array(_AROUND, np.float64)  # (9, 2)
+    at = np.array(_NEIGHBOUR_STEPS, np.float64)  # (9, 2)
     around = (
         centres[:, None] + at[:, 0, None, None] * a[:, None] + at[:, 1, None, None] * b[:, None]
     )
     around /= np.sqrt((around**2).sum(axis=0))
     values = function(around)  # (9, c, m)
-    x, y = _summit(values)
+    x, y = _quadratic_peak(values)
     beyond = centres + x * a + y * b
     # of a rate of 0 or 1 one side of the region is flat, and the best may lie on its edge
     edges = [beyond * keep[:, None, None] for keep in _EDGES]
@@ -146,9 +151,9 @@ def _tangents(centres: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _summit(values: Floats) -> tuple[Floats, Floats]:
+def _quadratic_peak(values: Floats) -> tuple[Floats, Floats]:
     """Return where in -1..1 the quadratic through nine values (9, ...) is highest, else 0."""
-    v = dict(zip(_AROUND, values, strict=True))
+    v = dict(zip(_NEIGHBOUR_STEPS, values, strict=True))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gx, gy = (v[1, 0] - v[-1, 0]) / 2, (v[0, 1] - v[0, -1]) / 2
         xx, yy = v[1, 0] - 2 * v[0, 0] + v[-1, 0], v[0, 1] - 2 * v[0, 0] + v[0, -1]

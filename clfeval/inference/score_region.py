@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.shares import Parts, score_parts
-from clfeval.inference.special import critical_value, halved
+from clfeval.inference.special import bisect, critical_value
 
 OfProportions = Callable[[Floats, Floats], Floats]
 
@@ -57,25 +57,27 @@ def range_over_region(
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
     centre = distinct.at(np.zeros(few.shape[1]), 0.0)
     edge = distinct.at(_directions())
-    observed = valued(measure, *(p[place] for p in centre))
-    _, (low, high) = _highest(
+    observed = ignore_undefined(measure, *(p[place] for p in centre))
+    _, (low, high) = _maximize_on_boundary(
         measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
     )
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
-        crossed, points = _crossed(kink, centre, edge, distinct)
-        inside = np.where(crossed[place], valued(measure, *(p[place] for p in points)), np.nan)
+        crossed, points = _kink_crossing(kink, centre, edge, distinct)
+        inside = np.where(
+            crossed[place], ignore_undefined(measure, *(p[place] for p in points)), np.nan
+        )
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     return np.fmin(observed, low).reshape(counts[0].shape), high.reshape(counts[0].shape)
 
 
-def at_kink(
+def kink_in_region(
     kink: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
 ) -> tuple[Bools, Floats, Floats]:
     """Return whether the kink passes through each region, and where on it p1, p2 lie; (m,) each."""
     distinct = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
     centre, edge = distinct.at(np.zeros(len(k1)), 0.0), distinct.at(_directions())
-    crossed, points = _crossed(kink, centre, edge, distinct)
+    crossed, points = _kink_crossing(kink, centre, edge, distinct)
     return crossed, *points
 
 
@@ -84,13 +86,13 @@ def _directions() -> Floats:
     return np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
 
 
-def _crossed(
+def _kink_crossing(
     kink: OfProportions, centre: Sequence[Floats], edge: Sequence[Floats], region: _Region
 ) -> tuple[Bools, tuple[Floats, Floats]]:
     """Return whether the kink passes through each region, and a point on it where it does."""
     # from the observed point go towards where the kink is most on the other side
-    side = np.sign(valued(kink, *centre))
-    (t,), (least,) = _highest(kink, -side[None], region, edge)
+    side = np.sign(ignore_undefined(kink, *centre))
+    (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
     return least >= 0, _at_kink(kink, side, t, region)
 
 
@@ -105,10 +107,13 @@ class _Region:
     def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
-        return (towards(self.first, reach * np.cos(t)), towards(self.second, reach * np.sin(t)))
+        return (
+            wilson_limit(self.first, reach * np.cos(t)),
+            wilson_limit(self.second, reach * np.sin(t)),
+        )
 
 
-def towards(parts: Parts, z: Floats) -> Floats:
+def wilson_limit(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limit at z, the lower one where z is negative."""
     p, q, hits, misses = parts
     below, width = z < 0, np.abs(z)
@@ -121,23 +126,23 @@ def towards(parts: Parts, z: Floats) -> Floats:
     return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 
 
-def valued(function: Callable[..., Floats], *shares: Floats) -> Floats:
+def ignore_undefined(function: Callable[..., Floats], *shares: Floats) -> Floats:
     """Return the values of a function that may be undefined or infinite at some points."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.broadcast_to(np.asarray(function(*shares), np.float64), shares[0].shape)
 
 
-def _highest(
+def _maximize_on_boundary(
     function: OfProportions, factors: Floats, region: _Region, edge: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Return where on the boundary each factor (f, m) times a function is highest, and how high."""
     factors = factors[:, None]
-    centres, tops = _hills(_undefined_last(factors * valued(function, *edge)))
+    centres, tops = _local_maxima(_undefined_last(factors * ignore_undefined(function, *edge)))
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
     step = _STEP
     for _ in range(_ZOOMS):
         around = centres[:, None] + step * offsets
-        values = _undefined_last(factors[:, None] * valued(function, *region.at(around)))
+        values = _undefined_last(factors[:, None] * ignore_undefined(function, *region.at(around)))
         best = values.argmax(axis=1)[:, None]
         found = np.take_along_axis(values, best, axis=1)[:, 0]
         better = found > tops
@@ -150,7 +155,7 @@ def _highest(
     return centre, np.where(np.isneginf(top), np.nan, top)
 
 
-def _hills(values: Floats) -> tuple[Floats, Floats]:
+def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
     """Return directions and values (f, 4, m) of the highest local extremes among (f, d, m)."""
     # the first point of a plateau stands for all of it
     hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
@@ -180,13 +185,13 @@ def _at_kink(
 ) -> tuple[Floats, Floats]:
     """Return the points where the kink, of a `side` at the observed one, is 0 in direction t."""
     nowhere = np.zeros(t.size)
-    _, far = halved(
-        lambda share: side * valued(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+    _, far = bisect(
+        lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
     )
     p1, p2 = region.at(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
     # that close, take the point on it, for the measure to be its least value to the last bit.
     for line in (p1, 1 - p1):
-        on = (np.abs(p2 - line) <= _CLOSE * line) & (valued(kink, p1, line) == 0)
+        on = (np.abs(p2 - line) <= _CLOSE * line) & (ignore_undefined(kink, p1, line) == 0)
         p2 = np.where(on, line, p2)
     return p1, p2

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.special import beta_quantiles, critical_value, tail_of
+from clfeval.inference.special import beta_quantiles, critical_value, tail_probability
 from clfeval.inference.tails import coin_tail
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 ENOUGH = 30  # rows of a class, below which an estimated error is itself too unsure
-NEAR = 3  # standard errors from the end of a range, within which it is too
+MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is too
 
 
-def fourfold(counts: Fourfold) -> list[Floats]:
+def fourfold_counts(counts: Fourfold) -> list[Floats]:
     """Return four counts as floats; ValueError when one is negative."""
     cells = [np.asarray(count, np.float64) for count in counts]
     if any(np.any(cell < 0) for cell in cells):
@@ -41,8 +41,10 @@ def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
     p, q, hits, misses = parts
-    s = _spread(parts, z)
-    return np.asarray(p * _share(hits, s)), np.asarray(np.minimum(p + q * _share(s, misses), 1))
+    s = _score_spread(parts, z)
+    return np.asarray(p * _part_of_sum(hits, s)), np.asarray(
+        np.minimum(p + q * _part_of_sum(s, misses), 1)
+    )
 
 
 def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
@@ -58,7 +60,7 @@ def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
         return hits / trials, misses / trials, hits, misses
 
 
-def unsure(k: ArrayLike, n: ArrayLike) -> Bools:
+def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
     """Tell where the standard error of k/n is too unreliable for a log or logit scale.
 
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
@@ -67,10 +69,10 @@ def unsure(k: ArrayLike, n: ArrayLike) -> Bools:
     hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
     misses = rows - hits
     least, most = np.minimum(hits, misses), np.maximum(hits, misses)
-    return np.asarray((rows < ENOUGH) | (least * rows < NEAR**2 * most))
+    return np.asarray((rows < ENOUGH) | (least * rows < MIN_ERRORS_FROM_END**2 * most))
 
 
-def combination(
+def combine_proportions(
     a: ArrayLike,
     b: ArrayLike,
     k1: ArrayLike,
@@ -96,8 +98,8 @@ def combination(
     """
     z = critical_value(level)
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    p1, below1, above1 = distances(k1, n1, z)
-    p2, below2, above2 = distances(k2, n2, z)
+    p1, below1, above1 = wilson_distances(k1, n1, z)
+    p2, below2, above2 = wilson_distances(k2, n2, z)
     value = first * p1 + second * p2
     down = np.hypot(
         first * np.where(first > 0, below1, above1), second * np.where(second > 0, below2, above2)
@@ -115,14 +117,14 @@ def combination(
     )
 
 
-def distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return k / n and how far below and above it its Wilson limits lie, of z standard errors."""
     p, q, hits, misses = parts = score_parts(k, n)
-    s = _spread(parts, z)
-    return p, p * _share(s, hits), q * _share(s, misses)
+    s = _score_spread(parts, z)
+    return p, p * _part_of_sum(s, hits), q * _part_of_sum(s, misses)
 
 
-def _spread(parts: Parts, z: ArrayLike) -> Floats:
+def _score_spread(parts: Parts, z: ArrayLike) -> Floats:
     """Return the s of `score_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
@@ -132,7 +134,7 @@ def _spread(parts: Parts, z: ArrayLike) -> Floats:
         return np.asarray(width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4))
 
 
-def _share(part: Floats, rest: Floats) -> Floats:
+def _part_of_sum(part: Floats, rest: Floats) -> Floats:
     """Return part / (part + rest), 0 where both are 0."""
     return np.asarray(part / np.maximum(part + rest, 5e-324))
 
@@ -155,7 +157,7 @@ def rate_ratio(
     Source: Katz, Baptista, Azen and Pike 1978, Biometrics 34:469; for LR+ and LR-: Simel, Samsa
     and Matchar 1991, Journal of Clinical Epidemiology 44:763.
     """
-    part, whole, reach = _rates(k1, n1, k2, n2, critical_value(level))
+    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
     return _quotient(part, whole, reach)
 
 
@@ -173,10 +175,10 @@ def odds_ratio(
     Epidemiology 56:1129.
     """
     z = critical_value(level)
-    a, b, c, d = fourfold((tp, fp, fn, tn))
+    a, b, c, d = fourfold_counts((tp, fp, fn, tn))
     with np.errstate(divide="ignore"):
         variance = 1 / a + 1 / b + 1 / c + 1 / d
-    return _quotient(a * d, b * c, _factor(variance, z))
+    return _quotient(a * d, b * c, _limit_factor(variance, z))
 
 
 def predictive_value(
@@ -195,7 +197,7 @@ def predictive_value(
     Errors: ValueError unless 0 <= k <= n, odds >= 0 and 0 < level < 1.
     Source: Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
     """
-    part, whole, reach = _rates(k1, n1, k2, n2, critical_value(level))
+    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
     ratio = np.asarray(odds, np.float64)
     if np.any(ratio < 0):
         raise ValueError("odds must not be negative")
@@ -206,7 +208,7 @@ def predictive_value(
     return np.asarray(value), np.asarray(low), np.asarray(high)
 
 
-def _rates(
+def _rate_products(
     k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, z: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return k1 n2 and k2 n1, in the ratio of the rates, and the factor to its limits."""
@@ -217,10 +219,10 @@ def _rates(
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = misses1 / rows1 / hits1 + misses2 / rows2 / hits2
     some = np.minimum(misses1, misses2) > 0
-    return hits1 * rows2, hits2 * rows1, _factor(np.where(some, variance, np.nan), z)
+    return hits1 * rows2, hits2 * rows1, _limit_factor(np.where(some, variance, np.nan), z)
 
 
-def _factor(variance: Floats, z: float) -> Floats:
+def _limit_factor(variance: Floats, z: float) -> Floats:
     """Return what divides and multiplies a value to its limits, NaN at no finite variance."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(variance), np.exp(z * np.sqrt(variance)), np.nan)
@@ -244,7 +246,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
-    tail = tail_of(level)
+    tail = tail_probability(level)
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
@@ -279,7 +281,7 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
     from scipy.special import betainccinv, betaincinv
 
     hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    tail, none = tail_of(level), np.where(trials > 0, 0.0, np.nan)
+    tail, none = tail_probability(level), np.where(trials > 0, 0.0, np.nan)
     low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
     high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
     return low + none, high + none
@@ -308,7 +310,7 @@ def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     """
     from scipy.stats import binom
 
-    rows, tail = np.asarray(n, np.float64), tail_of(level)
+    rows, tail = np.asarray(n, np.float64), tail_probability(level)
     whole, (low, high) = np.round(rows), clopper_pearson(k, n, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.asarray(k, np.float64) / rows
@@ -335,7 +337,7 @@ def sign_test(a: int, b: int) -> float:
     return 1.0 if a == b else min(1.0, 2 * coin_tail(min(a, b), a + b))
 
 
-def shared_sign_test(a: float, b: float, squares: float) -> float:
+def weighted_sign_test(a: float, b: float, squares: float) -> float:
     """Return the two-sided p-value of the sign test for weights a and b, of these squared weights.
 
     p = min(1, 2 I(1/2; m - x, x + 1))   m = (a + b)² / squares   x = m min(a, b) / (a + b)

@@ -29,14 +29,14 @@ def normal_quantile(p: float) -> float:
     return _NORMAL.inv_cdf(p)
 
 
-def normal_quantiles(p: Floats) -> Floats:
+def normal_quantile_array(p: Floats) -> Floats:
     """Return `normal_quantile` of many, (q,)."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(p), np.float64)
 
 
-def tail_of(level: float) -> float:
+def tail_probability(level: float) -> float:
     """Return what a two-sided interval leaves out on each side; ValueError unless 0 < level < 1."""
     if not 0 < level < 1:
         raise ValueError(f"the level {level} is not between 0 and 1")
@@ -48,10 +48,10 @@ def critical_value(level: float) -> float:
 
     Errors: ValueError unless 0 < level < 1.
     """
-    return abs(normal_quantile(tail_of(level)))
+    return abs(normal_quantile(tail_probability(level)))
 
 
-def level_together(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
+def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
     """Return the level of each interval for simultaneous coverage of `level`.
 
     The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) =
@@ -77,7 +77,7 @@ def level_together(level: float, *, comparisons: int = 1, turn: float = 0.0) -> 
         beyond = math.erfc(float(c) / _ROOT2) + turn / math.pi * math.exp(-(float(c) ** 2) / 2)
         return np.asarray(beyond > tail)
 
-    c, _ = halved(too_near, np.asarray(least), np.asarray(_MOST_ERRORS))
+    c, _ = bisect(too_near, np.asarray(least), np.asarray(_MOST_ERRORS))
     return 1 - math.erfc(float(c) / _ROOT2)
 
 
@@ -96,7 +96,7 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. As scipy has it.
     Errors: ValueError unless 0 < level < 1.
     """
-    free, tail = np.asarray(df, np.float64), tail_of(level)
+    free, tail = np.asarray(df, np.float64), tail_probability(level)
     if not np.isfinite(free).any():
         return np.where(free > 0, critical_value(level), np.nan)
     from scipy.special import stdtrit
@@ -106,7 +106,7 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     return np.where(free > 0, found, np.nan)
 
 
-def halved(
+def bisect(
     holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
 ) -> tuple[Floats, Floats]:
     """Return brackets of the point between `near` and `far` where `holds` becomes false.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 
-_WHOLE = 1000  # tosses whose outcomes are counted in whole numbers
+_MAX_EXACT_TOSSES = 1000  # tosses whose outcomes are counted in whole numbers
 
 
 def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
@@ -35,7 +35,7 @@ def chi_square_tail(df: int, x: float) -> float:
 
 def coin_tail(k: int, n: int) -> float:
     """Return P(X <= k) of how often n tosses of a coin show one side; 0 <= k < n / 2."""
-    if n <= _WHOLE:
+    if n <= _MAX_EXACT_TOSSES:
         return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)
     from scipy.special import betainc
 

@@ -14,10 +14,10 @@ from clfeval.arrays import Bools, Floats
 from clfeval.inference.resampling import CELLS
 
 MASS = 1.0  # rows added to a class, shared by all answers that there may be
-LEAST = 64  # rows that share it
+MIN_PRIOR_ROWS = 64  # rows that share it
 
 
-def unseen_errors(models: int, least: int = LEAST) -> Bools:
+def prior_error_patterns(models: int, least: int = MIN_PRIOR_ROWS) -> Bools:
     """Return which models err in each of m rows of prior mass, (m, models).
 
     Every model errs in half of the rows, and every two agree in half of them: columns of a

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.measures import confusion
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import Measure, OfClasses
+from clfeval.measures.record import Measure, MulticlassDefinition
 
 # macro     mean over the classes where it is defined
 # weighted  the same mean, each class by its rows of truth
@@ -22,7 +22,7 @@ Average = Literal["macro", "weighted", "micro"]
 _ROUNDING = 32 * np.finfo(np.float64).eps
 
 
-def against_rest(n: Counts) -> Confusion:
+def one_vs_rest_tables(n: Counts) -> Confusion:
     """Return the 2 x 2 table of each class against all others; the cells are (..., C)."""
     table = np.asarray(n)
     tp = np.diagonal(table, axis1=-2, axis2=-1)
@@ -37,30 +37,30 @@ def against_rest(n: Counts) -> Confusion:
     return Confusion(tp, fp, fn, less(m - truth, fp))
 
 
-def by_class(measure: Measure, n: Counts) -> Floats:
+def measure_by_class(measure: Measure, n: Counts) -> Floats:
     """Return the measure of each class, (..., C); NaN where it is undefined."""
-    return measure.function(against_rest(n))
+    return measure.function(one_vs_rest_tables(n))
 
 
-def average(measure: Measure, n: Counts, by: Average) -> Floats:
+def class_average(measure: Measure, n: Counts, by: Average) -> Floats:
     """Return an average over the classes, (...); NaN where no class has a value.
 
     macro: sum S_k / n_defined   weighted: sum t_k S_k / sum t_k, t_k rows of truth
     micro: S of the sums of the cells
 
-    The sums are over the classes where S is defined, n_defined of them: see `defined`.
+    The sums are over the classes where S is defined, n_defined of them: see `defined_class_count`.
     """
     if by == "micro":
-        each = against_rest(n)
+        each = one_vs_rest_tables(n)
         cells = (cell.sum(axis=-1) for cell in (each.tp, each.fp, each.fn, each.tn))
         return measure.function(Confusion(*cells))
-    values, weights = _weighted(measure, n, by)
-    return over(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
+    values, weights = _values_and_weights(measure, n, by)
+    return divide(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
 
 
-def defined(measure: Measure, n: Counts) -> Ints:
+def defined_class_count(measure: Measure, n: Counts) -> Ints:
     """Return for how many classes the measure is defined, (...)."""
-    return np.asarray((~np.isnan(by_class(measure, n))).sum(axis=-1))
+    return np.asarray((~np.isnan(measure_by_class(measure, n))).sum(axis=-1))
 
 
 def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
@@ -68,32 +68,32 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
 
     Errors: ValueError for a measure that is not averaged.
     """
-    c, value = np.shape(n)[-1], average(measure, n, by)[..., None]
+    c, value = np.shape(n)[-1], class_average(measure, n, by)[..., None]
     if by == "micro":
-        whole = _bottom(measure, n).sum(axis=-1, keepdims=True)
+        whole = _denominator_share(measure, n).sum(axis=-1, keepdims=True)
         # a cell is TP of its class or FN of one and FP of another, and TN of all others
         right = np.eye(c, dtype=bool).ravel()
         mine, theirs = (
             np.where(right, one[0] + (c - 1) * one[3], one[1] + one[2] + (c - 2) * one[3])
-            for one in _parts(measure)
+            for one in _quotient_cells(measure)
         )
         return np.asarray((mine - value * theirs) / np.where(whole > 0, whole, np.nan))
-    values, weights = _weighted(measure, n, by)
-    summed = _summed(measure, n, values, weights)
+    values, weights = _values_and_weights(measure, n, by)
+    summed = _summed_influence(measure, n, values, weights)
     if by == "weighted":  # the weights are shares of rows too
         truth = np.repeat(np.arange(c), c)
         summed = summed + np.where(weights > 0, values - value, 0.0)[..., truth]
-    return over(summed, weights.sum(axis=-1, keepdims=True))
+    return divide(summed, weights.sum(axis=-1, keepdims=True))
 
 
-def _summed(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Floats:
+def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Floats:
     """Return the weighted sum over classes of f of each, in the cells, (..., C C).
 
     A cell is a true negative of all classes but those of its row and its column.
     """
-    top, bottom = _parts(measure)
+    top, bottom = _quotient_cells(measure)
     some = weights > 0
-    share = np.where(some, weights / np.where(some, _bottom(measure, n), 1.0), 0.0)
+    share = np.where(some, weights / np.where(some, _denominator_share(measure, n), 1.0), 0.0)
     known = np.where(some, values, 0.0)
     tp, fp, fn, tn = (share * (a - known * b) for a, b in zip(top, bottom, strict=True))
     row, column = (fn - tn)[..., :, None], (fp - tn)[..., None, :]
@@ -103,14 +103,14 @@ def _summed(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Flo
     return np.asarray(found.reshape(*weights.shape[:-1], c * c))
 
 
-def _weighted(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
+def _values_and_weights(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
     """Return the values, (..., C), and the weight of each: 0 where it is undefined."""
-    values, rows = by_class(measure, n), np.asarray(n).sum(axis=-1)
-    share = over(rows, rows.sum(axis=-1, keepdims=True)) if by == "weighted" else 1.0
+    values, rows = measure_by_class(measure, n), np.asarray(n).sum(axis=-1)
+    share = divide(rows, rows.sum(axis=-1, keepdims=True)) if by == "weighted" else 1.0
     return values, np.where(np.isnan(values), 0.0, share)
 
 
-def _parts(measure: Measure) -> tuple[Floats, Floats]:
+def _quotient_cells(measure: Measure) -> tuple[Floats, Floats]:
     """Return how much of TP, FP, FN and TN is in the two sums whose quotient the measure is."""
     if measure.classes is None or measure.classes.parts is None:
         raise ValueError(f"{measure.id} is not averaged over classes")
@@ -119,11 +119,11 @@ def _parts(measure: Measure) -> tuple[Floats, Floats]:
     return top, bottom
 
 
-def _bottom(measure: Measure, n: Counts) -> Floats:
+def _denominator_share(measure: Measure, n: Counts) -> Floats:
     """Return the share of rows by which each class' value is divided, (..., C)."""
-    each = against_rest(n)
+    each = one_vs_rest_tables(n)
     cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
-    return over(cells @ _parts(measure)[1], cells.sum(axis=-1))
+    return divide(cells @ _quotient_cells(measure)[1], cells.sum(axis=-1))
 
 
 def _f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:
@@ -137,12 +137,14 @@ _RATES = (
 )  # fmt: skip
 
 # what is measured of each class against the rest, by id
-AVERAGED: Mapping[str, OfClasses] = {
+AVERAGED: Mapping[str, MulticlassDefinition] = {
     **{
-        measure.id: OfClasses(None, None, measure.undefined, parts=measure.share)
+        measure.id: MulticlassDefinition(None, None, measure.undefined, parts=measure.share)
         for measure in confusion.MEASURES
         if measure.id in _RATES
     },
-    "f1": OfClasses(None, None, ("nothing_positive",), parts=_f_parts),
-    "f_beta": OfClasses(None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)),
+    "f1": MulticlassDefinition(None, None, ("nothing_positive",), parts=_f_parts),
+    "f_beta": MulticlassDefinition(
+        None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)
+    ),
 }

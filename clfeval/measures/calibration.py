@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, over, remembered
-from clfeval.measures.logistic import chances, information, inner_scores, line, log_odds, shift
+from clfeval.arrays import Counts, Floats, Influence, cache_last_call, divide
+from clfeval.measures.logistic import (
+    fisher_information,
+    fit_intercept,
+    fit_line,
+    fitted_probabilities,
+    has_log_odds,
+    log_odds,
+)
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import distinct, probabilities, totals
+from clfeval.measures.scored import check_probabilities, class_totals, distinct_starts
 
 BINS = 10  # where no number is given
 _DECILES = 10
@@ -36,12 +43,12 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores outside 0..1.
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
     """
-    return np.asarray(line(*_inner(scores, positives, negatives))[1])
+    return np.asarray(fit_line(*_scores_with_log_odds(scores, positives, negatives))[1])
 
 
 def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return a of the regression of `calibration_slope`, of which it says all else; best 0."""
-    return np.asarray(line(*_inner(scores, positives, negatives))[0])
+    return np.asarray(fit_line(*_scores_with_log_odds(scores, positives, negatives))[0])
 
 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -50,13 +57,13 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class. Else as
     `calibration_slope`.
     """
-    return shift(*_inner(scores, positives, negatives))
+    return fit_intercept(*_scores_with_log_odds(scores, positives, negatives))
 
 
-@remembered
-def _inner(scores: Counts, positives: Counts, negatives: Counts) -> Any:
+@cache_last_call
+def _scores_with_log_odds(scores: Counts, positives: Counts, negatives: Counts) -> Any:
     """Return log odds, positives and negatives of the scores that have log odds: three arrays."""
-    inner, found = inner_scores(scores), np.empty(3, object)
+    inner, found = has_log_odds(scores), np.empty(3, object)
     for i, one in enumerate((log_odds(scores), positives, negatives)):
         found[i] = one[..., inner]
     return found
@@ -71,39 +78,45 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
     counts = scores, positives, negatives
-    _, mean, steep = _sandwich(*_inner(*counts)).tolist()
-    return _influence(*counts, line(*_inner(*counts)), -mean * steep, steep)
+    _, mean, steep = _sandwich(*_scores_with_log_odds(*counts)).tolist()
+    return _line_influence(*counts, fit_line(*_scores_with_log_odds(*counts)), -mean * steep, steep)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
     counts = scores, positives, negatives
-    level, mean, steep = _sandwich(*_inner(*counts)).tolist()
-    return _influence(*counts, line(*_inner(*counts)), level + mean**2 * steep, -mean * steep)
+    level, mean, steep = _sandwich(*_scores_with_log_odds(*counts)).tolist()
+    return _line_influence(
+        *counts, fit_line(*_scores_with_log_odds(*counts)), level + mean**2 * steep, -mean * steep
+    )
 
 
-def _influence(
+def _line_influence(
     scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
 ) -> Influence:
     """Return (y - mu) (c + d x) of rows with log odds, for M of these; 0 of others."""
-    x, inner, (a, b) = log_odds(scores), inner_scores(scores), ab.tolist()
+    x, inner, (a, b) = log_odds(scores), has_log_odds(scores), ab.tolist()
     times = np.zeros(len(x))
     part = positives[inner].sum() + negatives[inner].sum()
-    times[inner] = over(positives.sum() + negatives.sum(), part)
-    return Influence(len(x), lambda at, y: (y - chances(x[at], a, b)) * (c + d * x[at]) * times[at])
+    times[inner] = divide(positives.sum() + negatives.sum(), part)
+    return Influence(
+        len(x), lambda at, y: (y - fitted_probabilities(x[at], a, b)) * (c + d * x[at]) * times[at]
+    )
 
 
-@remembered
+@cache_last_call
 def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
-    return np.array(information(x, positives, negatives, *line(x, positives, negatives).tolist()))
+    return np.array(
+        fisher_information(x, positives, negatives, *fit_line(x, positives, negatives).tolist())
+    )
 
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     counts = scores, positives, negatives
-    ab = np.array([shift(*_inner(*counts)), 1.0])
-    x, pos, neg = _inner(*counts)
-    return _influence(*counts, ab, information(x, pos, neg, *ab.tolist())[0], 0.0)
+    ab = np.array([fit_intercept(*_scores_with_log_odds(*counts)), 1.0])
+    x, pos, neg = _scores_with_log_odds(*counts)
+    return _line_influence(*counts, ab, fisher_information(x, pos, neg, *ab.tolist())[0], 0.0)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -115,18 +128,18 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Errors: ValueError for scores outside 0..1.
     Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
     """
-    expected = ((positives + negatives) * probabilities(scores)).sum(axis=-1)
-    return over(totals(positives, negatives)[0], expected)
+    expected = ((positives + negatives) * check_probabilities(scores)).sum(axis=-1)
+    return divide(class_totals(positives, negatives)[0], expected)
 
 
 def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on observed / expected, (y - O/E p) / mean p."""
-    p = probabilities(scores)
+    p = check_probabilities(scores)
     n = positives + negatives
     ratio = oe_ratio(p, positives, negatives)
-    each = over((n * p).sum(), n.sum())
+    each = divide((n * p).sum(), n.sum())
     ratio = np.where(np.isfinite(ratio), ratio, np.nan)
-    return Influence(len(p), lambda at, y: over(y - ratio * p[at], each))
+    return Influence(len(p), lambda at, y: divide(y - ratio * p[at], each))
 
 
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
@@ -139,13 +152,13 @@ def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
     Errors: ValueError unless bins >= 1, and for scores not ascending or outside 0..1.
     Source: Naeini, Cooper and Hauskrecht 2015, AAAI 29:2901.
     """
-    gap, n, _ = _bins(scores, positives, negatives, bins)
-    return over(np.abs(gap).sum(axis=-1), n.sum(axis=-1))
+    gap, n, _ = _bin_sums(scores, positives, negatives, bins)
+    return divide(np.abs(gap).sum(axis=-1), n.sum(axis=-1))
 
 
 def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
     """Return the greatest |share of positives - mean probability| of a bin; else as `ece`."""
-    gap, n, _ = _bins(scores, positives, negatives, bins)
+    gap, n, _ = _bin_sums(scores, positives, negatives, bins)
     apart = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
     return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
 
@@ -164,22 +177,22 @@ def ece_debiased(
     Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
     without its random draws.
     """
-    gap, n, hits = _bins(scores, positives, negatives, bins)
+    gap, n, hits = _bin_sums(scores, positives, negatives, bins)
     d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
     s = np.sqrt(np.divide(o * (1 - o) * row, n, out=np.zeros_like(n), where=n > 0))
     z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
     expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * ERF(z / math.sqrt(2))
-    return np.maximum(over((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
+    return np.maximum(divide((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
 
 
-def _bins(
+def _bin_sums(
     scores: Counts, positives: Counts, negatives: Counts, bins: int
 ) -> tuple[Floats, Floats, Floats]:
     """Return positives less expected ones, rows, and positives of bins with scores, (..., b)."""
     if bins < 1 or int(bins) != bins:
         raise ValueError(f"{bins} bins")
-    p = probabilities(scores)
-    first = distinct(np.searchsorted(np.arange(1, bins) / bins, p, side="right"))
+    p = check_probabilities(scores)
+    first = distinct_starts(np.searchsorted(np.arange(1, bins) / bins, p, side="right"))
     both = positives + negatives
     hits, n, expected = (
         np.add.reduceat(part, first, axis=-1, dtype=np.float64)
@@ -198,14 +211,14 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
     best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
     Source: Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043.
     """
-    p = probabilities(scores)
-    first, both = distinct(p), positives + negatives
+    p = check_probabilities(scores)
+    first, both = distinct_starts(p), positives + negatives
     pos, n, expected = (
         np.add.reduceat(part, first, axis=-1, dtype=np.float64)
         for part in (positives, both, both * p)
     )
     rows = n.sum(axis=-1)
-    share = over(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
+    share = divide(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
     group = np.minimum((_DECILES * share + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
     tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
@@ -213,8 +226,11 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
         np.bincount(tables.ravel(), part.ravel(), _DECILES * len(tables)).reshape(-1, _DECILES)
         for part in (pos, expected, n)
     ]
-    apart, spread = (sums[0] - sums[1]) ** 2, sums[1] * (1 - over(sums[1], np.maximum(sums[2], 1)))
-    each = np.where(apart > 0, over(apart, np.maximum(spread, 0.0)), 0.0)
+    apart, spread = (
+        (sums[0] - sums[1]) ** 2,
+        sums[1] * (1 - divide(sums[1], np.maximum(sums[2], 1))),
+    )
+    each = np.where(apart > 0, divide(apart, np.maximum(spread, 0.0)), 0.0)
     return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape) / row, np.nan)
 
 
@@ -228,15 +244,15 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: f
     ValueError outside 0..1.
     Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
     """
-    p = probabilities(scores)
+    p = check_probabilities(scores)
     n = positives + negatives
     top = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
-    return over(top, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
+    return divide(top, np.sqrt(row * (n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
 
 
 _COX = "Cox 1958, Biometrika 45:562"
 _NAEINI = "Naeini et al. 2015, AAAI 29:2901"
-_FEW, _APART = ("too_few_rows",), ("single_class", "separation")
+_FEW, _SEPARATED_CLASSES = ("too_few_rows",), ("single_class", "separation")
 _EDGES = f"{BINS} bins of equal width [a, b) by default, the last one closed"
 _TOP = "; for more classes, of the largest probability and the accuracy"
 _BIASED = "biased upwards, most with few rows per bin; it depends on the bins"
@@ -253,15 +269,15 @@ CALIBRATION = (
             takes=("bins",), fills=("row",),
             caveat="some bias remains, and it depends on the bins"),
     Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
-            -inf, inf, _APART, "influence",
+            -inf, inf, _SEPARATED_CLASSES, "influence",
             "b of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))",
             _COX, influence=slope_influence),
     Measure("calibration_intercept", "calibration intercept", calibration_intercept,
-            "probabilities", "zero", -inf, inf, _APART, "influence",
+            "probabilities", "zero", -inf, inf, _SEPARATED_CLASSES, "influence",
             "a of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))", _COX,
             influence=intercept_influence),
     Measure("calibration_in_the_large", "calibration-in-the-large", calibration_in_the_large,
-            "probabilities", "zero", -inf, inf, _APART, "influence",
+            "probabilities", "zero", -inf, inf, _SEPARATED_CLASSES, "influence",
             "a of the logistic regression logit P(y = 1) = a + ln(p / (1 - p))", _COX, ("citl",),
             influence=in_the_large_influence),
     Measure("oe_ratio", "O:E ratio", oe_ratio, "probabilities", "one", 0, inf,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from clfeval.arrays import Floats, over
+from clfeval.arrays import Floats, divide
 from clfeval.measures import (
     averages,
     calibration,
@@ -32,15 +32,15 @@ _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
 # of models together: of two counts of rows, the part and the whole of the formula
 _COVERAGE = (
-    Measure("shine_through", "ShineThrough", over, "patterns", "max", 0, 1, ("nothing_found",),
+    Measure("shine_through", "ShineThrough", divide, "patterns", "max", 0, 1, ("nothing_found",),
             "share",
             "target rows that only S detects / target rows that any model detects",
             _MARS),
-    Measure("occlusion", "Occlusion", over, "patterns", "min", 0, 1,
+    Measure("occlusion", "Occlusion", divide, "patterns", "min", 0, 1,
             ("nothing_found", "no_other_model"), "share",
             "target rows that S misses and all (rule any: some) other models detect / target rows"
             " that any model detects", _MARS),
-    Measure("yield", "yield", over, "patterns", "max", 0, 1, ("zero_margin",), "share",
+    Measure("yield", "yield", divide, "patterns", "max", 0, 1, ("zero_margin",), "share",
             "detected / flagged rows", _MARS),
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ CATALOG: Mapping[str, Measure] = {
         plane.UNBIASED,
         confusion.INFORMATION_UNBIASED,
         odds.TUNED,
-        odds.AT,
+        odds.AT_PREVALENCE_MEASURES,
         confusion.MARGINS,
         selective.SELECTIVE,
         plane.PLANE,
@@ -84,30 +84,30 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 
-def folded(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Write a name as the catalogue writes ids: `ROC AUC` and `BrierScore` alike."""
     return re.sub(r"[\s\-./]+", "_", _CAMEL.sub("_", name.strip()).casefold())
 
 
-def _titled(measure: Measure) -> set[str]:
+def _typed_names(measure: Measure) -> set[str]:
     """Return the id and how the title may be typed."""
-    return {measure.id, measure.title.casefold(), folded(measure.title)}
+    return {measure.id, measure.title.casefold(), normalize_name(measure.title)}
 
 
-_NAMED: dict[str, list[Measure]] = {}
+_MEASURES_BY_NAME: dict[str, list[Measure]] = {}
 for _measure in CATALOG.values():
-    for _name in {*_titled(_measure), *_measure.aliases}:
-        _NAMED.setdefault(_name, []).append(_measure)
+    for _name in {*_typed_names(_measure), *_measure.aliases}:
+        _MEASURES_BY_NAME.setdefault(_name, []).append(_measure)
 
 
 def find_measure(name: str) -> Measure | None:
     """Look a measure up by id, title or alias."""
-    return next(iter(_found(name)), None)
+    return next(iter(_measures_named(name)), None)
 
 
-def same_measure(name: str) -> list[str]:
+def equivalent_names(name: str) -> list[str]:
     """Return the names a measure may stand under in a result: as asked, ids, then aliases."""
-    direct = _found(name)
+    direct = _measures_named(name)
     firsts = [one.twin or one.id for one in direct]
     twins = (m for first in firsts for m in CATALOG.values() if first in (m.id, m.twin))
     found = {m.id: m for m in (*direct, *twins)}
@@ -115,7 +115,7 @@ def same_measure(name: str) -> list[str]:
     return list(dict.fromkeys([name, *found, *aliases]))
 
 
-def at_cut(name: str) -> str | None:
+def threshold_hint(name: str) -> str | None:
     """Say how to get a measure of the 2 x 2 table at a threshold: `sensitivity@0.1`, `f1:t=.2`."""
     found = _AT_CUT.fullmatch(name.strip())
     measure = find_measure(found[1]) if found else None
@@ -124,36 +124,36 @@ def at_cut(name: str) -> str | None:
     return f"use --threshold {found[2]} and the measure '{found[1]}'"
 
 
-def weighed(name: str, beta: float | None = None) -> str:
+def measure_title(name: str, beta: float | None = None) -> str:
     """Return the title of a measure, F by the weight of recall."""
     if name in ("f_beta", "f_odds") and beta is not None:
         return f"F{beta:g}{' odds' * (name == 'f_odds')}"
     return CATALOG[name].title
 
 
-def one_of(name: str, known: Sequence[str]) -> str | None:
+def match_measure(name: str, known: Sequence[str]) -> str | None:
     """Return which of some ids is meant, by id or title, else by alias or twin; None for none."""
-    asked, same = {name.casefold(), folded(name)}, same_measure(name)
-    exact = (one for one in known if asked & _titled(CATALOG[one]))
+    asked, same = {name.casefold(), normalize_name(name)}, equivalent_names(name)
+    exact = (one for one in known if asked & _typed_names(CATALOG[one]))
     return next(exact, None) or next((one for one in known if one in same), None)
 
 
-def spellings(known: Sequence[str]) -> list[str]:
+def all_spellings(known: Sequence[str]) -> list[str]:
     """Return every name by which some measures can be called: ids, then aliases and twins."""
-    return list(dict.fromkeys([*known, *(name for one in known for name in same_measure(one))]))
+    return list(dict.fromkeys([*known, *(name for one in known for name in equivalent_names(one))]))
 
 
-def computed(needs: Needs, **settings: Any) -> dict[str, Callable[..., Floats]]:
+def measure_functions(needs: Needs, **settings: Any) -> dict[str, Callable[..., Floats]]:
     """Return what computes the measures of one statistic by id, with the settings they take."""
     measures = (m.given(**settings) for m in CATALOG.values() if m.needs == needs)
     given = {key for key, setting in settings.items() if setting is not None}
     return {m.id: m.of for m in measures if m.of and given.issuperset(m.takes)}
 
 
-def _found(name: str) -> list[Measure]:
+def _measures_named(name: str) -> list[Measure]:
     """Return the measures of this very name, ids first."""
-    asked = dict.fromkeys([name.casefold(), folded(name)])
-    found = {m.id: m for one in asked for m in _NAMED.get(one, ())}
+    asked = dict.fromkeys([name.casefold(), normalize_name(name)])
+    found = {m.id: m for one in asked for m in _MEASURES_BY_NAME.get(one, ())}
     return sorted(found.values(), key=lambda m: m.id not in asked)
 
 
@@ -161,7 +161,7 @@ _PARAMETERS = re.compile(r":\w+=[^:]*$")
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
 _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
 # words in the name of something of which less is better, in whatever unit
-_LESS = re.compile(
+_LOWER_IS_BETTER = re.compile(
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
     r"params|parameters|flops|macs|runtime|duration|minutes|hours|ms|secs?|energy|emissions?|co2|"
@@ -171,7 +171,7 @@ _LESS = re.compile(
 )
 
 # every name of a line says what its first name says, by this formula
-SAME: tuple[dict[str, str], ...] = (
+EQUIVALENCES: tuple[dict[str, str], ...] = (
     {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
     {
         "accuracy": "accuracy",
@@ -216,11 +216,11 @@ SAME: tuple[dict[str, str], ...] = (
 )
 
 
-def measure_of(name: str) -> Measure | None:
+def measure_of_column(name: str) -> Measure | None:
     """Find the measure a column holds, whatever average, fold or parameter its name adds."""
-    plain = folded(_PARAMETERS.sub("", name))
+    plain = normalize_name(_PARAMETERS.sub("", name))
     while True:
-        found = _known(plain)
+        found = _measure_unless_letter(plain)
         if found is not None:
             return found
         shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
@@ -229,28 +229,28 @@ def measure_of(name: str) -> Measure | None:
         plain = shorter
 
 
-def _known(plain: str) -> Measure | None:
+def _measure_unless_letter(plain: str) -> Measure | None:
     """Find a measure by name; a column of one letter is not its symbol, as F or J."""
     found = find_measure(plain)
     return found if found is not None and (len(plain) > 1 or plain in found.aliases) else None
 
 
-def sounds_like_less(name: str) -> bool:
+def lower_is_better_by_name(name: str) -> bool:
     """Tell whether an unknown name speaks of losses, errors, costs or time."""
-    return bool(_LESS.search(folded(name)))
+    return bool(_LOWER_IS_BETTER.search(normalize_name(name)))
 
 
-def negated(name: str) -> bool:
+def is_negated_loss(name: str) -> bool:
     """Tell whether a name is that of a loss turned round, as scikit-learn's `neg_log_loss`."""
-    return bool(re.match(r"(?:.*_)?neg_", folded(name)))
+    return bool(re.match(r"(?:.*_)?neg_", normalize_name(name)))
 
 
-def same_thing(first: str, second: str) -> str | None:
+def equivalence_formula(first: str, second: str) -> str | None:
     """Say why two measures are equivalent: `jaccard = F1 / (2 - F1)`; None when they do not."""
-    (one, where), (other, there) = _listed(first), _listed(second)
+    (one, where), (other, there) = _equivalence_entry(first), _equivalence_entry(second)
     if where != there:  # one measure on other rows is another thing
         return None
-    for line in SAME:
+    for line in EQUIVALENCES:
         if one in line and other in line:
             if line[one] == line[other]:
                 return f"both are {line[one]}"
@@ -259,12 +259,12 @@ def same_thing(first: str, second: str) -> str | None:
 
 
 @cache
-def _listed(name: str) -> tuple[str, str]:
+def _equivalence_entry(name: str) -> tuple[str, str]:
     """Return the name a measure has in SAME, and the rows it was taken on: test, val, ...
 
     Averages over classes are measures of their own.
     """
-    whole = folded(name)
+    whole = normalize_name(name)
     plain = _PREFIX.sub("", whole)
-    found = _known(plain)
+    found = _measure_unless_letter(plain)
     return (found.id if found is not None else plain), whole.removesuffix(plain)

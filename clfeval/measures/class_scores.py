@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, over
-from clfeval.measures.record import Measure, OfClasses
-from clfeval.measures.scored import LEAST
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
+from clfeval.measures.record import Measure, MulticlassDefinition
+from clfeval.measures.scored import MIN_PROBABILITY
 
 _EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs, from which on two sums of the same may differ
 
@@ -27,10 +27,12 @@ RowLoss = Callable[[Ints, Floats], Floats]
 def log_losses(truth: Ints, p: Floats) -> Floats:
     """Return -ln(probability of the true class) of each row, (m,); 0..52 ln 2, best 0.
 
-    Probabilities below 2**-52 count as 2**-52: see `clipped_rows`.
+    Probabilities below 2**-52 count as 2**-52: see `clipped_weight`.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    return np.asarray(0.0 - np.log(np.maximum(_true(truth, p), LEAST)))  # never -0.0
+    return np.asarray(
+        0.0 - np.log(np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY))
+    )  # never -0.0
 
 
 def squared_sums(truth: Ints, p: Floats) -> Floats:
@@ -38,7 +40,7 @@ def squared_sums(truth: Ints, p: Floats) -> Floats:
 
     Source: Brier 1950, Monthly Weather Review 78:1.
     """
-    return np.asarray(((_indicators(truth, p) - _checked(p)) ** 2).sum(axis=1))
+    return np.asarray(((_indicators(truth, p) - _check_probabilities(p)) ** 2).sum(axis=1))
 
 
 def half_squares(truth: Ints, p: Floats) -> Floats:
@@ -61,16 +63,16 @@ def ranked_squares(truth: Ints, p: Floats) -> Floats:
 
     Source: Epstein 1969, Journal of Applied Meteorology 8:985; Kuhn and Johnson, AML4TD, 15.27.
     """
-    apart = (_indicators(truth, p) - _checked(p)).cumsum(axis=1)[:, :-1]
-    return over((apart**2).sum(axis=1), p.shape[1] - 1)
+    apart = (_indicators(truth, p) - _check_probabilities(p)).cumsum(axis=1)[:, :-1]
+    return divide((apart**2).sum(axis=1), p.shape[1] - 1)
 
 
-def in_top(truth: Ints, p: Floats, k: int = 2) -> Floats:
+def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
     """Return 1 for rows whose true class is among the k most probable, (m,); else 0.
 
     Of equally probable classes the earlier in their order goes first.
     """
-    own = _true(truth, p)[:, None]
+    own = _true_class_probability(truth, p)[:, None]
     before = np.arange(p.shape[1]) < truth[:, None]
     return np.asarray(((p > own) | ((p == own) & before)).sum(axis=1) < k, np.float64)
 
@@ -80,36 +82,36 @@ def excess_confidence(truth: Ints, p: Floats) -> Floats:
 
     Of equally probable classes the earlier in their order is named.
     """
-    each = _checked(p)
+    each = _check_probabilities(p)
     return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
 
 
-def clipped_rows(truth: Ints, p: Floats, n: Counts) -> Counts:
+def clipped_weight(truth: Ints, p: Floats, n: Counts) -> Counts:
     """Return how many rows, or what weight, gave their truth less than 2**-52, (...)."""
-    return np.asarray(n[..., _true(truth, p) < LEAST].sum(axis=-1))
+    return np.asarray(n[..., _true_class_probability(truth, p) < MIN_PROBABILITY].sum(axis=-1))
 
 
-def mean_row(
+def mean_row_loss(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
     """Return the mean of what each row has."""
-    return over((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
+    return divide((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
 
 
-def mean_row_influence(
+def mean_row_loss_influence(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
     """Return f of a mean: what the row has less the mean."""
     each = loss(truth, p, **given)
-    return np.asarray(each - over((n * each).sum(axis=-1), n.sum(axis=-1)))
+    return np.asarray(each - divide((n * each).sum(axis=-1), n.sum(axis=-1)))
 
 
-def _spread(share: Floats) -> tuple[Floats, Floats]:
+def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
     """Return half the Brier sum of the class shares, (...), and what a row of each class adds."""
     return (1 - (share**2).sum(axis=-1)) / 2, -share
 
 
-def _entropy(share: Floats) -> tuple[Floats, Floats]:
+def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
     """Return the log loss of the class shares, (...), and what a row of each class adds."""
     each = -np.log(np.where(share > 0, share, 1.0))
     return (share * each).sum(axis=-1), each
@@ -124,17 +126,17 @@ def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) ->
     NaN where all rows are of one class.
     """
     none = np.asarray(prior(_class_shares(truth, p, n))[0])
-    return np.asarray(1 - mean_row(loss, truth, p, n) / np.where(none > 0, none, np.nan))
+    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / np.where(none > 0, none, np.nan))
 
 
 def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return f of a skill: of a ratio, the loss's f / prior's loss, and the share of the prior."""
     none, slopes = prior(_class_shares(truth, p, n))
     none = np.where(none > 0, none, np.nan)
-    ratio = mean_row(loss, truth, p, n) / none
+    ratio = mean_row_loss(loss, truth, p, n) / none
     own = slopes[truth]
     moved = own - (n * own).sum() / n.sum()
-    return np.asarray((ratio * moved - mean_row_influence(loss, truth, p, n)) / none)
+    return np.asarray((ratio * moved - mean_row_loss_influence(loss, truth, p, n)) / none)
 
 
 def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -146,23 +148,23 @@ def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
     NaN where fewer than two classes have rows. Independent of prevalence.
     Source: Hand and Till 2001, Machine Learning 45:171.
     """
-    areas = _areas(truth, p, n)
+    areas = _pairwise_areas(truth, p, n)
     some = ~np.isnan(areas)
-    return over(np.where(some, areas, 0.0).sum(axis=(-2, -1)), some.sum(axis=(-2, -1)))
+    return divide(np.where(some, areas, 0.0).sum(axis=(-2, -1)), some.sum(axis=(-2, -1)))
 
 
 def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return f of the mean over pairs: the mean of their placements, of the rows of both."""
-    pairs = np.where(np.isnan(_areas(truth, p, n)), 0.0, 1.0)
+    pairs = np.where(np.isnan(_pairwise_areas(truth, p, n)), 0.0, 1.0)
     each = (_placements(p[:, i], truth, i, n, some) for i, some in enumerate(pairs))
-    return over(sum(each, np.zeros(len(n))), pairs.sum())
+    return divide(sum(each, np.zeros(len(n))), pairs.sum())
 
 
-def roc_auc_rest(truth: Ints, p: Floats, n: Counts) -> Floats:
+def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return the area under the ROC curve of each class against all others, (..., C)."""
-    sides = (_wins(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
+    sides = (_win_shares(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
     return np.stack(
-        [over(won[..., 1], rows[..., 0] * rows[..., 1]) for won, rows in sides], axis=-1
+        [divide(won[..., 1], rows[..., 0] * rows[..., 1]) for won, rows in sides], axis=-1
     )
 
 
@@ -173,46 +175,46 @@ def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> F
     have any.
     Source: Provost and Domingos 2000, NYU Stern IS-00-04.
     """
-    areas, weights = _weighted(truth, p, n, by)
-    return over((np.nan_to_num(areas) * weights).sum(axis=-1), weights.sum(axis=-1))
+    areas, weights = _areas_and_weights(truth, p, n, by)
+    return divide((np.nan_to_num(areas) * weights).sum(axis=-1), weights.sum(axis=-1))
 
 
 def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
     """Return f of the mean area: the weighted placements, and the weight of the row's own class."""
-    areas, weights = _weighted(truth, p, n, by)
+    areas, weights = _areas_and_weights(truth, p, n, by)
     found = np.zeros(len(n))
     for k in np.flatnonzero(weights):
         found += _placements(p[:, k], (truth != k) * 1, 0, n, np.array([0.0, weights[k]]))
     if by == "weighted":
         value = roc_auc_ovr(truth, p, n, by)
         found += np.where(weights > 0, np.nan_to_num(areas) - value, 0.0)[truth]
-    return over(found, weights.sum())
+    return divide(found, weights.sum())
 
 
-def _weighted(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tuple[Floats, Floats]:
-    areas = roc_auc_rest(truth, p, n)
+def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tuple[Floats, Floats]:
+    areas = roc_auc_by_class(truth, p, n)
     share = _class_shares(truth, p, n) if by == "weighted" else 1.0
     return areas, np.where(np.isnan(areas), 0.0, share)
 
 
-def _areas(truth: Ints, p: Floats, n: Counts) -> Floats:
+def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return A(i|j) of every two classes, (..., C, C); NaN on the diagonal and without rows."""
     c = p.shape[1]
-    each = (_wins(p[:, i], truth, i, c, n) for i in range(c))
-    found = np.stack([over(won, rows * rows[..., [i]]) for i, (won, rows) in enumerate(each)], -2)
+    each = (_win_shares(p[:, i], truth, i, c, n) for i in range(c))
+    found = np.stack([divide(won, rows * rows[..., [i]]) for i, (won, rows) in enumerate(each)], -2)
     found[..., np.arange(c), np.arange(c)] = np.nan
     return found
 
 
-def _wins(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
+def _win_shares(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
     """Return how often rows of one side are above those of each, ties 1/2, and rows, (..., sides).
 
     side (m,): of each row, below `sides`.
     """
-    place, known = _placed(x, side == own)
+    place, known = _positions_among(x, side == own)
     won, rows = (np.zeros((*n.shape[:-1], sides)) for _ in range(2))
     for at in np.ndindex(n.shape[:-1]):
-        below, counts = _standing(place, known, side, sides, n[at])
+        below, counts = _rows_below(place, known, side, sides, n[at])
         won[at] = counts[1::2, own] @ below
         rows[at] = counts.sum(axis=0)
     pairs = rows * rows[..., [own]]
@@ -226,12 +228,12 @@ def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> 
     of a row of this side: its share of the others below - area; of one of another side, the share
     of this side above it - area; each over the share of the row's side among all rows.
     """
-    place, known = _placed(x, side == own)
-    below, counts = _standing(place, known, side, len(weights), n)
+    place, known = _positions_among(x, side == own)
+    below, counts = _rows_below(place, known, side, len(weights), n)
     mine, rows = counts[:, own], counts.sum(axis=0)
     if not rows[own]:
         return np.zeros(len(n))
-    areas = np.nan_to_num(over(mine[1::2] @ below, rows * rows[own]))
+    areas = np.nan_to_num(divide(mine[1::2] @ below, rows * rows[own]))
     some = np.where(weights > 0, weights / np.where(rows > 0, rows, 1.0), 0.0)
     above = (rows[own] - mine.cumsum() + mine / 2) / rows[own]
     found = (above[place] - areas[side]) * some[side]
@@ -240,17 +242,19 @@ def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> 
     return np.asarray(found * rows.sum())
 
 
-def _placed(x: Floats, own: Bools) -> tuple[Ints, int]:
+def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
     """Return where each x is among the distinct values of some, and how many these are.
 
     2 b + 1 at the value b, 2 b below it and above the one before.
     """
-    values = np.unique(_checked(x)[own])
+    values = np.unique(_check_probabilities(x)[own])
     low = np.searchsorted(values, x)
     return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
 
 
-def _standing(place: Ints, known: int, side: Ints, sides: int, n: Counts) -> tuple[Floats, Floats]:
+def _rows_below(
+    place: Ints, known: int, side: Ints, sides: int, n: Counts
+) -> tuple[Floats, Floats]:
     """Return how many rows of each side are below each value, ties 1/2; counts at each place."""
     cells = np.bincount(place * sides + side, n, minlength=(2 * known + 1) * sides)
     counts: Floats = cells.astype(np.float64).reshape(-1, sides)
@@ -262,19 +266,19 @@ def _class_shares(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return the share of each class among the rows, (..., C)."""
     masks: Bools = truth == np.arange(p.shape[1])[:, None]
     rows = np.stack([n[..., mask].sum(axis=-1) for mask in masks], axis=-1)
-    return over(rows, rows.sum(axis=-1, keepdims=True))
+    return divide(rows, rows.sum(axis=-1, keepdims=True))
 
 
 def _indicators(truth: Ints, p: Floats) -> Bools:
     return np.asarray(truth[:, None] == np.arange(p.shape[1]))
 
 
-def _true(truth: Ints, p: Floats) -> Floats:
+def _true_class_probability(truth: Ints, p: Floats) -> Floats:
     """Return the probability of the true class of each row."""
-    return np.asarray(_checked(p)[np.arange(len(truth)), truth])
+    return np.asarray(_check_probabilities(p)[np.arange(len(truth)), truth])
 
 
-def _checked(p: Floats) -> Floats:
+def _check_probabilities(p: Floats) -> Floats:
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("probabilities lie between 0 and 1")
     return np.asarray(p, np.float64)
@@ -284,29 +288,29 @@ _FEW, _SINGLE = ("too_few_rows",), ("single_class",)
 
 
 def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, Counts]:
-    return n[..., in_top(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
+    return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
 
 
-def _mean(loss: Callable[..., Floats], **more: object) -> OfClasses:
-    of, influence = partial(mean_row, loss), partial(mean_row_influence, loss)
-    return OfClasses(of, influence, _FEW, **more)  # type: ignore[arg-type]
+def _mean_measure(loss: Callable[..., Floats], **more: object) -> MulticlassDefinition:
+    of, influence = partial(mean_row_loss, loss), partial(mean_row_loss_influence, loss)
+    return MulticlassDefinition(of, influence, _FEW, **more)  # type: ignore[arg-type]
 
 
-def _skill(loss: RowLoss, prior: Prior) -> OfClasses:
+def _skill_measure(loss: RowLoss, prior: Prior) -> MulticlassDefinition:
     influence = partial(row_skill_influence, loss, prior)
-    return OfClasses(partial(row_skill, loss, prior), influence, _SINGLE)
+    return MulticlassDefinition(partial(row_skill, loss, prior), influence, _SINGLE)
 
 
 # what measures of the scores of two classes are of the probabilities of more, by id
-OF_PROBABILITIES: Mapping[str, OfClasses] = {
-    "roc_auc": OfClasses(roc_auc, roc_auc_influence, _SINGLE),
-    "roc_auc_ovr": OfClasses(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
-    "log_loss": _mean(log_losses),
-    "brier": _mean(half_squares),
-    "brier_sum": _mean(squared_sums),
-    "log_loss_skill": _skill(log_losses, _entropy),
-    "brier_skill": _skill(half_squares, _spread),
-    "overconfidence": _mean(excess_confidence),
+OF_PROBABILITIES: Mapping[str, MulticlassDefinition] = {
+    "roc_auc": MulticlassDefinition(roc_auc, roc_auc_influence, _SINGLE),
+    "roc_auc_ovr": MulticlassDefinition(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
+    "log_loss": _mean_measure(log_losses),
+    "brier": _mean_measure(half_squares),
+    "brier_sum": _mean_measure(squared_sums),
+    "log_loss_skill": _skill_measure(log_losses, _log_loss_of_shares),
+    "brier_skill": _skill_measure(half_squares, _brier_of_shares),
+    "overconfidence": _mean_measure(excess_confidence),
 }
 
 # of probabilities of many classes alone
@@ -314,12 +318,12 @@ OF_MANY = (
     Measure("brier_per_class", "Brier (per class)", None, "probabilities", "min", 0, 1, _FEW,
             "influence", "mean of sum (y - p)² / C over classes",
             "Brier 1950, Monthly Weather Review 78:1", scale="logit",
-            classes=_mean(mean_squares)),
+            classes=_mean_measure(mean_squares)),
     Measure("rps", "RPS", None, "probabilities", "min", 0, 1, _FEW, "influence",
             "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
             "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",),
-            scale="logit", ordered=True, classes=_mean(ranked_squares)),
+            scale="logit", ordered=True, classes=_mean_measure(ranked_squares)),
     Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", "max", 0, 1, _FEW, "share",
             "share of rows whose true class is among the k most probable", "textbook",
-            classes=_mean(in_top, takes=("k",), share=_top_share)),
+            classes=_mean_measure(in_top_k, takes=("k",), share=_top_share)),
 )  # fmt: skip

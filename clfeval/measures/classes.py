@@ -16,23 +16,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Floats, over
-from clfeval.measures.record import IntervalKind, Measure, OfClasses, ScaleKind
+from clfeval.arrays import Counts, Floats, divide
+from clfeval.measures.record import IntervalKind, Measure, MulticlassDefinition, ScaleKind
 
 
 def accuracy(n: Counts) -> Floats:
     """Return the share of rows on the diagonal; 0..1, best 1."""
-    return over(_diagonal(n).sum(axis=-1), _total(n))
+    return divide(_diagonal(n).sum(axis=-1), _total(n))
 
 
 def error_rate(n: Counts) -> Floats:
     """Return the share of rows off the diagonal; 0..1, best 0."""
-    return over(_total(n) - _diagonal(n).sum(axis=-1), _total(n))
+    return divide(_total(n) - _diagonal(n).sum(axis=-1), _total(n))
 
 
 def recalls(n: Counts) -> Floats:
     """Return the recall of each class, (..., C); NaN for a class that truth lacks."""
-    return over(_diagonal(n), np.asarray(n).sum(axis=-1))
+    return divide(_diagonal(n), np.asarray(n).sum(axis=-1))
 
 
 def balanced_accuracy(n: Counts) -> Floats:
@@ -53,10 +53,10 @@ def kappa(n: Counts, power: int = 0) -> Floats:
     Source: Cohen 1960, Educational and Psychological Measurement 20:37; weights by Cohen 1968,
     Psychological Bulletin 70:213.
     """
-    truth, said = _margins(n)
-    w = distances(truth.shape[-1], power)
+    truth, said = _row_and_column_sums(n)
+    w = position_distances(truth.shape[-1], power)
     seen = (n * w).sum(axis=(-2, -1)) * truth.sum(axis=-1)
-    return np.asarray(1 - over(seen, ((truth @ w) * said).sum(axis=-1)))
+    return np.asarray(1 - divide(seen, ((truth @ w) * said).sum(axis=-1)))
 
 
 def mcc(n: Counts) -> Floats:
@@ -67,22 +67,22 @@ def mcc(n: Counts) -> Floats:
     NaN where all truth or all predictions are of one class. For C > 2 the least value is above -1.
     Source: Gorodkin 2004, Computational Biology and Chemistry 28:367.
     """
-    truth, said = _margins(n)
+    truth, said = _row_and_column_sums(n)
     m, right = truth.sum(axis=-1), _diagonal(n).sum(axis=-1)
-    spread = [np.sqrt(_apart(margin)) for margin in (truth, said)]
-    found = over(m * right - (truth * said).sum(axis=-1), spread[0] * spread[1])
+    spread = [np.sqrt(_different_class_products(margin)) for margin in (truth, said)]
+    found = divide(m * right - (truth * said).sum(axis=-1), spread[0] * spread[1])
     perfect = (right == m) & ~np.isnan(found)  # 1, not almost 1
     return np.asarray(np.where(perfect, 1.0, np.clip(found, -1, 1)))
 
 
 def ordinal_mse(n: Counts) -> Floats:
     """Return the mean squared distance of the positions of truth and prediction; best 0."""
-    return _mean(n, distances(np.shape(n)[-1], 2))
+    return _weighted_mean(n, position_distances(np.shape(n)[-1], 2))
 
 
 def ordinal_mae(n: Counts) -> Floats:
     """Return the mean distance of the positions of truth and prediction; 0..C - 1, best 0."""
-    return _mean(n, distances(np.shape(n)[-1], 1))
+    return _weighted_mean(n, position_distances(np.shape(n)[-1], 1))
 
 
 def ordinal_rmse(n: Counts) -> Floats:
@@ -92,7 +92,7 @@ def ordinal_rmse(n: Counts) -> Floats:
 
 def accuracy_within_1(n: Counts) -> Floats:
     """Return the share of rows predicted at most one position off; 0..1, best 1."""
-    return _mean(n, _near(n))
+    return _weighted_mean(n, _within_one_cells(n))
 
 
 def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
@@ -100,22 +100,22 @@ def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
 
     Errors: ValueError for costs of another shape, or that are not finite.
     """
-    return _mean(n, _costs(n, costs))
+    return _weighted_mean(n, _check_costs(n, costs))
 
 
 def no_information_rate(n: Counts) -> Floats:
     """Return the accuracy of always saying the most frequent class of truth; 1/C..1."""
-    truth, _ = _margins(n)
-    return over(truth.max(axis=-1), truth.sum(axis=-1))
+    truth, _ = _row_and_column_sums(n)
+    return divide(truth.max(axis=-1), truth.sum(axis=-1))
 
 
 def detection_prevalence(n: Counts) -> Floats:
     """Return the share of rows that are said to be of each class, (..., C)."""
-    _, said = _margins(n)
-    return over(said, said.sum(axis=-1, keepdims=True))
+    _, said = _row_and_column_sums(n)
+    return divide(said, said.sum(axis=-1, keepdims=True))
 
 
-def distances(classes: int, power: int) -> Floats:
+def position_distances(classes: int, power: int) -> Floats:
     """Return |i - j|**power, (C, C); for power 0 it is 1 off the diagonal and 0 on it."""
     place = np.arange(classes)
     apart = np.abs(place[:, None] - place).astype(np.float64)
@@ -124,7 +124,7 @@ def distances(classes: int, power: int) -> Floats:
 
 def accuracy_influence(n: Counts) -> Floats:
     """Return f of the accuracy: 1 on the diagonal and 0 off it, less the accuracy."""
-    return _deviation(n, np.eye(np.shape(n)[-1]))
+    return _flat_deviation(n, np.eye(np.shape(n)[-1]))
 
 
 def error_rate_influence(n: Counts) -> Floats:
@@ -134,9 +134,9 @@ def error_rate_influence(n: Counts) -> Floats:
 
 def balanced_accuracy_influence(n: Counts) -> Floats:
     """Return f of the balanced accuracy: (1[i = j] - recall_i) / (C share of class i)."""
-    truth, _ = _margins(n)
+    truth, _ = _row_and_column_sums(n)
     c, recall = truth.shape[-1], recalls(n)
-    each = over(truth.sum(axis=-1, keepdims=True), c * truth)
+    each = divide(truth.sum(axis=-1, keepdims=True), c * truth)
     # a table of which truth lacks a class has no value
     lacking = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
     return _flat((np.eye(c) - recall[..., None]) * each[..., None] + lacking)
@@ -150,13 +150,13 @@ def kappa_influence(n: Counts, power: int = 0) -> Floats:
 
     Source: Fleiss, Cohen and Everitt 1969, Psychological Bulletin 72:323.
     """
-    truth, said = _shares(n)
-    w = distances(truth.shape[-1], power)
+    truth, said = _cell_shares(n)
+    w = position_distances(truth.shape[-1], power)
     by_row, by_column = said @ w, truth @ w
     e = (by_row * truth).sum(axis=-1)[..., None, None]
     value = kappa(n, power)[..., None, None]
-    mixed = over(by_row[..., :, None] + by_column[..., None, :], e)
-    return _flat((1 - value) * (mixed - 1) - over(w, e))
+    mixed = divide(by_row[..., :, None] + by_column[..., None, :], e)
+    return _flat((1 - value) * (mixed - 1) - divide(w, e))
 
 
 def mcc_influence(n: Counts) -> Floats:
@@ -165,39 +165,39 @@ def mcc_influence(n: Counts) -> Floats:
     (1[i = j] - t_j - p_i) / sqrt(U V) + MCC (t_i / U + p_j / V), with U = 1 - sum t²,
     V = 1 - sum p².
     """
-    truth, said = _shares(n)
-    u, v = (_apart(margin)[..., None, None] for margin in (truth, said))
+    truth, said = _cell_shares(n)
+    u, v = (_different_class_products(margin)[..., None, None] for margin in (truth, said))
     value = mcc(n)[..., None, None]
     row, column = truth[..., :, None], said[..., None, :]
     hits = np.eye(truth.shape[-1]) - said[..., :, None] - truth[..., None, :]
-    slope = over(hits, np.sqrt(u) * np.sqrt(v)) + value * (over(row, u) + over(column, v))
-    return _deviation(n, slope)
+    slope = divide(hits, np.sqrt(u) * np.sqrt(v)) + value * (divide(row, u) + divide(column, v))
+    return _flat_deviation(n, slope)
 
 
 def ordinal_mae_influence(n: Counts) -> Floats:
     """Return f of the ordinal MAE: the distance less its mean."""
-    return _deviation(n, distances(np.shape(n)[-1], 1))
+    return _flat_deviation(n, position_distances(np.shape(n)[-1], 1))
 
 
 def ordinal_mse_influence(n: Counts) -> Floats:
     """Return f of the ordinal MSE: the squared distance less its mean."""
-    return _deviation(n, distances(np.shape(n)[-1], 2))
+    return _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
 
 
 def ordinal_rmse_influence(n: Counts) -> Floats:
     """Return f of the ordinal RMSE, by the chain rule; NaN at 0, where it has a corner."""
     twice = 2 * ordinal_rmse(n)[..., None]
-    return over(ordinal_mse_influence(n), np.where(twice > 0, twice, np.nan))
+    return divide(ordinal_mse_influence(n), np.where(twice > 0, twice, np.nan))
 
 
 def accuracy_within_1_influence(n: Counts) -> Floats:
     """Return f of the accuracy within one position."""
-    return _deviation(n, _near(n))
+    return _flat_deviation(n, _within_one_cells(n))
 
 
 def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
     """Return f of the expected cost: the cost of the cell less the mean cost."""
-    return _deviation(n, _costs(n, costs))
+    return _flat_deviation(n, _check_costs(n, costs))
 
 
 def _diagonal(n: Counts) -> Counts:
@@ -208,69 +208,71 @@ def _total(n: Counts) -> Counts:
     return np.asarray(np.asarray(n).sum(axis=(-2, -1)))
 
 
-def _margins(n: Counts) -> tuple[Floats, Floats]:
+def _row_and_column_sums(n: Counts) -> tuple[Floats, Floats]:
     """Return the sums of rows and of columns as floats, whose products do not wrap around."""
     table = np.asarray(n)
     return table.sum(axis=-1).astype(np.float64), table.sum(axis=-2).astype(np.float64)
 
 
-def _shares(n: Counts) -> tuple[Floats, Floats]:
-    truth, said = _margins(n)
+def _cell_shares(n: Counts) -> tuple[Floats, Floats]:
+    truth, said = _row_and_column_sums(n)
     m = truth.sum(axis=-1, keepdims=True)
-    return over(truth, m), over(said, m)
+    return divide(truth, m), divide(said, m)
 
 
-def _apart(margin: Floats) -> Floats:
+def _different_class_products(margin: Floats) -> Floats:
     """Return (sum)² - sum of squares without cancellation, so that one class alone is 0."""
     return np.asarray((margin * (margin.sum(axis=-1, keepdims=True) - margin)).sum(axis=-1))
 
 
-def _mean(n: Counts, weights: Floats) -> Floats:
-    return over((n * weights).sum(axis=(-2, -1)), _total(n))
+def _weighted_mean(n: Counts, weights: Floats) -> Floats:
+    return divide((n * weights).sum(axis=(-2, -1)), _total(n))
 
 
-def _deviation(n: Counts, slope: Floats) -> Floats:
-    return _flat(slope - _mean(n, slope)[..., None, None])
+def _flat_deviation(n: Counts, slope: Floats) -> Floats:
+    return _flat(slope - _weighted_mean(n, slope)[..., None, None])
 
 
 def _flat(cells: Floats) -> Floats:
     return cells.reshape(*cells.shape[:-2], -1)
 
 
-def _near(n: Counts) -> Floats:
-    return np.asarray(distances(np.shape(n)[-1], 1) <= 1, np.float64)
+def _within_one_cells(n: Counts) -> Floats:
+    return np.asarray(position_distances(np.shape(n)[-1], 1) <= 1, np.float64)
 
 
-def _costs(n: Counts, costs: ArrayLike) -> Floats:
+def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
     given = np.asarray(costs, np.float64)
     if given.shape != np.shape(n)[-2:] or not np.isfinite(given).all():
         raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {given.shape}")
     return given
 
 
-_FEW, _ONE = ("too_few_rows",), ("expected_agreement_one",)
+_FEW, _EXPECTED_AGREEMENT_ONE = ("too_few_rows",), ("expected_agreement_one",)
 # what measures of two classes are of the table of more, by id; for the others see `averages`
-OF_TABLES: Mapping[str, OfClasses] = {
-    "accuracy": OfClasses(
+OF_TABLES: Mapping[str, MulticlassDefinition] = {
+    "accuracy": MulticlassDefinition(
         accuracy, accuracy_influence, _FEW, share=lambda n: (_diagonal(n).sum(axis=-1), _total(n))
     ),
-    "error_rate": OfClasses(
+    "error_rate": MulticlassDefinition(
         error_rate, error_rate_influence, _FEW,
         share=lambda n: (_total(n) - _diagonal(n).sum(axis=-1), _total(n)),
     ),
-    "balanced_accuracy": OfClasses(
+    "balanced_accuracy": MulticlassDefinition(
         balanced_accuracy, balanced_accuracy_influence, ("class_absent",)
     ),
-    "mcc": OfClasses(mcc, mcc_influence, ("zero_margin",)),
-    "kappa": OfClasses(kappa, kappa_influence, _ONE),
-    "expected_cost": OfClasses(expected_cost, expected_cost_influence, _FEW, takes=("costs",)),
-    "no_information_rate": OfClasses(no_information_rate, None, _FEW, share=lambda n: (
+    "mcc": MulticlassDefinition(mcc, mcc_influence, ("zero_margin",)),
+    "kappa": MulticlassDefinition(kappa, kappa_influence, _EXPECTED_AGREEMENT_ONE),
+    "expected_cost": MulticlassDefinition(expected_cost, expected_cost_influence, _FEW,
+                                          takes=("costs",)),
+    "no_information_rate": MulticlassDefinition(no_information_rate, None, _FEW, share=lambda n: (
         np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
 }  # fmt: skip
 
 
-def _record(
-    name: str, title: str, form: OfClasses, best: Literal["max", "min"], low: float, high: float,
+def _ordinal_measure(
+    name: str, title: str, form: MulticlassDefinition, best: Literal["max", "min"], low: float,
+    high: float,
     formula: str, source: str = "textbook", *,
     interval: IntervalKind = "influence", scale: ScaleKind = "log",
 ) -> Measure:  # fmt: skip
@@ -284,23 +286,28 @@ _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 
 # of tables alone; ordered: of classes whose order was declared
 TABLES = (
-    _record("kappa_linear", "linear kappa",
-            OfClasses(partial(kappa, power=1), partial(kappa_influence, power=1), _ONE),
+    _ordinal_measure("kappa_linear", "linear kappa",
+            MulticlassDefinition(partial(kappa, power=1), partial(kappa_influence, power=1),
+                                 _EXPECTED_AGREEMENT_ONE),
             "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
             scale="fisher"),
-    _record("kappa_quadratic", "quadratic kappa",
-            OfClasses(partial(kappa, power=2), partial(kappa_influence, power=2), _ONE),
+    _ordinal_measure("kappa_quadratic", "quadratic kappa",
+            MulticlassDefinition(partial(kappa, power=2), partial(kappa_influence, power=2),
+                                 _EXPECTED_AGREEMENT_ONE),
             "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
             scale="fisher"),
-    _record("ordinal_mae", "ordinal MAE", OfClasses(ordinal_mae, ordinal_mae_influence, _FEW),
+    _ordinal_measure("ordinal_mae", "ordinal MAE",
+                     MulticlassDefinition(ordinal_mae, ordinal_mae_influence, _FEW),
             "min", 0, inf, "mean distance of class positions"),
-    _record("ordinal_mse", "ordinal MSE", OfClasses(ordinal_mse, ordinal_mse_influence, _FEW),
+    _ordinal_measure("ordinal_mse", "ordinal MSE",
+                     MulticlassDefinition(ordinal_mse, ordinal_mse_influence, _FEW),
             "min", 0, inf, "mean squared distance of class positions"),
-    _record("ordinal_rmse", "ordinal RMSE", OfClasses(ordinal_rmse, ordinal_rmse_influence, _FEW),
+    _ordinal_measure("ordinal_rmse", "ordinal RMSE",
+                     MulticlassDefinition(ordinal_rmse, ordinal_rmse_influence, _FEW),
             "min", 0, inf, "square root of the ordinal MSE"),
-    _record("accuracy_within_1", "accuracy within 1",
-            OfClasses(accuracy_within_1, accuracy_within_1_influence, _FEW,
-                      share=lambda n: ((n * _near(n)).sum(axis=(-2, -1)), _total(n))),
+    _ordinal_measure("accuracy_within_1", "accuracy within 1",
+            MulticlassDefinition(accuracy_within_1, accuracy_within_1_influence, _FEW,
+                      share=lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n))),
             "max", 0, 1, "share of rows at most one class off", interval="share",
             scale="logit"),
 )  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Floats, Number, over
-from clfeval.measures.record import BOTH, IntervalKind, Measure
+from clfeval.arrays import Floats, Number, divide
+from clfeval.measures.record import CLASS_REASONS, IntervalKind, Measure
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 _FAR = 1e100  # times as much as expected, where 1 beside it is nothing
@@ -34,12 +34,12 @@ class Confusion:
     tn: Number
 
     @classmethod
-    def of_rates(cls, tp: Number, fp: Number, ratio: Number = 1.0) -> Confusion:
+    def from_rates(cls, tp: Number, fp: Number, ratio: Number = 1.0) -> Confusion:
         """Return the table with these true and false positive rates at odds `ratio`; total 1."""
         return cls(tp, fp, 1 - tp, 1 - fp).tuned(ratio)
 
     @classmethod
-    def of_prevalence(cls, tp: Number, fp: Number, p: Number) -> Confusion:
+    def from_prevalence(cls, tp: Number, fp: Number, p: Number) -> Confusion:
         """Return the table with these true and false positive rates at a prevalence; total 1."""
         n = 1 - p
         return cls(p * tp, n * fp, p * (1 - tp), n * (1 - fp))
@@ -63,7 +63,7 @@ class Confusion:
         """Return the positives divided by P, the negatives by N: class totals 1, grand total 2."""
         p, n = self.positives, self.negatives
         return Confusion(
-            *(over(*pair) for pair in ((self.tp, p), (self.fp, n), (self.fn, p), (self.tn, n)))
+            *(divide(*pair) for pair in ((self.tp, p), (self.fp, n), (self.fn, p), (self.tn, n)))
         )
 
     def tuned(self, ratio: Number) -> Confusion:
@@ -78,44 +78,44 @@ class Confusion:
 
     def per(self, rows: float) -> Confusion:
         """Return the table scaled to this many rows."""
-        factor = over(rows, self.total)
+        factor = divide(rows, self.total)
         return Confusion(self.tp * factor, self.fp * factor, self.fn * factor, self.tn * factor)
 
 
 def accuracy(t: Confusion) -> Floats:
     """Return the share of right answers: (TP + TN) / M; 0..1, best 1."""
-    return over(t.tp + t.tn, t.total)
+    return divide(t.tp + t.tn, t.total)
 
 
 def error_rate(t: Confusion) -> Floats:
     """Return the share of wrong answers, (FP + FN) / M; 0..1, best 0."""
-    return over(t.fp + t.fn, t.total)
+    return divide(t.fp + t.fn, t.total)
 
 
 def sensitivity(t: Confusion) -> Floats:
     """Return TP / P; 0..1, best 1."""
-    return over(t.tp, t.tp + t.fn)
+    return divide(t.tp, t.tp + t.fn)
 
 
 def specificity(t: Confusion) -> Floats:
     """Return TN / N; 0..1, best 1."""
-    return over(t.tn, t.tn + t.fp)
+    return divide(t.tn, t.tn + t.fp)
 
 
 def precision(t: Confusion) -> Floats:
     """Return the precision, the positive predictive value TP / (TP + FP); 0..1, best 1."""
-    return over(t.tp, t.tp + t.fp)
+    return divide(t.tp, t.tp + t.fp)
 
 
 def npv(t: Confusion) -> Floats:
     """Return the negative predictive value, TN / (TN + FN); 0..1, best 1."""
-    return over(t.tn, t.tn + t.fn)
+    return divide(t.tn, t.tn + t.fn)
 
 
 def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
     """Return (1 + b²) TP / ((1 + b²) TP + b² FN + FP); recall counts b times as much; 0..1."""
     hits = (1 + beta**2) * t.tp
-    return over(hits, hits + beta**2 * t.fn + t.fp)
+    return divide(hits, hits + beta**2 * t.fn + t.fp)
 
 
 def jaccard(t: Confusion) -> Floats:
@@ -123,12 +123,12 @@ def jaccard(t: Confusion) -> Floats:
 
     Source: Jaccard 1901, Bulletin de la Societe Vaudoise des Sciences Naturelles 37:547.
     """
-    return over(t.tp, t.tp + t.fp + t.fn)
+    return divide(t.tp, t.tp + t.fp + t.fn)
 
 
 def j_index(t: Confusion) -> Floats:
     """Return Youden's J, sensitivity + specificity - 1; -1..1, best 1."""
-    return np.asarray(sensitivity(t) - over(t.fp, t.fp + t.tn))
+    return np.asarray(sensitivity(t) - divide(t.fp, t.fp + t.tn))
 
 
 def balanced_accuracy(t: Confusion) -> Floats:
@@ -143,7 +143,7 @@ def mcc(t: Confusion) -> Floats:
     """
     margins = (t.tp + t.fp, t.fn + t.tn, t.tp + t.fn, t.fp + t.tn)
     said, denied, p, n = (np.sqrt(np.asarray(margin, np.float64)) for margin in margins)
-    found = np.clip(over(determinant(t), said * denied * p * n), -1, 1)
+    found = np.clip(divide(determinant(t), said * denied * p * n), -1, 1)
     for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
         sure = (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found)
         found = np.where(sure, sign, found)
@@ -161,7 +161,7 @@ def kappa(t: Confusion) -> Floats:
     # as floats, for whole numbers would wrap around
     tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in (t.tp, t.fp, t.fn, t.tn))
     apart = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    return over(2 * (tp * tn - fp * fn), apart)
+    return divide(2 * (tp * tn - fp * fn), apart)
 
 
 def determinant(t: Confusion) -> Floats:
@@ -177,11 +177,11 @@ def information(t: Confusion) -> Floats:
     0 where they are independent, at most the entropy of the class ratio.
     """
     m = t.total
-    p, n = over(t.tp + t.fn, m), over(t.fp + t.tn, m)
-    said, denied = over(t.tp + t.fp, m), over(t.fn + t.tn, m)
-    cross = over(determinant(t), m**2)
+    p, n = divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)
+    said, denied = divide(t.tp + t.fp, m), divide(t.fn + t.tn, m)
+    cross = divide(determinant(t), m**2)
     shared = sum(
-        _kept(over(cell, m), row, column, sign * cross)
+        _cell_information(divide(cell, m), row, column, sign * cross)
         for cell, row, column, sign in (
             (t.tp, p, said, 1), (t.fp, n, said, -1), (t.fn, p, denied, -1), (t.tn, n, denied, 1),
         )
@@ -206,7 +206,7 @@ def ic(t: Confusion) -> Floats:
     0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
     """
     m = t.total
-    return over(information(t), _entropy(over(t.tp + t.fn, m), over(t.fp + t.tn, m)))
+    return divide(information(t), _entropy(divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)))
 
 
 def _entropy(p: Floats, n: Floats) -> Floats:
@@ -216,7 +216,7 @@ def _entropy(p: Floats, n: Floats) -> Floats:
         return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
 
 
-def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
+def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
     """Return q ln(q / e) - q + e of a cell that holds the share q and e = row column by chance.
 
     Over the cells they add up to the sum of q ln(q / e): e h(x) with q = e (1 + x); by logarithms
@@ -224,8 +224,8 @@ def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
     """
     e = row * column
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        x = over(excess, e)
-        near = e * _bend(x)
+        x = divide(excess, e)
+        near = e * _log_remainder(x)
         beyond = (q > 0) & ~(np.abs(x) < _FAR)
         if not beyond.any():  # nearly always, and logarithms are dear
             return near
@@ -233,7 +233,7 @@ def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
     return np.where(beyond, far, near)
 
 
-def _bend(x: Floats) -> Floats:
+def _log_remainder(x: Floats) -> Floats:
     """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
     x = np.minimum(np.maximum(x, -1.0), np.finfo(np.float64).max)
     x = np.where(np.isnan(x), 0.0, x)
@@ -249,7 +249,7 @@ def _bend(x: Floats) -> Floats:
     return found
 
 
-def _rate(
+def _rate_measure(
     name: str, title: str, of: Callable[[Confusion], Floats] | None,
     best: Literal["max", "min", "none"], undefined: str, formula: str,
     share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), **more: Any,
@@ -257,7 +257,8 @@ def _rate(
     """Return the record of what part of some rows other rows are; by default divided once."""
     kind: IntervalKind = "share" if "terms" not in more else "linear" if best == "none" else "logit"
     return Measure(
-        name, title, of or (lambda t: over(*share(t))), "confusion", best, 0, 1, (undefined,), kind,
+        name, title, of or (lambda t: divide(*share(t))), "confusion", best, 0, 1, (undefined,),
+        kind,
          formula, "textbook", aliases, share=share, **more,
     )  # fmt: skip
 
@@ -275,28 +276,32 @@ MEASURES = (
             share=lambda t: (t.fp + t.fn, t.positives + t.negatives),
             terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE),
     Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", "max", 0, 1,
-            BOTH, "linear", "(sensitivity + specificity) / 2", "textbook", ("bal_accuracy",),
+            CLASS_REASONS, "linear", "(sensitivity + specificity) / 2", "textbook",
+            ("bal_accuracy",),
             invariant=True, twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
-    _rate("sensitivity", "sensitivity", sensitivity, "max", "no_positive_truth", "TP / P",
+    _rate_measure("sensitivity", "sensitivity", sensitivity, "max", "no_positive_truth", "TP / P",
           lambda t: (t.tp, t.positives), invariant=True),
-    _rate("recall", "recall", sensitivity, "max", "no_positive_truth", "TP / P",
+    _rate_measure("recall", "recall", sensitivity, "max", "no_positive_truth", "TP / P",
           lambda t: (t.tp, t.positives), ("sens", "tpr"), invariant=True, twin="sensitivity"),
-    _rate("specificity", "specificity", specificity, "max", "no_negative_truth", "TN / N",
+    _rate_measure("specificity", "specificity", specificity, "max", "no_negative_truth", "TN / N",
           lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True),
-    _rate("precision", "precision", precision, "max", "no_positive_prediction", "TP / (TP + FP)",
+    _rate_measure("precision", "precision", precision, "max", "no_positive_prediction",
+                  "TP / (TP + FP)",
           lambda t: (t.tp, t.tp + t.fp),
           terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
-    _rate("npv", "NPV", npv, "max", "no_negative_prediction", "TN / (TN + FN)",
+    _rate_measure("npv", "NPV", npv, "max", "no_negative_prediction", "TN / (TN + FN)",
           lambda t: (t.tn, t.tn + t.fn), ("npv_at",),
           terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
-    _rate("fpr", "FPR", None, "min", "no_negative_truth", "FP / N", lambda t: (t.fp, t.negatives),
+    _rate_measure("fpr", "FPR", None, "min", "no_negative_truth", "FP / N",
+                  lambda t: (t.fp, t.negatives),
           ("fall_out", "false_positive_rate"), invariant=True),
-    _rate("fnr", "FNR", None, "min", "no_positive_truth", "FN / P", lambda t: (t.fn, t.positives),
+    _rate_measure("fnr", "FNR", None, "min", "no_positive_truth", "FN / P",
+                  lambda t: (t.fn, t.positives),
           ("miss_rate", "false_negative_rate"), invariant=True),
-    _rate("fdr", "FDR", None, "min", "no_positive_prediction", "FP / (TP + FP)",
+    _rate_measure("fdr", "FDR", None, "min", "no_positive_prediction", "FP / (TP + FP)",
           lambda t: (t.fp, t.tp + t.fp), ("false_discovery_rate",),
           terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
-    _rate("for", "FOR", None, "min", "no_negative_prediction", "FN / (TN + FN)",
+    _rate_measure("for", "FOR", None, "min", "no_negative_prediction", "FN / (TN + FN)",
           lambda t: (t.fn, t.tn + t.fn), ("false_omission_rate",),
           terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
     Measure("f1", "F1", f_beta, "confusion", "max", 0, 1, ("nothing_positive",), "region",
@@ -305,7 +310,7 @@ MEASURES = (
     Measure("jaccard", "Jaccard", jaccard, "confusion", "max", 0, 1, ("nothing_positive",),
             "region", "TP / (TP + FP + FN)", "textbook", ("critical_success_index", "threat_score"),
             share=lambda t: (t.tp, t.tp + t.fp + t.fn), drawn=True),
-    Measure("j_index", "J", j_index, "confusion", "max", -1, 1, BOTH, "linear",
+    Measure("j_index", "J", j_index, "confusion", "max", -1, 1, CLASS_REASONS, "linear",
             "sensitivity + specificity - 1", "Youden 1950, Cancer 3:32", invariant=True,
             twin="delta", terms=lambda *_: (1.0, -1.0, 0.0)),
     Measure("mcc", "MCC", mcc, "confusion", "max", -1, 1, ("zero_margin",), "region",
@@ -315,7 +320,7 @@ MEASURES = (
             "region", "(observed - expected agreement) / (1 - expected)",
             "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap")),
     Measure("g_mean", "G-mean", lambda t: np.asarray(np.sqrt(sensitivity(t) * specificity(t))),
-            "confusion", "max", 0, 1, BOTH, "region", "sqrt(sensitivity specificity)",
+            "confusion", "max", 0, 1, CLASS_REASONS, "region", "sqrt(sensitivity specificity)",
             "Kubat and Matwin 1997, ICML 14:179", invariant=True),
     Measure("fowlkes_mallows", "Fowlkes-Mallows",
             lambda t: np.asarray(np.sqrt(precision(t) * sensitivity(t))), "confusion", "max", 0, 1,
@@ -323,18 +328,19 @@ MEASURES = (
             "sqrt(precision sensitivity)",
             "Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553"),
     Measure("markedness", "markedness",
-            lambda t: np.asarray(precision(t) - over(t.fn, t.fn + t.tn)), "confusion", "max", -1, 1,
+            lambda t: np.asarray(precision(t) - divide(t.fn, t.fn + t.tn)), "confusion", "max", -1,
+            1,
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
             "Powers 2011, Journal of Machine Learning Technologies 2:37"),
 )  # fmt: skip
 
 MARGINS = (
-    _rate("prevalence", "prevalence", None, "none", "too_few_rows", "P / M",
+    _rate_measure("prevalence", "prevalence", None, "none", "too_few_rows", "P / M",
           lambda t: (t.positives, t.positives + t.negatives), ("base_rate",)),
-    _rate("detection_prevalence", "detection prevalence", None, "none", "too_few_rows",
+    _rate_measure("detection_prevalence", "detection prevalence", None, "none", "too_few_rows",
           "(TP + FP) / M", lambda t: (t.tp + t.fp, t.positives + t.negatives),
           ("predicted_positive_rate",), terms=lambda p, n: (p, n, 0.0)),
-    _rate("no_information_rate", "no-information rate", None, "none", "too_few_rows",
+    _rate_measure("no_information_rate", "no-information rate", None, "none", "too_few_rows",
           "rows of the most frequent class / M",
           lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives)),
 )  # fmt: skip
@@ -342,7 +348,7 @@ MARGINS = (
 _ARMANO = "Armano 2015, Information Sciences 325:466"
 
 INFORMATION = (
-    Measure("ic", "IC", ic, "confusion", "max", 0, 1, BOTH, "region",
+    Measure("ic", "IC", ic, "confusion", "max", 0, 1, CLASS_REASONS, "region",
             "I(truth; prediction) / H(truth)",
             "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
             ("information_coefficient",), kinked=True),

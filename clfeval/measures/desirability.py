@@ -117,7 +117,7 @@ def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
     return np.asarray(np.clip(lines, 0.0, 1.0))
 
 
-def overall(d: ArrayLike, weights: ArrayLike) -> Floats:
+def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
     """Return the overall desirability D, a weighted geometric mean over the last axis.
 
     D = product of d ** (w / sum w)
@@ -160,7 +160,8 @@ def _need_rise(first: str, low: float, second: str, high: float) -> None:
 
 
 MEASURES = (
-    Measure("desirability", "D", overall, "metrics", "max", 0, 1, ("missing_component",), "drawn",
+    Measure("desirability", "D", overall_desirability, "metrics", "max", 0, 1,
+            ("missing_component",), "drawn",
             "product of d ** (w / sum w)",
             "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",)),
 )  # fmt: skip

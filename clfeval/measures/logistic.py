@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, over, remembered
-from clfeval.measures.scored import LEAST, probabilities
+from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
+from clfeval.measures.scored import MIN_PROBABILITY, check_probabilities
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
@@ -17,25 +17,28 @@ _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
 
 
-@remembered
+@cache_last_call
 def log_odds(p: Counts) -> Floats:
     """Return ln(p / (1 - p)) of probabilities, p taken to 2**-52..1 - 2**-52: within ±52 ln 2.
 
     Errors: ValueError for numbers outside 0..1.
     """
-    given = np.clip(probabilities(p), LEAST, 1 - LEAST)
+    given = np.clip(check_probabilities(p), MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     found = np.asarray(np.log(given))
     found -= np.log1p(np.negative(given, out=given), out=given)
     return found
 
 
-def inner_scores(p: Counts) -> slice:
+def has_log_odds(p: Counts) -> slice:
     """Return which of ascending probabilities have log odds: those of 2**-52..1 - 2**-52."""
-    return slice(int(np.searchsorted(p, LEAST)), int(np.searchsorted(p, 1 - LEAST, side="right")))
+    return slice(
+        int(np.searchsorted(p, MIN_PROBABILITY)),
+        int(np.searchsorted(p, 1 - MIN_PROBABILITY, side="right")),
+    )
 
 
-@remembered
-def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
+@cache_last_call
+def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
 
     Maximum likelihood: sum n (y - mu) = 0, sum n x (y - mu) = 0 with mu = 1 / (1 + exp(-a - b x)).
@@ -44,71 +47,73 @@ def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     Shapes: x (m,) ascending; positives and negatives (..., m). NaN with one class, where all x are
     one, and where some x parts the classes (separation).
     """
-    pos, neg = _flat(positives, negatives)
+    pos, neg = _flat_counts(positives, negatives)
     found = np.full((len(pos), 2), np.nan)
-    some = _overlapping(x, pos, neg)
+    some = _classes_overlap(x, pos, neg)
     if some.any():
         few = x[:: 1 + len(x) // _BLOCKS]
         centre, unit = float(few.mean()), float(few.std()) or 1.0
         z = (x - centre) / unit
-        pos, neg = _picked(some, pos, neg)
+        pos, neg = _select_rows(some, pos, neg)
         p, n = pos.sum(axis=1), neg.sum(axis=1)
         start = np.column_stack([np.log(p / n), np.zeros(len(p))])
         if len(x) > 2 * _BLOCKS:
-            start = _climbed(*_blocks(z, pos, neg), start)
+            start = _maximize_likelihood(*_block_sums(z, pos, neg), start)
             start = np.where(np.isfinite(start), start, 0.0)
-        a, b = _climbed(np.broadcast_to(z, pos.shape), pos, neg, start).T
+        a, b = _maximize_likelihood(np.broadcast_to(z, pos.shape), pos, neg, start).T
         found[some] = np.column_stack([a - b * centre / unit, b / unit])
     return found.T.reshape(2, *np.shape(positives)[:-1])
 
 
-@remembered
-def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
+@cache_last_call
+def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return the intercept of the logistic regression with the slope held at 1: (...).
 
     That under which sum n / (1 + exp(-a - x)) is the number of positives. NaN with one class.
-    Shapes: as for `line`.
+    Shapes: as for `fit_line`.
     """
-    pos, neg = _flat(positives, negatives)
+    pos, neg = _flat_counts(positives, negatives)
     found = np.full(len(pos), np.nan)
     p, n = pos.sum(axis=1), neg.sum(axis=1)
     some = (p > 0) & (n > 0)
     if some.any():
-        pos, neg, p, n = _picked(some, pos, neg, p, n)
+        pos, neg, p, n = _select_rows(some, pos, neg, p, n)
         many = len(x) > 2 * _BLOCKS
         each_x = np.broadcast_to(x, pos.shape)
-        near, hits, others = _blocks(x, pos, neg) if many else (each_x, pos, neg)
+        near, hits, others = _block_sums(x, pos, neg) if many else (each_x, pos, neg)
         mean = ((hits + others) * near).sum(axis=1) / (p + n)
         start = np.column_stack([np.log(p / n) - mean, np.ones(len(p))])
         if many:
-            found_near = _climbed(near, hits, others, start, free=False)
+            found_near = _maximize_likelihood(near, hits, others, start, free=False)
             start = np.where(np.isfinite(found_near), found_near, start)
-        each = _climbed(each_x, pos, neg, start, free=False)[:, 0]
+        each = _maximize_likelihood(each_x, pos, neg, start, free=False)[:, 0]
         # from a start far off, where all chances are 0 or 1, Newton's step has no end
         lost = np.isnan(each)
         if lost.any():
-            each[lost] = _halved(x, pos[lost], neg[lost], np.log(p / n)[lost])
+            each[lost] = _bisect_intercept(x, pos[lost], neg[lost], np.log(p / n)[lost])
         found[some] = each
     return found.reshape(np.shape(positives)[:-1])
 
 
-def _excess(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
+def _excess_positives(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
     """Return how many positives an intercept (r,) expects beyond those there are, (r,)."""
     at = np.column_stack([a, np.ones(len(a))])
-    return np.asarray(-_newton(np.broadcast_to(x, pos.shape), pos, neg, at, free=False)[0][:, 0])
+    return np.asarray(
+        -_newton_step(np.broadcast_to(x, pos.shape), pos, neg, at, free=False)[0][:, 0]
+    )
 
 
-def _halved(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
+def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
     """Return the intercept between those that expect too few and too many, (r,)."""
     low, high = odds - x.max(), odds - x.min()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        many = _excess(x, pos, neg, middle) > 0
+        many = _excess_positives(x, pos, neg, middle) > 0
         low, high = np.where(many, low, middle), np.where(many, middle, high)
     return np.asarray((low + high) / 2)
 
 
-def information(
+def fisher_information(
     x: Floats, positives: Counts, negatives: Counts, a: float, b: float
 ) -> tuple[float, float, float]:
     """Return M / sum w, the mean of x by w, and M / sum w (x - mean)², w = n mu (1 - mu).
@@ -119,27 +124,27 @@ def information(
         return np.nan, np.nan, np.nan
     centre = float(x.mean())
     at = np.array([[a + b * centre, b]])
-    pos, neg = _flat(positives, negatives)
-    sums = _summed(x[None] - centre, pos, neg, at)[2:, 0]
-    rows, mean = positives.sum() + negatives.sum(), over(sums[1], sums[0])
-    each = over(rows, [sums[0], sums[2] - sums[1] * mean]).tolist()
+    pos, neg = _flat_counts(positives, negatives)
+    sums = _gradient_and_hessian(x[None] - centre, pos, neg, at)[2:, 0]
+    rows, mean = positives.sum() + negatives.sum(), divide(sums[1], sums[0])
+    each = divide(rows, [sums[0], sums[2] - sums[1] * mean]).tolist()
     return each[0], float(centre + mean), each[1]
 
 
-def chances(x: Floats, a: float, b: float) -> Floats:
+def fitted_probabilities(x: Floats, a: float, b: float) -> Floats:
     """Return 1 / (1 + exp(-a - b x)), without overflow."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-(a + b * x))))
 
 
-@remembered
-def _flat(positives: Counts, negatives: Counts) -> Floats:
+@cache_last_call
+def _flat_counts(positives: Counts, negatives: Counts) -> Floats:
     """Return both as floats of one table a row, (2, r, m)."""
     given = np.array([positives, negatives], np.float64)
     return given.reshape(2, int(np.prod(given.shape[1:-1])), given.shape[-1])
 
 
-def _overlapping(x: Floats, pos: Floats, neg: Floats) -> Bools:
+def _classes_overlap(x: Floats, pos: Floats, neg: Floats) -> Bools:
     """Tell where each class has an x below some x of the other: a line is most likely only then."""
     if not len(x):
         return np.zeros(len(pos), bool)
@@ -151,7 +156,7 @@ def _overlapping(x: Floats, pos: Floats, neg: Floats) -> Bools:
     return np.asarray((lows[0] < highs[1]) & (lows[1] < highs[0]))
 
 
-def _blocks(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats]:
+def _block_sums(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats]:
     """Add up neighbours: mean z, positives and negatives of each block, (r, blocks)."""
     first = np.linspace(0, len(z), _BLOCKS, endpoint=False).astype(np.int64)
     p, n = (np.add.reduceat(part, first, axis=1) for part in (pos, neg))
@@ -160,17 +165,19 @@ def _blocks(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats
     return np.add.reduceat(whole, first, axis=1) / np.maximum(p + n, 1e-300), p, n
 
 
-def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool = True) -> Floats:
+def _maximize_likelihood(
+    z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool = True
+) -> Floats:
     """Climb to the greatest likelihood from a start (r, 2); NaN for rows that do not settle."""
     here, found = start.copy(), np.full_like(start, np.nan)
     active = np.arange(len(start))
-    slope, step = _newton(z, pos, neg, here, free)
+    slope, step = _newton_step(z, pos, neg, here, free)
     for _ in range(_MOST_STEPS):
         size = np.abs(step).max(axis=1)
         settled = size <= _SETTLED * (1 + np.abs(here).max(axis=1))
         found[active[settled]] = here[settled] + step[settled]
         goes_on = ~settled & np.isfinite(size)
-        active, here, slope, step, z, pos, neg = _picked(
+        active, here, slope, step, z, pos, neg = _select_rows(
             goes_on, active, here, slope, step, z, pos, neg
         )
         if not len(active):
@@ -181,27 +188,29 @@ def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool =
         for _ in range(_HALVINGS):
             at = slice(None) if moving.all() else np.flatnonzero(moving)  # a slice copies nothing
             there[at] = here[at] + length[at, None] * step[at]
-            next_slope[at], next_step[at] = _newton(z[at], pos[at], neg[at], there[at], free)
+            next_slope[at], next_step[at] = _newton_step(z[at], pos[at], neg[at], there[at], free)
             along = (next_slope[at] * step[at]).sum(axis=1)
             moving[at] = ~(along >= _FALL * rise[at])  # NaN is too far
             if not moving.any():
                 break
             length[moving] /= 2
-        active, here, slope, step, z, pos, neg = _picked(
+        active, here, slope, step, z, pos, neg = _select_rows(
             ~moving, active, there, next_slope, next_step, z, pos, neg
         )
     return found
 
 
-def _picked(some: Bools, *arrays: Counts) -> Sequence[Counts]:
+def _select_rows(some: Bools, *arrays: Counts) -> Sequence[Counts]:
     """Return some rows of arrays, which are themselves where all are wanted."""
     return arrays if some.all() else [one[some] for one in arrays]
 
 
-def _newton(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> tuple[Floats, Floats]:
+def _newton_step(
+    z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool
+) -> tuple[Floats, Floats]:
     """Return the slope of the log likelihood and Newton's step, (r, 2) each."""
     with np.errstate(all="ignore"):
-        g0, g1, h00, h01, h11 = _summed(z, pos, neg, at, free)
+        g0, g1, h00, h01, h11 = _gradient_and_hessian(z, pos, neg, at, free)
         if not free:
             none = np.zeros_like(g0)
             return np.column_stack([g0, none]), np.column_stack([g0 / h00, none])
@@ -210,16 +219,18 @@ def _newton(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> tupl
         return np.column_stack([g0, g1]), np.column_stack(step)
 
 
-def _summed(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool = True) -> Floats:
+def _gradient_and_hessian(
+    z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool = True
+) -> Floats:
     """Return the slope of the log likelihood and its curvature: g0, g1, h00, h01, h11, (5, r)."""
     sums = np.zeros((5, len(at)))
     for start in range(0, z.shape[1], _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        sums += _sums(z[:, part], pos[:, part], neg[:, part], at, free)
+        sums += _block_gradient_sums(z[:, part], pos[:, part], neg[:, part], at, free)
     return sums
 
 
-def _sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
+def _block_gradient_sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
     mu = at[:, 1:] * z
     mu += at[:, :1]
     np.exp(np.negative(mu, out=mu), out=mu)

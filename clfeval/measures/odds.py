@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Floats, over
+from clfeval.arrays import Floats, divide
 from clfeval.measures.confusion import (
     ALL_ALIKE,
     NO_NEGATIVES,
@@ -24,7 +24,7 @@ from clfeval.measures.confusion import (
     sensitivity,
     specificity,
 )
-from clfeval.measures.record import BOTH, Measure
+from clfeval.measures.record import CLASS_REASONS, Measure
 
 
 def epa(t: Confusion) -> Floats:
@@ -32,18 +32,18 @@ def epa(t: Confusion) -> Floats:
 
     At an extreme class ratio one of them swamps the other.
     """
-    return np.asarray((over(t.tp, t.fp) + over(t.tn, t.fn)) / 2)
+    return np.asarray((divide(t.tp, t.fp) + divide(t.tn, t.fn)) / 2)
 
 
 def dor(t: Confusion) -> Floats:
     """Return the diagnostic odds ratio, TP TN / (FP FN); 0..inf, chance 1."""
     # as floats, for whole numbers would wrap around
     tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
-    return over(tp * t.tn, fp * t.fn)
+    return divide(tp * t.tn, fp * t.fn)
 
 
 @dataclass(frozen=True, slots=True)
-class Stakes:
+class OutcomeCosts:
     """What one row of each cell costs or brings, in any one unit."""
 
     fp: float
@@ -62,26 +62,26 @@ class Stakes:
         return self.exchange / (1 + self.exchange)
 
 
-def expected_cost(t: Confusion, stakes: Stakes) -> Floats:
+def expected_cost(t: Confusion, stakes: OutcomeCosts) -> Floats:
     """Return the mean cost of a row less its benefit, in the unit of the stakes; best low."""
     cost = stakes.fp * t.fp + stakes.fn * t.fn - stakes.tp * t.tp - stakes.tn * t.tn
-    return over(cost, t.total)
+    return divide(cost, t.total)
 
 
-def net_benefit(t: Confusion, stakes: Stakes) -> Floats:
+def net_benefit(t: Confusion, stakes: OutcomeCosts) -> Floats:
     """Return the net benefit TP / M - w FP / M with w the exchange; best high.
 
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
-    return over(t.tp - stakes.exchange * t.fp, t.total)
+    return divide(t.tp - stakes.exchange * t.fp, t.total)
 
 
 def _odds(share: Floats) -> Floats:
     """Return x / (1 - x), infinite at 1."""
-    return over(share, np.maximum(1 - share, 0.0))
+    return divide(share, np.maximum(1 - share, 0.0))
 
 
-def _power(ratio: Floats) -> Floats:
+def _discriminant_power(ratio: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
@@ -101,44 +101,47 @@ TUNABLE = (
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (
-    Measure("lr_pos", "LR+", lambda t: over(sensitivity(t), over(t.fp, t.fp + t.tn)), "confusion",
-            "max", 0, inf, (*BOTH, "no_positive_prediction"), "ratio",
+    Measure("lr_pos", "LR+", lambda t: divide(sensitivity(t), divide(t.fp, t.fp + t.tn)),
+            "confusion",
+            "max", 0, inf, (*CLASS_REASONS, "no_positive_prediction"), "ratio",
             "sensitivity / (1 - specificity)", "textbook", invariant=True,
             terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0)),
-    Measure("lr_neg", "LR-", lambda t: over(over(t.fn, t.tp + t.fn), specificity(t)), "confusion",
-            "min", 0, inf, (*BOTH, "no_negative_prediction"), "ratio",
+    Measure("lr_neg", "LR-", lambda t: divide(divide(t.fn, t.tp + t.fn), specificity(t)),
+            "confusion",
+            "min", 0, inf, (*CLASS_REASONS, "no_negative_prediction"), "ratio",
             "(1 - sensitivity) / specificity", "textbook", invariant=True,
             terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0)),
-    Measure("dor", "DOR", dor, "confusion", "max", 0, inf, (*BOTH, "zero_margin"), "log",
+    Measure("dor", "DOR", dor, "confusion", "max", 0, inf, (*CLASS_REASONS, "zero_margin"), "log",
             "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
             invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn)),
-    Measure("dp", "DP", lambda t: _power(dor(t)), "confusion", "max", -inf, inf,
-            (*BOTH, "zero_margin"), "derived", "sqrt(3)/π ln(DOR), natural logarithm", _JPT,
-            ("discriminant_power",), invariant=True, base="dor", through=_power),
+    Measure("dp", "DP", lambda t: _discriminant_power(dor(t)), "confusion", "max", -inf, inf,
+            (*CLASS_REASONS, "zero_margin"), "derived", "sqrt(3)/π ln(DOR), natural logarithm",
+            _JPT,
+            ("discriminant_power",), invariant=True, base="dor", through=_discriminant_power),
     Measure("epa", "EPA", epa, "confusion", "max", 0, inf,
-            (*BOTH, "no_positive_prediction", "no_negative_prediction"), "region",
+            (*CLASS_REASONS, "no_positive_prediction", "no_negative_prediction"), "region",
             "(TP / FP + TN / FN) / 2", _JPT),
 )  # fmt: skip
 
 ODDS = (
-    Measure("tor", "TOR", lambda t: over(t.tp + t.tn, t.fp + t.fn), "confusion", "max", 0, inf,
-            BOTH, "derived", "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
+    Measure("tor", "TOR", lambda t: divide(t.tp + t.tn, t.fp + t.fn), "confusion", "max", 0, inf,
+            CLASS_REASONS, "derived", "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
     Measure("f_odds", "F odds",
-            lambda t, beta=1.0: over((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp), "confusion",
-            "max", 0, inf, BOTH, "derived", "F / (1 - F)", _JPT,
+            lambda t, beta=1.0: divide((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp), "confusion",
+            "max", 0, inf, CLASS_REASONS, "derived", "F / (1 - F)", _JPT,
             takes=("beta",), base="f_beta", through=_odds),
-    Measure("ppv_odds", "PPV odds", lambda t: over(t.tp, t.fp), "confusion", "max", 0, inf,
-            (*BOTH, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
+    Measure("ppv_odds", "PPV odds", lambda t: divide(t.tp, t.fp), "confusion", "max", 0, inf,
+            (*CLASS_REASONS, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
             terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv",
             through=_odds),
-    Measure("npv_odds", "NPV odds", lambda t: over(t.tn, t.fn), "confusion", "max", 0, inf,
-            (*BOTH, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
+    Measure("npv_odds", "NPV odds", lambda t: divide(t.tn, t.fn), "confusion", "max", 0, inf,
+            (*CLASS_REASONS, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
             terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), base="npv",
             through=_odds),
 )  # fmt: skip
 
 
-def _at(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> Floats:
+def _at_prevalence(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> Floats:
     """Return a measure at another prevalence, the two rates as they are."""
     return of(t.tuned(prevalence / (1 - prevalence)))
 
@@ -150,7 +153,7 @@ def ppv_at(t: Confusion, prevalence: float) -> Floats:
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, chapter 15; the limits:
     Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
     """
-    return _at(precision, t, prevalence)
+    return _at_prevalence(precision, t, prevalence)
 
 
 def npv_at(t: Confusion, prevalence: float) -> Floats:
@@ -158,27 +161,28 @@ def npv_at(t: Confusion, prevalence: float) -> Floats:
 
     Undefined where nothing is predicted negative. Else as `ppv_at`.
     """
-    return _at(npv, t, prevalence)
+    return _at_prevalence(npv, t, prevalence)
 
 
 _MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
-AT = (
+AT_PREVALENCE_MEASURES = (
     Measure("ppv_at", "PPV at a prevalence", ppv_at, "confusion", "max", 0, 1,
-            (*BOTH, "no_positive_prediction"), "logit",
+            (*CLASS_REASONS, "no_positive_prediction"), "logit",
             "sens p / (sens p + (1 - spec) (1 - p)) at the prevalence p", _MERCALDO,
             takes=("prevalence",), invariant=True),
     Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", "max", 0, 1,
-            (*BOTH, "no_negative_prediction"), "logit",
+            (*CLASS_REASONS, "no_negative_prediction"), "logit",
             "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
             takes=("prevalence",), invariant=True),
 )  # fmt: skip
 
 TUNED = (
-    Measure("tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, BOTH, "linear",
+    Measure("tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, CLASS_REASONS, "linear",
             "(TP + TN) / M", _JPT, twin="accuracy",
             share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
             terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
-    Measure("ppv", "PPV", precision, "confusion", "max", 0, 1, (*BOTH, "no_positive_prediction"),
+    Measure("ppv", "PPV", precision, "confusion", "max", 0, 1,
+            (*CLASS_REASONS, "no_positive_prediction"),
             "logit", "TP / (TP + FP)",
             "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170", ("ppv_at",),
             twin="precision", share=lambda t: (t.tp, t.tp + t.fp),

@@ -14,13 +14,13 @@ Levels = NDArray[np.int32]
 _Words = NDArray[np.uint64]
 _Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
 
-_FEW, _MANY = 64, 1024  # judges at a time: at first, when most models leave, and in the end
+_FEW, _MAX_JUDGES = 64, 1024  # judges at a time: at first, when most models leave, and in the end
 _PIECE = 4096  # models judged at a time: their sets fit the cache of a processor
 _PAUSE = 8  # metrics after which models that nobody can dominate any more leave
 _SAMPLE = 32  # judges and judged that tell which metrics part them
 
 
-def under(d: ArrayLike, order: ArrayLike) -> Ints:
+def front_dominators(d: ArrayLike, order: ArrayLike) -> Ints:
     """Return for each model one model of the Pareto front that dominates it, -1 on the front.
 
     Of several it is the first in `order`. Models are sorted by their sum of ranks per metric and
@@ -31,31 +31,31 @@ def under(d: ArrayLike, order: ArrayLike) -> Ints:
     Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
     Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
     """
-    ranks, models = _levels(d), np.asarray(order, np.int64)
+    ranks, models = _metric_ranks(d), np.asarray(order, np.int64)
     result = np.full(ranks.shape[1], -1, np.int64)
     if not np.array_equal(np.sort(models), np.arange(len(result))):
         raise ValueError("the order must contain each model once")
-    best = _front(ranks)
+    best = _front_models(ranks)
     judges, queue = models[best[models]], np.flatnonzero(~best)
     size = _FEW
     while judges.size and queue.size:
         here, judges = judges[:size], judges[size:]
-        found = _first(ranks, here, queue)
+        found = _first_dominators(ranks, here, queue)
         result[queue] = np.where(found < 0, -1, here[found])
         queue = queue[found < 0]
-        size = min(2 * size, _MANY)
+        size = min(2 * size, _MAX_JUDGES)
     return result
 
 
-def _front(ranks: Levels) -> Bools:
+def _front_models(ranks: Levels) -> Bools:
     result = np.zeros(ranks.shape[1], np.bool_)
     queue = np.argsort(-ranks[-1])
     size = _FEW
     while queue.size:
-        left = _first(ranks, queue[:size], queue) < 0
+        left = _first_dominators(ranks, queue[:size], queue) < 0
         result[queue[:size][left[:size]]] = True
         queue = queue[size:][left[size:]]
-        size = min(2 * size, _MANY)
+        size = min(2 * size, _MAX_JUDGES)
     return result
 
 
@@ -66,14 +66,14 @@ def dominators(d: ArrayLike) -> list[Ints]:
     The work is k**2 n.
     Errors: ValueError for NaN, or without a metric.
     """
-    ranks = _levels(d)
+    ranks = _metric_ranks(d)
     dominated = ranks[-1] > ranks[-1][:, None]
     for metric in ranks[:-1]:
         dominated &= metric >= metric[:, None]
     return [np.flatnonzero(row) for row in dominated]
 
 
-def _levels(d: ArrayLike) -> Levels:
+def _metric_ranks(d: ArrayLike) -> Levels:
     """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
     given = np.asarray(d, np.float64)
     if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
@@ -85,7 +85,7 @@ def _levels(d: ArrayLike) -> Levels:
     return ranks
 
 
-def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
+def _first_dominators(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
     """Return for each model judged the place of the first judge that dominates it, or -1.
 
     Bit sets: for each metric and rank the judges with at least this rank; their intersection with
@@ -99,7 +99,7 @@ def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
         left = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
         for turn, row in enumerate(rows):
             if turn == len(tables):
-                tables.append(_sets(ranks[row], judges, above=turn == 0))
+                tables.append(_judge_sets(ranks[row], judges, above=turn == 0))
             sets, which = tables[turn]
             left &= sets.take(which.take(ranks[row].take(judged[places])), axis=0)
             if turn % _PAUSE == 0 or turn == len(rows) - 1:
@@ -129,7 +129,7 @@ def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
     return rows + rest
 
 
-def _sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
+def _judge_sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
     """Return the sets of judges of at least, or above, a rank: set i is all but the i lowest."""
     ascending = np.argsort(rank[judges])
     sets = np.zeros((len(judges) + 1, -(-len(judges) // 64)), np.uint64)

@@ -22,7 +22,7 @@ MOST_LISTED = 9  # metrics of which all orders can be listed: 20160
 _LONGEST = 1e150
 
 
-def area(rays: ArrayLike) -> Floats:
+def polygon_area(rays: ArrayLike) -> Floats:
     """Return the area of the polygon of these rays in this order.
 
     area = sin(2 pi / n) / 2 (d_1 d_2 + d_2 d_3 + ... + d_n d_1)
@@ -37,13 +37,13 @@ def area(rays: ArrayLike) -> Floats:
     given = np.asarray(rays, np.float64)
     if given.shape[-1] < FEWEST:
         return np.full(given.shape[:-1], np.nan)
-    d = _usable(given)
+    d = _usable_rays(given)
     products = d * np.roll(d, -1, axis=-1)
     products.sort(axis=-1)
-    return _half_sine(given.shape[-1]) * _total(products)
+    return _half_sine(given.shape[-1]) * _ordered_sum(products)
 
 
-def order_free(rays: ArrayLike) -> Floats:
+def mean_area(rays: ArrayLike) -> Floats:
     """Return the mean area over all orders of the rays.
 
     mean = sin(2 pi / n) / 2 ((d_1 + ... + d_n)**2 - (d_1**2 + ... + d_n**2)) / (n - 1)
@@ -56,12 +56,12 @@ def order_free(rays: ArrayLike) -> Floats:
     n = given.shape[-1]
     if n < FEWEST:
         return np.full(given.shape[:-1], np.nan)
-    d = np.sort(_usable(given), axis=-1)
-    pairs = _total(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
+    d = np.sort(_usable_rays(given), axis=-1)
+    pairs = _ordered_sum(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
     return np.asarray(_half_sine(n) * (2 * pairs / (n - 1)))
 
 
-def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
+def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     """Return the least and the greatest area over all orders of the rays, exact for every n.
 
     With rays x_0 <= ... <= x_(n-1), up to turns and reversal:
@@ -74,13 +74,15 @@ def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
     """
     given = np.asarray(rays, np.float64)
-    n, here = given.shape[-1], area(given)
+    n, here = given.shape[-1], polygon_area(given)
     if n < FEWEST:
         return here, here.copy()
     x = np.sort(given, axis=-1)
     up = [*range(0, n, 2), *reversed(range(1, n, 2))]
     # where all orders have one area, roundings must not make the given one fall outside
-    return np.minimum(area(x[..., _least_order(n)]), here), np.maximum(area(x[..., up]), here)
+    return np.minimum(polygon_area(x[..., _least_order(n)]), here), np.maximum(
+        polygon_area(x[..., up]), here
+    )
 
 
 def cyclic_orders(n: int) -> Ints:
@@ -108,10 +110,10 @@ def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
     return orders
 
 
-def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
+def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
     """Return the area of each model in each order, the same floats as area(rays[:, order]).
 
-    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Range as that of `area`.
+    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Range as that of `polygon_area`.
     Errors: ValueError unless every order holds each index once.
     """
     given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
@@ -121,13 +123,13 @@ def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
     result = np.zeros((len(given), len(looked_at)))
     if n < FEWEST or len(looked_at) < 100 * n:  # below, the loop over models costs more
         for column, order in enumerate(looked_at):
-            result[:, column] = area(given[:, order])
+            result[:, column] = polygon_area(given[:, order])
         return result
     first, second = np.triu_indices(n, 1)
     beside = _orders_with(looked_at, first, second)
-    d = _usable(given)
+    d = _usable_rays(given)
     products = d[:, first] * d[:, second]
-    # smallest product first: each order receives its own products in the order of `_total`
+    # smallest product first: each order receives its own products in the order of `_ordered_sum`
     for row, product, ascending in zip(
         result, products.tolist(), np.argsort(products, axis=1).tolist(), strict=True
     ):
@@ -136,7 +138,7 @@ def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
     return _half_sine(n) * result
 
 
-def _usable(rays: Floats) -> Floats:
+def _usable_rays(rays: Floats) -> Floats:
     """Return the rays, all of them NaN where one of them cannot be used."""
     usable = ((rays >= 0) & (rays <= _LONGEST)).all(axis=-1, keepdims=True)
     return np.where(usable, rays, np.nan)
@@ -146,7 +148,7 @@ def _half_sine(n: int) -> float:
     return math.sin(2 * math.pi / n) / 2
 
 
-def _total(products: Floats) -> Floats:
+def _ordered_sum(products: Floats) -> Floats:
     """Return the sum over the last axis from left to right, monotone in sorted terms."""
     result = products[..., 0].copy()
     for place in range(1, products.shape[-1]):
@@ -179,9 +181,10 @@ def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 MEASURES = (
-    Measure("mlcps", "MLcps", area, "metrics", "max", 0, math.pi, ("too_few_metrics",), "drawn",
+    Measure("mlcps", "MLcps", polygon_area, "metrics", "max", 0, math.pi, ("too_few_metrics",),
+            "drawn",
             "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS),
-    Measure("order_free", "order-free", order_free, "metrics", "max", 0, math.pi,
+    Measure("order_free", "order-free", mean_area, "metrics", "max", 0, math.pi,
             ("too_few_metrics",), "drawn",
             "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
             _MLCPS),

@@ -20,13 +20,13 @@ class Population:
     ratio: float
 
     @classmethod
-    def of_counts(cls, positives: float, negatives: float, unit: float = 1) -> Population:
+    def from_counts(cls, positives: float, negatives: float, unit: float = 1) -> Population:
         """Return the population of a sample with both classes, counted in units."""
         odds = f"{positives / unit:.10g}:{negatives / unit:.10g}"
         return cls(positives / (positives + negatives), odds, positives / negatives)
 
     @classmethod
-    def of_prevalence(cls, prevalence: float, option: str = "--prevalence") -> Population:
+    def from_prevalence(cls, prevalence: float, option: str = "--prevalence") -> Population:
         """Return the population with this share of positives; UsageError unless inside 0..1."""
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
@@ -36,20 +36,20 @@ class Population:
             if 1 <= prevalence < 100:
                 hint = f"write {prevalence / 100:g} for {prevalence:g}%"
             what = f"{option} {prevalence:g} is not between 0 and 1{why}"
-            raise UsageError.of(what, "bad-prevalence", hint=hint)
+            raise UsageError.new(what, "bad-prevalence", hint=hint)
         others = (1 - prevalence) / prevalence
         if math.isinf(others):
-            raise UsageError.of(f"{option} {prevalence:g} is too small", "bad-prevalence")
+            raise UsageError.new(f"{option} {prevalence:g} is too small", "bad-prevalence")
         ratio = prevalence / (1 - prevalence)
-        return cls(prevalence, _written(ratio), ratio)
+        return cls(prevalence, _format_odds(ratio), ratio)
 
     @classmethod
-    def of_ratio(cls, ratio: float) -> Population:
+    def from_ratio(cls, ratio: float) -> Population:
         """Return the population with this many positives for one negative, above 0 and finite."""
-        return cls(1 / (1 + 1 / ratio), _written(ratio), ratio)
+        return cls(1 / (1 + 1 / ratio), _format_odds(ratio), ratio)
 
     @classmethod
-    def of_odds(cls, text: str, option: str = "--prevalence") -> Population:
+    def from_odds(cls, text: str, option: str = "--prevalence") -> Population:
         """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
         left, colon, right = text.partition(":")
         example = "--sweep 1:100..1:1" if option == "--sweep" else f"{option} 1:100"
@@ -60,21 +60,21 @@ class Population:
         if not colon or not (0 < positives < math.inf and 0 < negatives < math.inf):
             what = f"{option} '{text}' is not positives:negatives, two numbers above 0"
             hint = f"write both numbers: {example} for 1 positive to 100 negatives"
-            raise UsageError.of(what, "bad-odds", hint=hint)
+            raise UsageError.new(what, "bad-odds", hint=hint)
         odds = f"{left.strip()}:{right.strip()}"
         total = positives + negatives
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
             what = f"{option} {odds} rounds to a population without {lacks}"
-            raise UsageError.of(what, "bad-odds")
+            raise UsageError.new(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
     @classmethod
-    def of_text(cls, text: str, option: str = "--prevalence") -> Population:
+    def from_text(cls, text: str, option: str = "--prevalence") -> Population:
         """Parse a share of positives (0.02, 2%, 1/50) or odds (1:49); UsageError for others."""
         if ":" in text:
-            return cls.of_odds(text, option)
+            return cls.from_odds(text, option)
         number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
         part, slash, whole = number.partition("/")
         try:
@@ -82,8 +82,8 @@ class Population:
         except (ValueError, ZeroDivisionError):
             hint = f"write {option} 0.005, 0.5%, 1/200 or 1:199 for 1 positive in 200"
             what = f"{option} '{text}' is not a share of positives"
-            raise UsageError.of(what, "bad-prevalence", hint=hint) from None
-        return cls.of_prevalence(share, option)
+            raise UsageError.new(what, "bad-prevalence", hint=hint) from None
+        return cls.from_prevalence(share, option)
 
     @property
     def rough(self) -> str:
@@ -93,7 +93,7 @@ class Population:
         return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
 
 
-def _written(ratio: float) -> str:
+def _format_odds(ratio: float) -> str:
     """Write odds with six digits and a 1 on the rarer side, and no exponent up to a million."""
     many = max(ratio, 1 / ratio)
     text = f"{many:.0f}" if many.is_integer() and many < 1e15 else f"{many:.6g}"

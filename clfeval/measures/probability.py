@@ -13,17 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Floats, Influence, over, remembered
+from clfeval.arrays import Counts, Floats, Influence, cache_last_call, divide
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals
+from clfeval.measures.scored import (
+    MIN_PROBABILITY,
+    check_probabilities,
+    class_totals,
+    distinct_starts,
+    sum_at_scores,
+)
 
 Loss = Callable[[ArrayLike, ArrayLike], Floats]
 _BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 
 
-def clipped(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
+def clipped_weight(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
     """Return how many rows, or what weight, gave their truth a probability below 2**-52, (...)."""
-    low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < LEAST
+    low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < MIN_PROBABILITY
     return np.asarray(n[..., low].sum(axis=-1))
 
 
@@ -35,23 +41,23 @@ def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
     Errors: ValueError for probabilities outside 0..1.
     Source: Brier 1950, Monthly Weather Review 78:1; Kuhn and Johnson, AML4TD, equation 15.24.
     """
-    return np.asarray((np.asarray(truth, bool) - probabilities(p)) ** 2)
+    return np.asarray((np.asarray(truth, bool) - check_probabilities(p)) ** 2)
 
 
 def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     """Return -ln(probability of the truth) of each row, (m,), whose mean is cross-entropy.
 
-    Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52; `clipped`
-    says how many are.
+    Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52;
+    `clipped_weight` says how many are.
 
     Errors: ValueError for probabilities outside 0..1.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    given, said = probabilities(p), np.asarray(truth, bool)
+    given, said = check_probabilities(p), np.asarray(truth, bool)
     parts = [
         # ln(1 - p) has all its digits from p where p is small
-        np.log1p(-np.minimum(given, 1 - LEAST)) if not said.all() else 0.0,
-        np.log(np.maximum(given, LEAST)) if said.any() else 0.0,
+        np.log1p(-np.minimum(given, 1 - MIN_PROBABILITY)) if not said.all() else 0.0,
+        np.log(np.maximum(given, MIN_PROBABILITY)) if said.any() else 0.0,
     ]
     return np.asarray(0.0 - np.where(said, parts[1], parts[0]))  # never -0.0
 
@@ -62,11 +68,11 @@ def mean_loss(losses: Floats, n: Counts) -> Floats:
     Shapes: losses (m,), n (..., m), result (...).
     """
     # a sum row by row, for a matrix product rounds otherwise with every number of rows
-    return over((n * losses).sum(axis=-1), n.sum(axis=-1))
+    return divide((n * losses).sum(axis=-1), n.sum(axis=-1))
 
 
-@remembered
-def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+@cache_last_call
+def mean_class_loss(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the mean of a loss over positives and negatives, (..., m) each, at scores (m,): (...).
 
     NaN without rows. Errors: those of the loss.
@@ -76,21 +82,23 @@ def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) ->
         part = slice(start, start + _BLOCK)
         for y, n in ((True, positives), (False, negatives)):
             whole = whole + (n[..., part] * loss(scores[part], y)).sum(axis=-1)
-    return over(whole, np.sum(totals(positives, negatives), axis=0))
+    return divide(whole, np.sum(class_totals(positives, negatives), axis=0))
 
 
-def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+def mean_loss_influence(
+    loss: Loss, scores: Counts, positives: Counts, negatives: Counts
+) -> Influence:
     """Return the influence on the mean of a loss: the loss less its mean."""
-    mean = mean_of(loss, scores, positives, negatives)
+    mean = mean_class_loss(loss, scores, positives, negatives)
     return Influence(len(scores), lambda at, y: loss(scores[at], y) - mean)
 
 
-def _spread(share: Any) -> Floats:
+def _brier_of_share(share: Any) -> Floats:
     """Return o (1 - o), the Brier score of always forecasting the share o of positives."""
     return np.asarray(share * (1 - share))
 
 
-def _entropy(share: Any) -> Floats:
+def _log_loss_of_share(share: Any) -> Floats:
     """Return the log loss of always forecasting the share of positives, 0 at 0 and 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
@@ -102,7 +110,7 @@ def _logit(share: Any) -> Floats:
         return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))
 
 
-def skill(
+def skill_score(
     loss: Loss, prior: Callable[[Any], Floats],
     scores: Counts, positives: Counts, negatives: Counts,
 ) -> Floats:  # fmt: skip
@@ -112,14 +120,14 @@ def skill(
     classes, where it has no loss. Errors: those of the loss.
     Source: Murphy 1988, Monthly Weather Review 116:2417; scikit-learn's `d2_log_loss_score`.
     """
-    p, n = totals(positives, negatives)
-    reference = prior(over(p, p + n))
+    p, n = class_totals(positives, negatives)
+    reference = prior(divide(p, p + n))
     both = (p > 0) & (n > 0)
-    mean = mean_of(loss, scores, positives, negatives)
-    return np.asarray(1 - over(mean, np.where(both, reference, np.nan)))
+    mean = mean_class_loss(loss, scores, positives, negatives)
+    return np.asarray(1 - divide(mean, np.where(both, reference, np.nan)))
 
 
-def skill_influence(
+def skill_score_influence(
     loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
     scores: Counts, positives: Counts, negatives: Counts,
 ) -> Influence:  # fmt: skip
@@ -129,11 +137,11 @@ def skill_influence(
 
     with L the mean loss, R that of the share o of positives. NaN without rows of both classes.
     """
-    p, n = totals(positives, negatives)
-    share = np.where((p > 0) & (n > 0), over(p, p + n), np.nan)
+    p, n = class_totals(positives, negatives)
+    share = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
     reference = prior(share)
-    mean = mean_of(loss, scores, positives, negatives)
-    moved = {y: mean + over(mean, reference) * slope(share) * (y - share) for y in (True, False)}
+    mean = mean_class_loss(loss, scores, positives, negatives)
+    moved = {y: mean + divide(mean, reference) * slope(share) * (y - share) for y in (True, False)}
     return Influence(len(scores), lambda at, y: (moved[y] - loss(scores[at], y)) / reference)
 
 
@@ -146,8 +154,8 @@ def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> F
     0; NaN without rows. Errors: ValueError for scores that are not ascending, or outside 0..1.
     Source: Murphy 1973, Journal of Applied Meteorology 12:595.
     """
-    p, n, hits, rows = _grouped(scores, positives, negatives)
-    return over(over((n * p - hits) ** 2, np.maximum(n, 1e-300)).sum(axis=-1), rows)
+    p, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    return divide(divide((n * p - hits) ** 2, np.maximum(n, 1e-300)).sum(axis=-1), rows)
 
 
 def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -155,9 +163,9 @@ def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Fl
 
     Else as `brier_reliability`.
     """
-    _, n, hits, rows = _grouped(scores, positives, negatives)
-    apart = (hits - n * over(hits.sum(axis=-1), rows)[..., None]) ** 2
-    return over(over(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
+    _, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    apart = (hits - n * divide(hits.sum(axis=-1), rows)[..., None]) ** 2
+    return divide(divide(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
 
 
 def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -165,17 +173,17 @@ def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> F
 
     Else as `brier_reliability`.
     """
-    probabilities(scores)
-    p, n = totals(positives, negatives)
-    return _spread(over(p, p + n))
+    check_probabilities(scores)
+    p, n = class_totals(positives, negatives)
+    return _brier_of_share(divide(p, p + n))
 
 
 def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on o (1 - o): (1 - 2 o) (y - o)."""
-    p, n = totals(positives, negatives)
-    share = over(p, p + n)
+    p, n = class_totals(positives, negatives)
+    share = divide(p, p + n)
     moved = {y: np.full(len(scores), (1 - 2 * share) * (y - share)) for y in (True, False)}
-    return Influence.of(moved[True], moved[False])
+    return Influence.from_arrays(moved[True], moved[False])
 
 
 def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -183,66 +191,71 @@ def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Fl
 
     Brier = reliability + refinement. Range 0..1/4, best 0. Else as `brier_reliability`.
     """
-    _, n, hits, rows = _grouped(scores, positives, negatives)
-    return over((hits * over(n - hits, np.maximum(n, 1e-300))).sum(axis=-1), rows)
+    _, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    return divide((hits * divide(n - hits, np.maximum(n, 1e-300))).sum(axis=-1), rows)
 
 
-def _grouped(
+def _group_by_probability(
     scores: Counts, positives: Counts, negatives: Counts
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the distinct probabilities, the rows and the positives of each, and all rows."""
-    p = probabilities(scores)
-    pos, neg, _ = at_scores(p, positives, negatives)
+    p = check_probabilities(scores)
+    pos, neg, _ = sum_at_scores(p, positives, negatives)
     hits, n = np.asarray(pos, np.float64), np.asarray(pos + neg, np.float64)
-    return p[distinct(p)], n, hits, n.sum(axis=-1)
+    return p[distinct_starts(p)], n, hits, n.sum(axis=-1)
 
 
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"
 _GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
 _MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
 _FEW = ("too_few_rows",)
-_OWN = "if scores hardly repeat, because each distinct score is a bin"
-_GROUPS = f"far too high {_OWN}; prefer ece (with bins) or calibration_slope (without)"
+_EACH_SCORE_A_BIN = "if scores hardly repeat, because each distinct score is a bin"
+_GROUPS = f"far too high {_EACH_SCORE_A_BIN}; prefer ece (with bins) or calibration_slope (without)"
 
 
-def _mean(loss: Loss) -> dict[str, Any]:
+def _mean_function(loss: Loss) -> dict[str, Any]:
     """Return what computes the mean of a loss."""
-    return {"of": partial(mean_of, loss), "loss": loss, "influence": partial(mean_influence, loss)}
+    return {
+        "of": partial(mean_class_loss, loss),
+        "loss": loss,
+        "influence": partial(mean_loss_influence, loss),
+    }
 
 
-def _skill(loss: Loss, prior: Any, slope: Any) -> dict[str, Any]:
+def _skill_function(loss: Loss, prior: Any, slope: Any) -> dict[str, Any]:
     """Return what computes the skill by a loss."""
-    influence = partial(skill_influence, loss, prior, slope)
-    return {"of": partial(skill, loss, prior), "influence": influence}
+    influence = partial(skill_score_influence, loss, prior, slope)
+    return {"of": partial(skill_score, loss, prior), "influence": influence}
 
 
 PROBABILITIES = (
     Measure(id="brier", title="Brier", needs="probabilities", best="min", low=0, high=1,
             undefined=_FEW, interval="influence", formula="mean of sum (y - p)² / 2 over classes",
             source=_BRIER, aliases=("brier_score", "brier_class", "brier_score_loss"),
-            scale="logit", **_mean(squared_errors)),
+            scale="logit", **_mean_function(squared_errors)),
     Measure(id="log_loss", title="log loss", needs="probabilities", best="min", low=0, high=inf,
             undefined=_FEW, interval="influence",
             formula="mean of -ln p, p the predicted probability of the true class", source=_GOOD,
             aliases=("cross_entropy", "logloss", "mn_log_loss"), scale="log",
-            **_mean(log_losses)),
+            **_mean_function(log_losses)),
     Measure(id="log_loss_skill", title="log loss skill", needs="probabilities", best="max",
             low=-inf, high=1, undefined=("single_class",), interval="influence",
             formula="1 - log loss / log loss of the sample's class shares", source="textbook",
             aliases=("d2_log_loss", "d2_log_loss_score"), scale="log",
-            **_skill(log_losses, _entropy, lambda share: -_logit(share))),
+            **_skill_function(log_losses, _log_loss_of_share, lambda share: -_logit(share))),
     Measure(id="brier_sum", title="Brier (sum)", needs="probabilities", best="min", low=0, high=2,
             undefined=_FEW, interval="influence", formula="mean of sum (y - p)² over classes",
-            source=_BRIER, scale="logit", **_mean(lambda p, truth: 2 * squared_errors(p, truth))),
+            source=_BRIER, scale="logit",
+            **_mean_function(lambda p, truth: 2 * squared_errors(p, truth))),
     Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
             high=1, undefined=("single_class",), interval="influence",
             formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
             aliases=("d2_brier", "d2_brier_score"), scale="log",
-            **_skill(squared_errors, _spread, lambda share: 1 - 2 * share)),
+            **_skill_function(squared_errors, _brier_of_share, lambda share: 1 - 2 * share)),
     Measure(id="mean_score", title="mean score", needs="probabilities", best="none", low=0, high=1,
             undefined=_FEW, interval="influence", formula="sum of the probabilities / M",
             source="textbook", aliases=("mean_risk", "mean_probability"), scale="logit",
-            **_mean(lambda p, _: probabilities(p))),
+            **_mean_function(lambda p, _: check_probabilities(p))),
 )  # fmt: skip
 
 DECOMPOSITION = (
@@ -259,5 +272,5 @@ DECOMPOSITION = (
             caveat="it depends on the rows only, not on the predictions"),
     Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", "min", 0,
             0.25, _FEW, "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY,
-            caveat=f"far too low {_OWN}"),
+            caveat=f"far too low {_EACH_SCORE_A_BIN}"),
 )  # fmt: skip

@@ -10,14 +10,20 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, over, remembered
+from clfeval.arrays import Counts, Floats, Influence, cache_last_call, divide
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import at_scores, places, product, share, totals
+from clfeval.measures.scored import (
+    bounded_share,
+    class_totals,
+    score_positions,
+    sum_at_scores,
+    sum_of_products,
+)
 
 LOW_FPR = (0.0, 0.1)  # of the partial area, where no range is given
 
 
-@remembered
+@cache_last_call
 def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area under the ROC curve: P(a positive scores above a negative), ties 1/2.
 
@@ -29,19 +35,20 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Source: Hanley and McNeil 1982, Radiology 143:29; ties by Bamber 1975, Journal of Mathematical
     Psychology 12:387.
     """
-    pos, neg, kind = at_scores(scores, positives, negatives)
+    pos, neg, kind = sum_at_scores(scores, positives, negatives)
     pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
     if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
         # they do not fit a whole number of numpy, but nothing lost is nothing
         up_to = neg.cumsum(axis=-1, dtype=kind)
         rest = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
         tied, less, more = (
-            product(pos, part.astype(np.float64), np.float64) for part in (neg, up_to - neg, rest)
+            sum_of_products(pos, part.astype(np.float64), np.float64)
+            for part in (neg, up_to - neg, rest)
         )
-        return share(2 * less + tied, 2 * (less + tied + more))
+        return bounded_share(2 * less + tied, 2 * (less + tied + more))
     up_to = neg.cumsum(axis=-1, dtype=kind)
-    won = 2 * product(pos, up_to, kind) - product(pos, neg, kind)
-    return share(won, pairs)
+    won = 2 * sum_of_products(pos, up_to, kind) - sum_of_products(pos, neg, kind)
+    return bounded_share(won, pairs)
 
 
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -54,7 +61,7 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores that are not ascending.
     Source: Manning, Raghavan and Schuetze 2008, Introduction to Information Retrieval, section 8.4.
     """
-    pos, neg, _ = at_scores(scores, positives, negatives)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
     pos, neg = pos[..., ::-1], neg[..., ::-1]
     hits = pos.cumsum(axis=-1, dtype=np.float64)
     claimed = neg.cumsum(axis=-1, dtype=np.float64)
@@ -63,7 +70,7 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     precision = np.divide(hits, claimed, out=hits, where=claimed > 0)
     precision *= pos
     # added up alike, so that perfect is 1
-    return share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
+    return bounded_share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
 
 
 def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -74,11 +81,11 @@ def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Errors: ValueError for scores that are not ascending.
     Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
     """
-    pos, neg, kind = at_scores(scores, positives, negatives)
+    pos, neg, kind = sum_at_scores(scores, positives, negatives)
     rows, others = (part.sum(axis=-1, dtype=kind).astype(np.float64) for part in (pos, neg))
     apart = pos.cumsum(axis=-1, dtype=kind) * others[..., None]
     apart -= neg.cumsum(axis=-1, dtype=kind) * rows[..., None]
-    return share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
+    return bounded_share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
 
 
 def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -92,11 +99,11 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Source: the convention of yardstick and of scikit-learn's `auc` over its curve; Davis and
     Goadrich 2006, ICML 23:233, on the interpolation.
     """
-    pos, neg, _ = at_scores(scores, positives, negatives)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
     hits, claimed = _from_above(pos), _from_above(pos + neg)
     precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
     area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
-    return share(area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
+    return bounded_share(area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
 
 
 def partial_auc(
@@ -117,7 +124,7 @@ def partial_auc(
     low, high = map(float, fpr)
     if not 0 <= low < high <= 1:
         raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
-    tpr, x = _rates(scores, positives, negatives)
+    tpr, x = _rates_at_scores(scores, positives, negatives)
     right, left = x, _next_higher(x, 0.0)
     top, bottom = tpr, _next_higher(tpr, 0.0)
     ends = np.clip(left, low, high), np.clip(right, low, high)
@@ -138,9 +145,9 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Errors: ValueError for scores that are not ascending.
     Source: Flach and Kull 2015, NeurIPS 28:838.
     """
-    pos, neg, _ = at_scores(scores, positives, negatives)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
     tp, fp = _from_above(pos), _from_above(neg)
-    p, n = (part[..., None] for part in totals(positives, negatives))
+    p, n = (part[..., None] for part in class_totals(positives, negatives))
     before, others = _next_higher(tp, 0.0), _next_higher(fp, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         start = np.maximum(before, p * p / (p + n))  # where the recall gain is 0
@@ -166,11 +173,11 @@ def _next_higher(values: Floats, beyond: float) -> Floats:
     return found
 
 
-def _rates(scores: Counts, positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
+def _rates_at_scores(scores: Counts, positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
     """Return the true and false positive rates of all rows at or above each score."""
-    pos, neg, _ = at_scores(scores, positives, negatives)
-    p, n = totals(pos, neg)
-    return over(_from_above(pos), p[..., None]), over(_from_above(neg), n[..., None])
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    p, n = class_totals(pos, neg)
+    return divide(_from_above(pos), p[..., None]), divide(_from_above(neg), n[..., None])
 
 
 def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -182,12 +189,12 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
     NaN without positives or without negatives.
     Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837.
     """
-    pos, neg, _ = at_scores(scores, positives, negatives)
-    p, n = totals(pos, neg)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    p, n = class_totals(pos, neg)
     area = roc_auc(scores, positives, negatives)
-    below = over(neg.cumsum() - neg / 2, n)
-    above = over(_from_above(pos) - pos / 2, p)
-    many, place = {True: over(p + n, p), False: over(p + n, n)}, places(scores)
+    below = divide(neg.cumsum() - neg / 2, n)
+    above = divide(_from_above(pos) - pos / 2, p)
+    many, place = {True: divide(p + n, p), False: divide(p + n, n)}, score_positions(scores)
     if len(below) == len(scores):
         return Influence(len(scores), lambda at, y: ((below if y else above)[at] - area) * many[y])
     return Influence(
@@ -210,7 +217,7 @@ def average_precision_influence(scores: Counts, positives: Counts, negatives: Co
     and pi of positives. NaN without positives.
     Source: the derivative of the measure along the share of each kind of row.
     """
-    return _precisions(scores, positives, negatives, [(1.0, 0)])
+    return _mean_precision_influence(scores, positives, negatives, [(1.0, 0)])
 
 
 def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -219,21 +226,21 @@ def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> In
     As for average precision, of the mean of the precision at a score and at the next higher one.
     NaN without positives.
     """
-    return _precisions(scores, positives, negatives, [(0.5, 0), (0.5, 1)])
+    return _mean_precision_influence(scores, positives, negatives, [(0.5, 0), (0.5, 1)])
 
 
-def _precisions(
+def _mean_precision_influence(
     scores: Counts, positives: Counts, negatives: Counts, parts: Sequence[tuple[float, int]]
 ) -> Influence:
     """Return the influence on a mean over the positives of precisions.
 
     parts: with what weight which precision counts: at the score (0), at the next higher one (1).
     """
-    pos, neg, _ = at_scores(scores, positives, negatives)
-    p, n = totals(pos, neg)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    p, n = class_totals(pos, neg)
     if not p:
         none = np.full(len(np.asarray(scores)), np.nan)
-        return Influence.of(none, none)
+        return Influence.from_arrays(none, none)
     hits, claimed = _from_above(pos), _from_above(pos + neg)
     precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
     found = np.zeros((2, len(pos)))
@@ -251,7 +258,7 @@ def _precisions(
         found += weight * up_to
         found[0] += weight * here
     found[0] -= value
-    return Influence.of(*((p + n) / p * found[:, places(scores)]))
+    return Influence.from_arrays(*((p + n) / p * found[:, score_positions(scores)]))
 
 
 RANKING = (

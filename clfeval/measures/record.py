@@ -30,7 +30,7 @@ ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
 @dataclass(frozen=True, slots=True)
-class OfClasses:
+class MulticlassDefinition:
     """A measure of C classes, two or more.
 
     of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
@@ -48,7 +48,7 @@ class OfClasses:
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
 
-    def given(self, **settings: Any) -> OfClasses:
+    def given(self, **settings: Any) -> MulticlassDefinition:
         """Return it with the settings filled in that it takes."""
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
@@ -109,7 +109,7 @@ class Measure:
     influence: Callable[..., Influence] | None = None
     scale: ScaleKind = "identity"
     caveat: str | None = None
-    classes: OfClasses | None = None
+    classes: MulticlassDefinition | None = None
     ordered: bool = False
 
     @property
@@ -149,7 +149,7 @@ class Measure:
 
         A measure that says which class it needs is not asked for more.
         """
-        return self.undefined if _CLASSES & {*self.undefined} else (*BOTH, *self.undefined)
+        return self.undefined if _CLASSES & {*self.undefined} else (*CLASS_REASONS, *self.undefined)
 
     def given(self, **settings: Any) -> Measure:
         """Return the measure with the settings filled in that it takes; None is no setting."""
@@ -164,8 +164,8 @@ class Measure:
 
 
 AIMS = {"zero": 0, "one": 1}  # what is best of those that err on either side of it
-BOTH = ("no_positive_truth", "no_negative_truth")
-_CLASSES = {*BOTH, "single_class"}
+CLASS_REASONS = ("no_positive_truth", "no_negative_truth")
+_CLASSES = {*CLASS_REASONS, "single_class"}
 
 # of a 2 x 2 table; the last reason of a measure holds unasked
 REASONS: Mapping[str, Callable[[Any], Bools]] = {
@@ -178,6 +178,6 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
 }
 
 
-def why(undefined: Sequence[str], table: Any) -> str:
+def undefined_reason(undefined: Sequence[str], table: Any) -> str:
     """Return why a measure of one 2 x 2 table is undefined: the first reason that holds."""
     return next((one for one in undefined[:-1] if REASONS[one](table)), undefined[-1])

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, divide
 
-LEAST = 2.0**-52  # smaller probabilities, of the truth or of either class, count as this one
+MIN_PROBABILITY = (
+    2.0**-52
+)  # smaller probabilities, of the truth or of either class, count as this one
 
 
-def distinct(scores: Counts) -> Ints:
+def distinct_starts(scores: Counts) -> Ints:
     """Return where each distinct score begins, (d,); ValueError for scores that do not ascend."""
     given = np.asarray(scores)
     if not (given[1:] >= given[:-1]).all():
@@ -27,9 +29,9 @@ def distinct(scores: Counts) -> Ints:
     return np.flatnonzero(new)
 
 
-def at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
+def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
     """Add up the counts at equal scores; also say whether whole numbers or floats add them up."""
-    first = distinct(scores)
+    first = distinct_starts(scores)
     pos, neg = map(np.asarray, counts)
     kind: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
     if len(first) < len(scores):
@@ -37,31 +39,31 @@ def at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
     return pos, neg, kind
 
 
-def product(a: Counts, b: Counts, kind: Any) -> Counts:
+def sum_of_products(a: Counts, b: Counts, kind: Any) -> Counts:
     """Return the sum of a b over the last axis, made of one kind of number."""
     return np.asarray(np.einsum("...m,...m->...", a, b, dtype=kind, casting="same_kind"))
 
 
-def share(part: Counts, whole: Counts) -> Floats:
+def bounded_share(part: Counts, whole: Counts) -> Floats:
     """Return part / whole; sums of fractions in two orders may make it pass 1 by a last digit."""
-    return np.asarray(np.minimum(over(part, whole), 1.0))
+    return np.asarray(np.minimum(divide(part, whole), 1.0))
 
 
-def places(scores: Counts) -> Ints:
+def score_positions(scores: Counts) -> Ints:
     """Return the place of each score, ascending, among the distinct ones: (m,)."""
-    first = distinct(scores)
+    first = distinct_starts(scores)
     if len(first) == len(scores):
         return first
     return np.repeat(np.arange(len(first)), np.diff(first, append=len(scores)))
 
 
-def totals(positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
+def class_totals(positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
     """Return how many rows of each class there are, (...), as floats."""
     p, n = (np.asarray(part.sum(axis=-1), np.float64) for part in (positives, negatives))
     return p, n
 
 
-def probabilities(p: ArrayLike) -> Floats:
+def check_probabilities(p: ArrayLike) -> Floats:
     """Return numbers as probabilities; ValueError for such outside 0..1."""
     given = np.asarray(p, np.float64)
     if not ((given >= 0) & (given <= 1)).all():

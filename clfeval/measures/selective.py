@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, Ints, over
+from clfeval.arrays import Counts, Floats, Influence, Ints, divide
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import at_scores, distinct, probabilities
+from clfeval.measures.scored import check_probabilities, distinct_starts, sum_at_scores
 
 COVERAGE = 0.8  # where none is given
 DIGITS = 14  # of a confidence: .3 and .7 are as sure, though 1 - .7 is not .3 in binary digits
@@ -28,11 +28,11 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
     """
     missed, rows = _from_the_surest(confidence, right, wrong)
     there = rows > 0  # no new coverage where a resample has no row
-    risk = over(missed.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
-    return over((risk * there).sum(axis=-1), there.sum(axis=-1))
+    risk = divide(missed.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
+    return divide((risk * there).sum(axis=-1), there.sum(axis=-1))
 
 
-def sure_accuracy(
+def confident_accuracy(
     confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
 ) -> Floats:
     """Return the accuracy of the share of rows with the highest confidence, ties in expectation.
@@ -47,7 +47,7 @@ def sure_accuracy(
     room = coverage * rows.sum(axis=-1)
     taken = np.clip(room[..., None] - (rows.cumsum(axis=-1) - rows), 0, rows)
     share = np.divide(taken, rows, out=np.zeros_like(rows), where=rows > 0)
-    return np.asarray(1 - over((missed * share).sum(axis=-1), room))
+    return np.asarray(1 - divide((missed * share).sum(axis=-1), room))
 
 
 def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
@@ -56,7 +56,7 @@ def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[
         none = np.zeros((*np.shape(right)[:-1], 0))
         return none, none
     order = np.argsort(-confidence, kind="stable")
-    first = distinct(-confidence[order])
+    first = distinct_starts(-confidence[order])
     missed, rows = (
         np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
         for part in (wrong, right + wrong)
@@ -64,13 +64,13 @@ def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[
     return missed, rows
 
 
-def _likelier(
+def _likelier_class(
     scores: Counts, positives: Counts, negatives: Counts
 ) -> tuple[Floats, Counts, Counts]:
     """Return how sure the likelier of two classes is, and how often it is right and wrong."""
-    p = probabilities(scores)
-    pos, neg, _ = at_scores(p, positives, negatives)
-    p = p[distinct(p)]
+    p = check_probabilities(scores)
+    pos, neg, _ = sum_at_scores(p, positives, negatives)
+    p = p[distinct_starts(p)]
     yes = p >= 0.5
     sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
     return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
@@ -82,14 +82,14 @@ def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Shapes: scores (m,) probabilities, ascending; positives and negatives (..., m); result (...).
     Errors: ValueError for scores not ascending or outside 0..1.
     """
-    return mean_risk(*_likelier(scores, positives, negatives))
+    return mean_risk(*_likelier_class(scores, positives, negatives))
 
 
 def selective_accuracy(
     scores: Counts, positives: Counts, negatives: Counts, coverage: float = COVERAGE
 ) -> Floats:
-    """Return the `sure_accuracy` of the likelier class of two; shapes and errors as `aurc`."""
-    return sure_accuracy(*_likelier(scores, positives, negatives), coverage)
+    """Return the `confident_accuracy` of the likelier class of two; shapes and errors as `aurc`."""
+    return confident_accuracy(*_likelier_class(scores, positives, negatives), coverage)
 
 
 def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -100,14 +100,14 @@ def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floa
     Shapes: as `aurc`. Range -1/2..1, best 0; NaN without rows. Errors: as `aurc`.
     Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.
     """
-    sure, right, wrong = _likelier(scores, positives, negatives)
+    sure, right, wrong = _likelier_class(scores, positives, negatives)
     rows = right + wrong
-    return over((rows * sure - right).sum(axis=-1), rows.sum(axis=-1))
+    return divide((rows * sure - right).sum(axis=-1), rows.sum(axis=-1))
 
 
 def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
-    p, mean = probabilities(scores), overconfidence(scores, positives, negatives)
+    p, mean = check_probabilities(scores), overconfidence(scores, positives, negatives)
 
     def each(at: Ints | slice, y: bool) -> Floats:
         return np.asarray(np.maximum(p[at], 1 - p[at]) - ((p[at] >= 0.5) == y) - mean)

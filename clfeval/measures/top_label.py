@@ -15,18 +15,20 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.measures import calibration, selective
-from clfeval.measures.record import OfClasses
-from clfeval.measures.scored import probabilities
+from clfeval.measures.record import MulticlassDefinition
+from clfeval.measures.scored import check_probabilities
 
-Of = Callable[..., Floats]
+MeasureFunction = Callable[..., Floats]
 
 
-def of_top(measure: Of, truth: Ints, p: Floats, n: Counts, **given: Any) -> Floats:
+def top_label_measure(
+    measure: MeasureFunction, truth: Ints, p: Floats, n: Counts, **given: Any
+) -> Floats:
     """Return a measure of a probability, and of how many rows have it rightly and wrongly, (...).
 
     Errors: ValueError for probabilities outside 0..1.
     """
-    each = probabilities(p)
+    each = check_probabilities(p)
     largest = each.max(axis=1)
     order = np.argsort(largest, kind="stable")
     right = (each.argmax(axis=1) == truth)[order]
@@ -34,15 +36,17 @@ def of_top(measure: Of, truth: Ints, p: Floats, n: Counts, **given: Any) -> Floa
     return measure(largest[order], counts * right, counts * ~right, **given)
 
 
-def _of(measure: Of, *takes: str) -> OfClasses:
-    return OfClasses(partial(of_top, measure), None, ("too_few_rows",), takes=takes)
+def _top_label_definition(measure: MeasureFunction, *takes: str) -> MulticlassDefinition:
+    return MulticlassDefinition(
+        partial(top_label_measure, measure), None, ("too_few_rows",), takes=takes
+    )
 
 
 # what measures of two classes are of the most probable of more, by id
-OF_TOP: Mapping[str, OfClasses] = {
-    "ece": _of(calibration.ece, "bins"),
-    "mce": _of(calibration.mce, "bins"),
-    "ece_debiased": _of(calibration.ece_debiased, "bins", "row"),
-    "aurc": _of(selective.mean_risk),
-    "selective_accuracy": _of(selective.sure_accuracy, "coverage"),
+OF_TOP: Mapping[str, MulticlassDefinition] = {
+    "ece": _top_label_definition(calibration.ece, "bins"),
+    "mce": _top_label_definition(calibration.mce, "bins"),
+    "ece_debiased": _top_label_definition(calibration.ece_debiased, "bins", "row"),
+    "aurc": _top_label_definition(selective.mean_risk),
+    "selective_accuracy": _top_label_definition(selective.confident_accuracy, "coverage"),
 }

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
-from clfeval.inference.resampling import percentiles, resampled_rates, stream
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.inference.resampling import percentile_limits, random_stream, resampled_rates
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.clustered import Redrawn
+from clfeval.methods.clustered import TableResampler
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits
 
 Formula = Callable[[Confusion], Floats]
@@ -19,7 +19,7 @@ Formula = Callable[[Confusion], Floats]
 def bootstrap_limits(
     known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
     level: float, resamples: int, seed: int, design: Design = RANDOM,
-    redrawn: Callable[[int], Redrawn | None] = lambda _: None,
+    redrawn: Callable[[int], TableResampler | None] = lambda _: None,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
@@ -41,22 +41,26 @@ def bootstrap_limits(
         sampled = design.totals == "random" and cells.sampled[here].any()
         each = redrawn(i)
         if each is None:
-            tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
+            tpr, fpr = resampled_rates(
+                tp, p, fp, n, resamples=resamples, rng=random_stream(seed, model)
+            )
             cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
-            rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
+            rows = random_stream(seed, f"rows\0{model}").multinomial(
+                p + n, cell, resamples * sampled
+            )
         elif each.clusters.size <= 1:
             continue
         else:
-            found: Counts = each.tables(resamples, stream(seed, model))
-            tpr, fpr = over(found[0], found[0] + found[2]), over(found[1], found[1] + found[3])
+            found: Counts = each.tables(resamples, random_stream(seed, model))
+            tpr, fpr = divide(found[0], found[0] + found[2]), divide(found[1], found[1] + found[3])
             rows = found.T
-        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
+        drawn = Confusion.from_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         for name, measure in known.items():
             values = np.broadcast_to(measure(drawn), (resamples, len(here)))
             if sampled and not CATALOG[name].invariant:
                 together = measure(Confusion(*rows.T))[:, None]
                 values = np.where(cells.sampled[here], together, values)
-            low, high, lost = percentiles(values, level=level)
+            low, high, lost = percentile_limits(values, level=level)
             out[name][0][here], out[name][1][here] = low, high
             failed = max(failed, int(np.max(lost)))
     return out, failed

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import Owned, RowWeights
-from clfeval.document import Warn
-from clfeval.inference.clusters import design
-from clfeval.inference.influence import uncertainty
+from clfeval.document import ResultWarning
+from clfeval.inference.clusters import design_effect
+from clfeval.inference.influence import covariance_from_influence
 from clfeval.measures.classes import accuracy_influence
-from clfeval.shell import given
+from clfeval.shell import format_option
 
 ENOUGH = 20  # clusters
 ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
@@ -35,7 +35,7 @@ WEIGHED = {
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
-def independence(column: str | None) -> str:
+def describe_independence(column: str | None) -> str:
     """Say what intervals take as independent."""
     if column is None:
         return "independent rows"
@@ -48,7 +48,7 @@ def share_design(
     """Return the design effects and effective numbers of clusters of s shares, (s,) each.
 
     part, whole (s, m): numerator and denominator among the m patterns; whole may be (1, m). heavy:
-    as in `design`.
+    as in `design_effect`.
     """
     sums = np.empty((5, len(part)))
     step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
@@ -56,18 +56,18 @@ def share_design(
         some = slice(start, start + step)
         sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
-    return design(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+    return design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Redrawn:
+class TableResampler:
     """Resampled table of a model; cells (4, m): 1 for the patterns that are TP, FP, FN, TN."""
 
     clusters: Owned
     cells: Floats
 
     @classmethod
-    def of(cls, patterns: PatternCounts | None, model: str) -> Redrawn | None:
+    def from_patterns(cls, patterns: PatternCounts | None, model: str) -> TableResampler | None:
         """Take a model of a table; None where rows are equal, and drawn one by one."""
         if patterns is None or patterns.clusters is None:
             return None
@@ -92,19 +92,21 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
     return np.asarray(np.divide(n**2, squares, out=np.zeros_like(n), where=squares > 0))
 
 
-def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
+def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
     """Return the rows of the smallest class that truth has, or how many clusters tell as much."""
-    sizes = smallest_sizes(patterns, classes)
+    sizes = effective_class_sizes(patterns, classes)
     return float(sizes[sizes > 0].min())
 
 
 def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
     """Return how many rows a slice has, and whether models are compared in it: 30, 5 a class."""
     sizes = class_sizes(patterns, 2)
-    return float(patterns.rows), bool(sizes.sum() >= ROWS and fewest(patterns) >= OF_A_CLASS)
+    return float(patterns.rows), bool(
+        sizes.sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    )
 
 
-def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
     """Return the rows, or effective clusters n² / sum n_c², of each class, (classes,)."""
     if not isinstance(patterns.clusters, ClusterCounts):
         sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
@@ -114,7 +116,7 @@ def smallest_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Flo
     return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
 
 
-def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
+def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of a model's rates.
 
     The design effect is that of sensitivity or specificity, of more classes accuracy, or None. With
@@ -158,19 +160,19 @@ def _of_accuracies(patterns: ClassPatterns) -> Floats:
     """Return the design effects of accuracies."""
     each = accuracy_influence(patterns.tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return uncertainty(moved, patterns.n, clusters=patterns.clusters).effect
+    return covariance_from_influence(moved, patterns.n, clusters=patterns.clusters).effect
 
 
-def cluster_notes(counted: Counted) -> list[Warn]:
+def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
     """Say that there are few clusters, or that a column looks as if it named some."""
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
         if len(clusters) < 2:
             text = "all rows are in one cluster: intervals cannot be computed"
-            return [Warn("few-clusters", text)]
+            return [ResultWarning("few-clusters", text)]
         if len(clusters) < ENOUGH:
             text = f"only {len(clusters)} clusters: intervals are approximate"
-            return [Warn("few-clusters", text)]
+            return [ResultWarning("few-clusters", text)]
         n = counted.patterns.n.astype(np.float64)
         alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
         if alike < ENOUGH:
@@ -179,13 +181,13 @@ def cluster_notes(counted: Counted) -> list[Warn]:
                 f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
                 "ones: intervals are approximate"
             )
-            return [Warn("few-clusters", text)]
+            return [ResultWarning("few-clusters", text)]
         return []
     name = counted.kept.shared()
     if name is None:
         return []
     text = (
         f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
-        f"add {given('--cluster', name)}"
+        f"add {format_option('--cluster', name)}"
     )
-    return [Warn("may-share", text)]
+    return [ResultWarning("may-share", text)]

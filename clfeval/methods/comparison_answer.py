@@ -7,13 +7,23 @@ from dataclasses import dataclass, field
 
 from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
 from clfeval.compare.families import ALL_PAIRS, BEST, POWER
-from clfeval.document import Answer, Row, estimate
+from clfeval.document import Answer, Row, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.comparisons import OPERATING_POINT
-from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.words import chance, exact, listed, many, named, number, quoted, reference_of, signed
+from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.words import (
+    describe_reference,
+    format_count,
+    format_difference,
+    format_exact,
+    format_number,
+    format_p_value,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
 
-LISTED = 6  # models by name
+MAX_LISTED = 6  # models by name
 FEW_CHANGES = 2  # of them, with their values
 FEW_SLICES = 4  # slices by name
 UNLIKE = 1.25  # times as many alarms
@@ -37,13 +47,13 @@ def comparison_answers(
     """Say what was asked of a reference: of all rows, then of slices."""
     if options.reference is None:
         return
-    margin = by_measure(options.margin, called).get(lead)
+    margin = numbers_by_measure(options.margin, called).get(lead)
     rows = [row for row in rows if row["against"] == "reference"]
     yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead, at)
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
-def why_untested(options: ReportOptions, *, same_rows: bool) -> str:
+def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
     """Say why models are not compared with the best; nothing where a reference was asked for."""
     if options.reference is not None:
         return ""
@@ -63,8 +73,8 @@ def comparison_answer(
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return
-    title = _title(lead)
-    to = reference_of(str(mine[0]["reference"]), reference)
+    title = _measure_title(lead)
+    to = describe_reference(str(mine[0]["reference"]), reference)
     point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
     if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
@@ -72,15 +82,15 @@ def comparison_answer(
     if reference == ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
-        text = f"{told:,} of {many(len(mine), 'pair')} of models {differ} significantly in {title} "
-        yield Answer("compared", f"{text}(adjusted for all pairs).", (), lead, float(told))
+        text = f"{told:,} of {format_count(len(mine), 'pair')} of models {differ} significantly in "
+        yield Answer("compared", f"{text}{title} (adjusted for all pairs).", (), lead, float(told))
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)
     else:
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
     yield from point
     if instead is not None:
-        yield from _others(rows, "net_benefit", to, level)
+        yield from _other_measure_answer(rows, "net_benefit", to, level)
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
@@ -88,7 +98,7 @@ def comparison_answer(
         yield Answer("compared-by-labels", f"{text}.", (), lead)
 
 
-def _title(metric: str) -> str:
+def _measure_title(metric: str) -> str:
     """Return what a measure is called, with the prevalence it is tuned to."""
     name, _, at = metric.partition(":prevalence=")
     measure = CATALOG.get(name)
@@ -106,21 +116,25 @@ def _as_many(model: float | None, reference: float | None) -> str:
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
     """Say how one model compares with the reference."""
-    d, found, model = estimate(row["difference"]), row["verdict"], quoted(str(row["model"]))
-    size = f"in {title}: {_size(row, level)}"
+    d, found, model = (
+        as_estimate(row["difference"]),
+        row["verdict"],
+        quote_if_ambiguous(str(row["model"])),
+    )
+    size = f"in {title}: {_format_difference(row, level)}"
     if found in (BETTER, WORSE):
         text = f"{model} is significantly {found} than {to} {size}."
     elif found == EQUIVALENT and margin is not None:
-        text = f"{model} is equivalent to {to} within {exact(margin)} {size}."
+        text = f"{model} is equivalent to {to} within {format_exact(margin)} {size}."
     elif found == NOT_WORSE and margin is not None:
-        text = f"{model} is not worse than {to} by {exact(margin)} {size}."
+        text = f"{model} is not worse than {to} by {format_exact(margin)} {size}."
     elif row["p"] is None:
         text = f"It is unknown whether {model} differs significantly from {to} {size}."
     else:
         text = f"{model} is not significantly different from {to} {size}."
         if isinstance(row["detectable"], float):
-            text = f"{text[:-1]}; a difference of {number(row['detectable'])} would be detected "
-            text += f"with power {POWER:g}."
+            text = f"{text[:-1]}; a difference of {format_number(row['detectable'])} would be "
+            text += f"detected with power {POWER:g}."
     return Answer("compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low,
                   d.high)  # fmt: skip
 
@@ -132,14 +146,18 @@ def _several_models(
     kinds: dict[str, list[str]] = {}
     for row in rows:
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
-    within, said = "" if margin is None else exact(margin), list[str]()
+    within, said = "" if margin is None else format_exact(margin), list[str]()
     for kind, words in (
         (BETTER, "significantly better"), (WORSE, "significantly worse"),
         (EQUIVALENT, f"equivalent within {within}"), (NOT_WORSE, f"not worse by {within}"),
         (UNDECIDED, "not significantly different"),
     ):  # fmt: skip
         if names := kinds.get(kind):
-            who = named(names, most=LISTED) if len(names) < len(rows) else "every other model"
+            who = (
+                join_names(names, most=MAX_LISTED)
+                if len(names) < len(rows)
+                else "every other model"
+            )
             said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
     against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
@@ -158,7 +176,7 @@ def _operating_point(
     if not changed:
         who, not_, word = "no model", "", " or "
         if len(models) == 1:
-            who, not_, word = quoted(models[0]), "not ", " or "
+            who, not_, word = quote_if_ambiguous(models[0]), "not ", " or "
         text = f"{at.where}, {who} is {not_}significantly different from {to} in "
         text += f"{word.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
@@ -167,57 +185,63 @@ def _operating_point(
     first = {str(row["model"]): row for row in reversed(changed)}  # of each model comes first
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     if len(models) == 1:
-        parts = [_detects(row, to, level, at) for row in changed]
-        text = f"{at.where}, {quoted(models[0])} {' and '.join(parts)}"
+        parts = [_detection_difference(row, to, level, at) for row in changed]
+        text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
-        text = f"{at.where}, compared with {to}, {_listed(changed, level)}"
-    d = estimate(changed[0]["difference"])
+        text = f"{at.where}, compared with {to}, {_list_differences(changed, level)}"
+    d = as_estimate(changed[0]["difference"])
     names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
     yield Answer("operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low,
                  d.high)  # fmt: skip
 
 
-def _detects(row: Row, to: str, level: float, at: OperatingPoint) -> str:
+def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
     """Say how many more positives a model detects, or how many fewer negatives it flags."""
-    d, positive = estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
+    d, positive = as_estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
     rows = at.positives if positive else at.negatives
     kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
     more = "more" if (d > 0) == positive else "fewer"
-    size = f"than {to} ({row['measure']} {_size(row, level)})"
+    size = f"than {to} ({row['measure']} {_format_difference(row, level)})"
     if rows is None:
         return f"{verb} {more} {kind} {size}"
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
 
 
-def _others(rows: Sequence[Row], metric: str, to: str, level: float) -> Iterator[Answer]:
+def _other_measure_answer(
+    rows: Sequence[Row], metric: str, to: str, level: float
+) -> Iterator[Answer]:
     """Say which models differ from the reference by one more measure."""
     mine = [row for row in rows if row["measure"] == metric and row["slice"] is None]
     told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
     if told:
-        text = f"Compared with {to}, {_listed(told, level)}."
+        text = f"Compared with {to}, {_list_differences(told, level)}."
     if mine:
         yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
 
 
-def _listed(rows: Sequence[Row], level: float) -> str:
+def _list_differences(rows: Sequence[Row], level: float) -> str:
     """List which models have higher or lower values of measures."""
     parts = [
-        f"{quoted(str(row['model']))} has "
-        f"{'higher' if (estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
-        f"{CATALOG[str(row['measure'])].title} ({_size(row, level)})" for row in rows
+        f"{quote_if_ambiguous(str(row['model']))} has "
+        f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
+        f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
     ]  # fmt: skip
-    return listed(parts, most=FEW_CHANGES)
+    return join_words(parts, most=FEW_CHANGES)
 
 
-def _size(row: Row, level: float) -> str:
+def _format_difference(row: Row, level: float) -> str:
     """Write a difference as all of its family hold, with the p that inverts that interval."""
-    d, p = estimate(row["difference_adjusted"]), row["p_adjusted"]
-    adjusted = "" if d == estimate(row["difference"]) else "adjusted "
-    text = signed(d.value or 0.0, d.low, d.high, level).replace(" (", f", {adjusted}").rstrip(")")
-    return f"{text}, {chance(p)}" if isinstance(p, float) else text
+    d, p = as_estimate(row["difference_adjusted"]), row["p_adjusted"]
+    adjusted = "" if d == as_estimate(row["difference"]) else "adjusted "
+    text = (
+        format_difference(d.value or 0.0, d.low, d.high, level)
+        .replace(" (", f", {adjusted}")
+        .rstrip(")")
+    )
+    return f"{text}, {format_p_value(p)}" if isinstance(p, float) else text
 
 
 def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
@@ -225,19 +249,21 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
     if not mine:
         return
-    to, title = reference_of(str(mine[0]["reference"]), reference), CATALOG[lead].title
+    to, title = describe_reference(str(mine[0]["reference"]), reference), CATALOG[lead].title
     models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
     slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
     told = {kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
             for kind in VERDICTS if kind != UNDECIDED}  # fmt: skip
-    where = many(len(slices), "slice") if len(slices) > 1 else named(slices)
+    where = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
     start = f"Within {where}, by {title}, "
     if len(models) > 1:
         parts = [f"{len(some):,} are {kind}" for kind, some in told.items() if some]
-        text = f"{start}{listed(parts) if parts else 'none'} of {len(mine):,} comparisons with {to}"
-        text += "" if parts else " is significant"
+        text = f"{start}{join_words(parts) if parts else 'none'} of {len(mine):,} comparisons "
+        text += f"with {to}{'' if parts else ' is significant'}"
     else:
-        parts = [f"{kind} in {named(some, most=FEW_SLICES)}" for kind, some in told.items() if some]
-        how = f"{listed(parts)} compared with" if parts else "not significantly different from"
-        text = f"{start}{quoted(models[0])} is {how} {to}"
+        parts = [
+            f"{kind} in {join_names(some, most=FEW_SLICES)}" for kind, some in told.items() if some
+        ]
+        how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
+        text = f"{start}{quote_if_ambiguous(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

@@ -8,7 +8,7 @@ import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.inference.clusters import rate_divisors, share_divisor
-from clfeval.inference.paired_measures import slopes
+from clfeval.inference.paired_measures import partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 
@@ -19,7 +19,7 @@ _UNIT = np.eye(4)
 _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
 
 
-def of_share(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
+def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
     """Return which part of which rows a share is."""
     assert measure.share is not None
     part, whole = measure.share(cells)
@@ -31,22 +31,26 @@ def of_share(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Coun
     return part / by, whole / by
 
 
-def of_rates(measure: Measure, cells: Cells, level: float) -> Cells:
+def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells:
     """Return the counts for a measure of the two rates in populations of known class ratio."""
     if cells.sums is None:
         return cells
-    along = slopes(lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates)
+    along = partial_derivatives(
+        lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
+    )
     return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(along), level=level))
 
 
-def of_sample(measure: Measure, cells: Cells, level: float) -> Cells:
+def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cells:
     """Return the counts for a measure of the two rates and of the class ratio of the rows."""
     if cells.sums is None:
         return cells
     tp, fp, ratio = (*cells.rates, cells.p)
-    over_p, _ = slopes(
-        lambda p, _: measure.function(Confusion.of_prevalence(tp, fp, p)), ratio, 0.5
+    over_p, _ = partial_derivatives(
+        lambda p, _: measure.function(Confusion.from_prevalence(tp, fp, p)), ratio, 0.5
     )
-    rates = slopes(lambda x, y: measure.function(Confusion.of_prevalence(x, y, ratio)), tp, fp)
+    rates = partial_derivatives(
+        lambda x, y: measure.function(Confusion.from_prevalence(x, y, ratio)), tp, fp
+    )
     along = np.stack([*rates, over_p])
     return cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, over
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
@@ -17,17 +17,21 @@ from clfeval.inference.sample_region import range_over_sample
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import (
     SHARE_LIMITS,
-    combination,
+    combine_proportions,
+    has_unreliable_error,
     odds_ratio,
     predictive_value,
     rate_ratio,
-    unsure,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
-from clfeval.measures.record import Measure, why
-from clfeval.methods.divided import of_rates, of_sample, of_share
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.measures.record import Measure, undefined_reason
+from clfeval.methods.divided import (
+    effective_rate_counts,
+    effective_sample_counts,
+    effective_share_counts,
+)
 
 _BLOCK = 256  # score regions walked around at a time
 Estimates = list[Estimate]
@@ -92,17 +96,17 @@ class Cells:
     @classmethod
     def at_odds(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
         """Return some models, each at odds of its own, NaN for the class ratio of its own rows."""
-        own = over(counts.positives, counts.negatives)[np.asarray(models)]
+        own = divide(counts.positives, counts.negatives)[np.asarray(models)]
         return cls.picked(counts, models, np.where(np.isnan(ratio), own, ratio), np.isnan(ratio))
 
     @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float | None = None) -> Cells:
         """Return k models at a prevalence, without one at that of their own rows."""
         own = np.full(counts.tp.shape, p is None)
-        p = over(counts.positives, counts.positives + counts.negatives) if p is None else p
+        p = divide(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
         cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
-        return cls(*cells, over(p, 1 - p), p, 1 - p, own, counts.sums)
+        return cls(*cells, divide(p, 1 - p), p, 1 - p, own, counts.sums)
 
     @property
     def counted(self) -> Confusion:
@@ -119,7 +123,7 @@ class Cells:
         """The true and the false positive rate, NaN without the class."""
         # sums of fractions may pass their total by the last digit
         pairs = ((self.tp, self.positives), (self.fp, self.negatives))
-        tp, fp = (np.minimum(over(part, whole), 1.0) for part, whole in pairs)
+        tp, fp = (np.minimum(divide(part, whole), 1.0) for part, whole in pairs)
         return tp, fp
 
     def at_rates(self, tp: Floats, fp: Floats) -> Confusion:
@@ -148,9 +152,10 @@ class Cells:
         return np.stack([self.tp, self.fp, self.positives, self.negatives], axis=1).astype(float)
 
 
-def limits(
+def measure_limits(
     name: str, cells: Cells, *, level: float, design: Design = RANDOM, beta: float = 1.0,
-    stakes: Stakes | None = None, by: str | None = None, known: Mapping[str, Limits] | None = None,
+    stakes: OutcomeCosts | None = None, by: str | None = None,
+    known: Mapping[str, Limits] | None = None,
 ) -> Limits:  # fmt: skip
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
@@ -158,7 +163,7 @@ def limits(
     measures that depend on the class ratio the range over the score region of the two rates and,
     with random totals, the prevalence. At a known ratio each measure has the method of its record;
     ratios of rates and predictive values the range over the score region of the rates where these
-    are `unsure`.
+    are `has_unreliable_error`.
 
     by: a method in place of the measure's own. known: limits of other measures of the same tables.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
@@ -170,7 +175,7 @@ def limits(
     if measure.interval == "derived" and measure.base is not None and by is None:
         settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
         base = (known or {}).get(measure.base)
-        low, high = base or limits(measure.base, cells, stakes=stakes, **settings)
+        low, high = base or measure_limits(measure.base, cells, stakes=stakes, **settings)
         return measure.through(low), measure.through(high)
     how = by or measure.interval
     own = cells.sampled & (not measure.invariant)
@@ -198,7 +203,7 @@ def exact_limits(
     if measure.share is not None:
         if measure.drawn and design.totals == "fixed":
             return None
-        return SHARE_LIMITS[design.how](*of_share(measure, cells, level), level=level)
+        return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
     if measure.base is None or ("beta" in measure.takes and beta != 1):
         return None
     found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
@@ -208,19 +213,21 @@ def exact_limits(
 def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
     """Return limits where the class ratio is known, by the method named."""
     if not (how == "share" and measure.share is not None):
-        cells = of_rates(measure, cells, level)
+        cells = effective_rate_counts(measure, cells, level)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if how == "share" and measure.share is not None:
-            return SHARE_LIMITS[design.how](*of_share(measure, cells, level), level=level)
+            return SHARE_LIMITS[design.how](
+                *effective_share_counts(measure, cells, level), level=level
+            )
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
-            _, low, high = combination(a, b, *counts, level=level)
+            _, low, high = combine_proportions(a, b, *counts, level=level)
             # within the range, which rounding may leave
             low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
             return low, high
         if how == "region":
-            return _region(measure, cells, level)
+            return _rate_region_limits(measure, cells, level)
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
@@ -228,14 +235,16 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
         if how != "log":  # those of odds ratios cover with few rows too
-            few = unsure(cells.tp, cells.positives) | unsure(cells.fp, cells.negatives)
+            few = has_unreliable_error(cells.tp, cells.positives) | has_unreliable_error(
+                cells.fp, cells.negatives
+            )
             lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
-            low[lost], high[lost] = _region(measure, cells.where(lost), level)
+            low[lost], high[lost] = _rate_region_limits(measure, cells.where(lost), level)
         return low, high
 
 
-def _region(measure: Measure, cells: Cells, level: float) -> Limits:
+def _rate_region_limits(measure: Measure, cells: Cells, level: float) -> Limits:
     """Return the range over the score region of the two rates."""
 
     def ends(some: Cells) -> Limits:
@@ -252,10 +261,10 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
     """Return the range over the score region of the two rates and the prevalence."""
 
     def measured(tp: Floats, fp: Floats, p: Floats) -> Floats:
-        found = measure.function(Confusion.of_prevalence(tp, fp, p))
+        found = measure.function(Confusion.from_prevalence(tp, fp, p))
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
-    cells = of_sample(measure, cells, level)
+    cells = effective_sample_counts(measure, cells, level)
 
     def ends(some: Cells) -> Limits:
         return range_over_sample(
@@ -288,7 +297,7 @@ _OF_TERMS: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
 }  # fmt: skip
 
 
-def column(
+def estimate_column(
     values: Floats, bounds: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
 ) -> Estimates:
     """Return estimates, with the reason where one is undefined or infinite."""
@@ -296,20 +305,22 @@ def column(
     lists = (np.asarray(part).tolist() for part in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
     return [
-        estimate(value, least, most)
+        make_estimate(value, least, most)
         if value == value
-        else Estimate(None, reason=why(undefined, Confusion(*(part[i] for part in tables))))
+        else Estimate(
+            None, reason=undefined_reason(undefined, Confusion(*(part[i] for part in tables)))
+        )
         for i, (value, least, most) in enumerate(zip(*lists, strict=True))
     ]
 
 
-def estimate(
+def make_estimate(
     value: float, low: float = nan, high: float = nan,
     undefined: Sequence[str] = ("zero_margin",), table: Confusion | None = None,
 ) -> Estimate:  # fmt: skip
     """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
     if value != value:
-        return Estimate(None, reason=why(undefined, table))
+        return Estimate(None, reason=undefined_reason(undefined, table))
     lower = upper = None
     if low == low and high == high:  # rounding must not part a value from its limits
         lower = (low if low < value else value) if low > -inf else None
@@ -321,7 +332,7 @@ def estimate(
     return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
 
-def proportions(
+def proportion_estimates(
     k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
@@ -336,29 +347,31 @@ def proportions(
         part, whole = (hits, trials) if divided is None else (hits / by, trials / by)
         bounds = [side.tolist() for side in SHARE_LIMITS[how](part, whole, level=level)]
     return [
-        estimate(h / t, nan if low is None else low, nan if high is None else high)
+        make_estimate(h / t, nan if low is None else low, nan if high is None else high)
         if t
         else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
     ]
 
 
-def shares(
+def share_estimates(
     name: str, k: Counts, n: Counts | int | float, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return a measure that is k of n rows, with intervals, as `proportions` does."""
-    return proportions(k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how)
+    """Return a measure that is k of n rows, with intervals, as `proportion_estimates` does."""
+    return proportion_estimates(
+        k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how
+    )
 
 
-def fractional_weights(*, drawn: bool = False) -> UsageError:
+def fractional_weights_error(*, drawn: bool = False) -> UsageError:
     """Build the error for fractional weights: of features, or in a bootstrap of rows."""
     why = "a bootstrap needs whole rows" if drawn else "exact intervals of features need whole rows"
     hint = "add --interval none to compute the values without intervals"
-    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
+    return UsageError.new(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 
-def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
+def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
     """Return the models of all parts concatenated, and the part of each."""
     names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
@@ -371,7 +384,7 @@ def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], Confu
     return labels, ConfusionCounts(models, **arrays, unit=unit)
 
 
-def rows_of(columns: Mapping[str, Sequence[Any]], **who: Any) -> list[Row]:
+def rows_from_columns(columns: Mapping[str, Sequence[Any]], **who: Any) -> list[Row]:
     """Turn columns of equal length into rows, which begin with what is said of all of them."""
     return [
         {**who, **dict(zip(columns, values, strict=True))}

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import bad_option, no_table
-from clfeval.notation import count_or_all, margins, one_column, words
-from clfeval.options import Opt, listed, mapping, number
+from clfeval.errors import bad_option, not_a_table
+from clfeval.notation import parse_count_or_all, parse_margins, parse_one_column, parse_words
+from clfeval.options import Opt, as_list, to_float, to_mapping
 
 if TYPE_CHECKING:
     from clfeval.measures.population import Population
@@ -19,18 +19,18 @@ INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "C
 RESAMPLES = 2000  # unless another number is asked for
 
 
-def table(flag: str, given: Any) -> Any:
+def accept_table(flag: str, given: Any) -> Any:
     """Take what is read elsewhere: a frame, or the names of files; UsageError for other things."""
     several = given if isinstance(given, (list, tuple)) else [given]
     named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
     if given is None or named or hasattr(type(given), "columns"):
         return given
-    raise no_table(given, flag)
+    raise not_a_table(given, flag)
 
 
-def level_of(flag: str, given: Any) -> float:
+def accept_level(flag: str, given: Any) -> float:
     """Return a confidence level; UsageError unless it lies between 0 and 1, up to 0.999999999."""
-    level = number(flag, given)
+    level = to_float(flag, given)
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
         raise bad_option(f"{flag} {given} is not between 0 and 1 (at most 0.999999999)", hint)
@@ -49,7 +49,7 @@ Level = Annotated[
     Opt(
         "Confidence level of intervals and tests; default 0.95.",
         INTERVALS,
-        accept=level_of,
+        accept=accept_level,
         above=0,
         most=1 - 1e-9,
         stated=True,
@@ -68,34 +68,34 @@ Totals = Annotated[
 ]  # fmt: skip
 
 
-def _margins(flag: str, given: Any) -> dict[str, float]:
+def _accept_margins(flag: str, given: Any) -> dict[str, float]:
     """Return the smallest difference that matters of each measure; UsageError for others."""
-    named = mapping(flag, given, "measures to differences")
-    found = {name: number(flag, value) for name, value in named.items()}
+    named = to_mapping(flag, given, "measures to differences")
+    found = {name: to_float(flag, value) for name, value in named.items()}
     for name, value in found.items():
         if not 0 < value < math.inf:
             raise bad_option(f"{flag} {name}={value:g} is not a number above 0")
     return found
 
 
-def differences(
+def margin_option(
     text: str = "Smallest difference of a measure that matters; repeat.", key: str = "margin",
     *, needs: str | None = "applies to differences from a reference", shell: bool = True,
 ) -> Opt:  # fmt: skip
     """Return an option of differences by measure; needs: why a reference has to be given."""
     return Opt(
-        text, COMPARING, metavar="MEASURE=DELTA", parse=margins, accept=_margins,
+        text, COMPARING, metavar="MEASURE=DELTA", parse=parse_margins, accept=_accept_margins,
         takes=Mapping[str, float] | None, signed=key, stated=True, shell=shell,
         needs=None if needs is None else ("reference", needs),
     )  # fmt: skip
 
 
-def compared_with(text: str = "Compare the other models with this one.") -> Opt:
+def reference_option(text: str = "Compare the other models with this one.") -> Opt:
     """Return the option of a reference."""
     return Opt(text, COMPARING, metavar="MODEL", signed="ref", stated=True, completes="model")
 
 
-def also_measured(panel: str) -> Opt:
+def measure_option(panel: str) -> Opt:
     """Return the option of measures beside those of a command, by name, in a panel of it."""
     return Opt(
         "Add a measure or set (hard, ranking, all); repeat.",
@@ -118,21 +118,21 @@ def check_reference(
 def check_measures(names: Sequence[str]) -> None:
     """Raise UsageError for what is no measure of two classes, before anything is counted."""
     if names:
-        from clfeval.methods.measured.asked import asked_of
+        from clfeval.methods.measured.asked import parse_measures
 
-        asked_of(names)
+        parse_measures(names)
 
 
-def curve_points(panel: str) -> Opt:
+def curve_points_option(panel: str) -> Opt:
     """Return the option of how many points of a curve are listed, in a panel of a command."""
     return Opt(
         "Number of points listed per curve; default at most 200.",
-        panel, metavar="N|all", parse=count_or_all, least=2, shell=False,
+        panel, metavar="N|all", parse=parse_count_or_all, least=2, shell=False,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Certainty:
+class IntervalSettings:
     """How sure numbers are to be, and how that is found out; level None for no intervals."""
 
     level: float | None
@@ -150,7 +150,7 @@ class RunOptions:
         str | None,
         Opt(
             "Column of runs (folds, seeds) to average over.",
-            RUNS, metavar="COLUMN", parse=one_column, many=True, stated=True, signed="run",
+            RUNS, metavar="COLUMN", parse=parse_one_column, many=True, stated=True, signed="run",
             completes="column",
         ),
     ] = None  # fmt: skip
@@ -169,7 +169,7 @@ class RunOptions:
             raise bad_option("--run and --run-files exclude each other: give one")
 
 
-class Sure:
+class IntervalOptions:
     """Options that say how sure the numbers are to be."""
 
     __slots__ = ()
@@ -194,40 +194,40 @@ class Sure:
         return "none" if self.confidence is None else f"{how}{self.level!r}"
 
 
-def _populations(flag: str, given: Any) -> tuple[str | float, ...]:
+def _accept_populations(flag: str, given: Any) -> tuple[str | float, ...]:
     """Return shares of positives, odds and ranges of either, texts or numbers."""
     found = tuple(
-        one.strip() if isinstance(one, str) else number(flag, one) for one in listed(given)
+        one.strip() if isinstance(one, str) else to_float(flag, one) for one in as_list(given)
     )
     for one in found:
-        _ends(flag, one)
+        _parse_population_range(flag, one)
     return found
 
 
-def _ends(flag: str, given: str | float) -> tuple[Population, ...]:
+def _parse_population_range(flag: str, given: str | float) -> tuple[Population, ...]:
     """Return one population, or both ends of a range; UsageError for what is neither."""
     from clfeval.measures.population import Population
 
     if not isinstance(given, str):
-        return (Population.of_prevalence(given, flag),)
+        return (Population.from_prevalence(given, flag),)
     left, dots, right = given.partition("..")
     if not dots:
-        return (Population.of_text(given, flag),)
-    ends = Population.of_text(left, flag), Population.of_text(right, flag)
+        return (Population.from_text(given, flag),)
+    ends = Population.from_text(left, flag), Population.from_text(right, flag)
     if ends[0].ratio >= ends[1].ratio:
         raise bad_option(f"{flag} {given} is not in the order lower, higher")
     return ends
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # beside a group that has slots
-class Populations:
+class PopulationOptions:
     """Which other class ratios to look at."""
 
     prevalence: Annotated[
         tuple[str | float, ...],
         Opt(
             "Evaluate at this prevalence: 0.02, 1/50, 1:49.",
-            POPULATIONS, metavar="P", parse=words, accept=_populations,
+            POPULATIONS, metavar="P", parse=parse_words, accept=_accept_populations,
             takes=str | float | Sequence[str | float] | None,
         ),
     ] = ()  # fmt: skip
@@ -235,7 +235,7 @@ class Populations:
     @property
     def spans(self) -> Iterator[tuple[Population, ...]]:
         """What was given, one by one: a population, or both ends of a range."""
-        return (_ends("--prevalence", one) for one in self.prevalence)
+        return (_parse_population_range("--prevalence", one) for one in self.prevalence)
 
     @property
     def populations(self) -> tuple[Population, ...]:
@@ -244,12 +244,12 @@ class Populations:
 
         found: list[Population] = []
         for low, *high in self.spans:
-            middle = (Population.of_ratio((low.ratio * one.ratio) ** 0.5) for one in high)
+            middle = (Population.from_ratio((low.ratio * one.ratio) ** 0.5) for one in high)
             found += (low, *middle, *high)
-        return distinct(found)
+        return distinct_populations(found)
 
 
-def distinct(populations: Iterable[Population]) -> tuple[Population, ...]:
+def distinct_populations(populations: Iterable[Population]) -> tuple[Population, ...]:
     """Return populations in their order, each once; rows tell them apart by odds as written."""
     found: list[Population] = []
     for one in populations:

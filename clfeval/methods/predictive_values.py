@@ -10,12 +10,20 @@ import numpy as np
 
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Answer, Estimate, Row, estimate
-from clfeval.methods.estimates import Cells, end_to_end
-from clfeval.methods.estimates import estimate as estimate_of
+from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.methods.estimates import Cells, concatenate_counts
+from clfeval.methods.estimates import make_estimate as estimate_of
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.methods.tune_jpt.tables import Place, Tuner
-from clfeval.words import class_ratio, close, exact, interval, listed, quoted, short
+from clfeval.methods.tune_jpt.tables import Place, TunedModels
+from clfeval.words import (
+    format_class_ratio,
+    format_close,
+    format_exact,
+    format_share,
+    format_with_interval,
+    join_words,
+    quote_if_ambiguous,
+)
 
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
@@ -46,10 +54,10 @@ def prevalence_rows(
     """
     rows, every = list[Row](), np.arange(len(used))
     expected, here = (
-        end_to_end({i: getattr(one, name) for i, one in enumerate(used)})[1]
+        concatenate_counts({i: getattr(one, name) for i, one in enumerate(used)})[1]
         for name in ("expected", "here")
     )
-    tuner = Tuner(given, options, (None,) * len(used), expected)
+    tuner = TunedModels(given, options, (None,) * len(used), expected)
     for kind, one in places:
         ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)
         cells, chosen = (Cells.at_odds(x, every, ratio) for x in (expected, here))
@@ -67,14 +75,14 @@ def prevalence_rows(
                 "model": at.model, "chosen_by": at.rule, "threshold": at.threshold,
                 "population": kind, "prevalence": one.prevalence, "odds": one.odds,
                 **{name: values[i] for name, values in found.items()}, "alarms": alarms[i],
-                "alarms_per_case": _inverse(found["ppv"][i]), "net_benefit": benefit[i],
+                "alarms_per_case": _inverse_estimate(found["ppv"][i]), "net_benefit": benefit[i],
             }
             for i, at in enumerate(used)
         ]  # fmt: skip
     return rows
 
 
-def _inverse(share: Estimate) -> Estimate:
+def _inverse_estimate(share: Estimate) -> Estimate:
     """Return 1 / share, infinite at 0."""
     if share.value is None:
         return share
@@ -88,43 +96,47 @@ def _inverse(share: Estimate) -> Estimate:
 def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:
     """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model."""
     rule = str(row["chosen_by"]).partition(":")[0]
-    cut = "" if row["threshold"] is None else f"threshold {exact(float(str(row['threshold'])))}"
+    cut = (
+        ""
+        if row["threshold"] is None
+        else f"threshold {format_exact(float(str(row['threshold'])))}"
+    )
     why = f" ({RULES[rule]})" if rule in RULES else ""
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
-    ppv, npv, alarms, each, benefit = (estimate(row[name]) for name in names)
+    ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    who = "the model" if name == "model" else quoted(name)
+    who = "the model" if name == "model" else quote_if_ambiguous(name)
     if most:
-        text = f"{at_place(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
+        text = f"{prevalence_phrase(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
     else:
-        where = " and ".join(filter(None, ["" if same else at_place(row), cut]))
+        where = " and ".join(filter(None, ["" if same else prevalence_phrase(row), cut]))
         text = f"{where}{why}, {who}" if where else who
         text = f"At {text}" if text.startswith("threshold") else text
     if ppv.value is None or alarms.value is None:
         text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
     said = [
-        f"{title} {interval(one.value, one.low, one.high, level, close)}"
+        f"{title} {format_with_interval(one.value, one.low, one.high, level, format_close)}"
         for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
     ]  # fmt: skip
     if same:
-        said[1:] = [f"{title} {close(one.value, 3)}" for title, one in (("NPV", npv),)
+        said[1:] = [f"{title} {format_close(one.value, 3)}" for title, one in (("NPV", npv),)
                     if one.value is not None]  # fmt: skip
-        said.append(f"{close(alarms.value, 1)} alarms per {ROWS:,} rows")
-        text += f" has {listed(said)}."
+        said.append(f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows")
+        text += f" has {join_words(said)}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
-    per = "" if each.value is None else f", {close(each.value, 1)} per case detected"
+    per = "" if each.value is None else f", {format_close(each.value, 1)} per case detected"
     text += f"{':' if most else ' has'} {' and '.join(said)}. "
-    text += f"It raises {close(alarms.value, 1)} alarms per {ROWS:,} rows{per}."
+    text += f"It raises {format_close(alarms.value, 1)} alarms per {ROWS:,} rows{per}."
     if benefit.value is not None:
-        ends = interval(benefit.value, benefit.low, benefit.high, level, close)
+        ends = format_with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
         text += f" Its net benefit is {ends}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 
 
-def at_place(row: Row) -> str:
+def prevalence_phrase(row: Row) -> str:
     """Return the prevalence of a row, to begin a sentence."""
-    share = short(float(str(row["prevalence"])))
+    share = format_share(float(str(row["prevalence"])))
     if row["population"] == "sample":
         return f"At the prevalence of these rows ({share})"
-    return f"At prevalence {share} ({class_ratio(row['odds'])})"
+    return f"At prevalence {share} ({format_class_ratio(row['odds'])})"

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.patterns import for_products
+from clfeval.counts.patterns import safe_for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import shown
+from clfeval.counts.units import from_units
 from clfeval.counts.weights import RowWeights
 from clfeval.document import Estimate, Row
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import position
+from clfeval.measures.plane import phi_delta
 
 _FEW = 64  # points that the plain chain settles quicker than a pass
 _PAYS = 16  # a pass pays while it drops one point in so many
@@ -53,7 +53,7 @@ def roc_points(counts: ScoreCounts) -> RocPoints:
     return RocPoints(np.concatenate([[np.inf], counts.scores[::-1]]), *ends)
 
 
-def candidates(counts: ScoreCounts) -> RocPoints:
+def candidate_points(counts: ScoreCounts) -> RocPoints:
     """Return the ROC points that contain, at every odds, the optimum of every measure.
 
     They are the corners and the vertices of the upper and lower convex hull: h of m + 1 points, in
@@ -71,29 +71,32 @@ def candidates(counts: ScoreCounts) -> RocPoints:
 
 
 def hull_places(tp: Counts, fp: Counts) -> Ints:
-    """Return which points of curves (b, m) are `candidates`, (b, h), filled up with the last."""
+    """Return which points of curves (b, m) are `candidate_points`, (b, h), filled up with the
+    last.
+    """
     width = tp.shape[1]
     starts, chosen = np.zeros((2, *tp.shape), bool)
     starts[:, 0] = chosen[:, -1] = True
     tops, bottoms = (
-        vertices(up.ravel(), right.ravel(), starts.ravel()) for up, right in ((tp, fp), (fp, tp))
+        upper_hull_vertices(up.ravel(), right.ravel(), starts.ravel())
+        for up, right in ((tp, fp), (fp, tp))
     )
     chosen.flat[tops] = chosen.flat[bottoms] = True
     for row in np.flatnonzero(np.bincount(tops // width, minlength=len(tp)) <= 2).tolist():
         if tp[row, -1] and fp[row, -1]:
-            chosen[row, unbeaten(tp[row], fp[row])] = True
+            chosen[row, pareto_points(tp[row], fp[row])] = True
     order = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max()]
     return np.where(np.take_along_axis(chosen, order, axis=1), order, width - 1)
 
 
-def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
+def upper_hull_vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
     """Return the places of the strict vertices of the upper hull of chains, their ends included.
 
     tp and fp (n,) rise along each chain; `starts` (n,) marks where chains start, and without it
     there is one. Of equal points in a chain the first is returned. Whole numbers below 2**30 are
     compared exactly. With tp and fp exchanged it is the lower hull.
     """
-    y, x = for_products(tp, fp)
+    y, x = safe_for_products(tp, fp)
     stays = np.zeros(len(x), bool) if starts is None else starts.copy()
     stays[:1] = True
     up, right = y[1:] > y[:-1], x[1:] > x[:-1]
@@ -122,10 +125,10 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
             return places
         unpaid += int(dropped * _PAYS < len(x))
         x, y, stays, places = x[keep], y[keep], stays[keep], places[keep]
-    return places[_chain(x.tolist(), y.tolist(), stays.tolist())]
+    return places[_scan_hull(x.tolist(), y.tolist(), stays.tolist())]
 
 
-def unbeaten(tp: Counts, fp: Counts) -> Ints:
+def pareto_points(tp: Counts, fp: Counts) -> Ints:
     """Return the indices of the Pareto front of the inner points; tp and fp (n,) ascending."""
     more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
     keep = np.ones(max(0, len(tp) - 2), bool)
@@ -134,7 +137,7 @@ def unbeaten(tp: Counts, fp: Counts) -> Ints:
     return np.flatnonzero(keep) + 1
 
 
-def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
+def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
     """Walk along the points and take back those that a later one puts on or below a line."""
     kept: list[int] = []
     for i in range(len(x)):
@@ -148,14 +151,14 @@ def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Int
 
 
 MOST_POINTS = 200  # of a curve listed unless all are asked for
-_SAID = (
+_CURVE_COLUMNS = (
     "gini", "roc_auc", "best_threshold", "best_phi", "best_delta", "break_even_threshold",
     "break_even_delta", "points",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class PhiDeltaCurve:
     """A model's ROC curve, m + 1 points, as phi and delta from (-1, 0) to (1, 0)."""
 
     points: RocPoints
@@ -164,16 +167,16 @@ class Curve:
     counts: ScoreCounts
 
     @classmethod
-    def of(cls, counts: ScoreCounts) -> Curve:
+    def from_scores(cls, counts: ScoreCounts) -> PhiDeltaCurve:
         """Walk from the highest score down; there must be both classes."""
         points = roc_points(counts)
         tp, fp = points.tp, points.fp
-        return cls(points, *position(tp / tp[-1], fp / fp[-1]), counts)
+        return cls(points, *phi_delta(tp / tp[-1], fp / fp[-1]), counts)
 
     @property
     def best(self) -> int:
         """Where delta is largest; of equal ones the least biased, then the highest threshold."""
-        tp, fp = for_products(self.points.tp, self.points.fp)
+        tp, fp = safe_for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         gain = tp * n - fp * p  # whole numbers, so that equal means equal
         ties = np.flatnonzero(gain == gain.max())
@@ -184,7 +187,7 @@ class Curve:
 
         Of two equally near points that of larger delta; delta is interpolated linearly.
         """
-        tp, fp = for_products(self.points.tp, self.points.fp)
+        tp, fp = safe_for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         distance = np.abs(tp * n + fp * p - p * n)
         ties = np.flatnonzero(distance == distance.min())
@@ -192,19 +195,21 @@ class Curve:
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
 
-def curve_row(label: str | None, model: str, curve: Curve | None, level: float | None) -> Row:
+def curve_row(
+    label: str | None, model: str, curve: PhiDeltaCurve | None, level: float | None
+) -> Row:
     """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
     if curve is not None:
-        (auc, gini), points, best = _areas(curve, level), curve.points.thresholds, curve.best
+        (auc, gini), points, best = _auc_and_gini(curve, level), curve.points.thresholds, curve.best
         cut = points[best].item() if isfinite(points[best]) else None
         there = cut, curve.phi[best].item(), curve.delta[best].item()
         values = [gini, auc, *there, *curve.break_even(), len(points)]
-    return {"slice": label, "model": model, **dict(zip(_SAID, values, strict=True))}
+    return {"slice": label, "model": model, **dict(zip(_CURVE_COLUMNS, values, strict=True))}
 
 
 def point_rows(
-    label: str | None, model: str, curve: Curve, points: int | Literal["all"] | None
+    label: str | None, model: str, curve: PhiDeltaCurve, points: int | Literal["all"] | None
 ) -> list[Row]:
     """Return the points of a curve, or so many evenly, both ends and the best among them."""
     m = len(curve.points.thresholds)
@@ -215,7 +220,7 @@ def point_rows(
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
         chosen = np.union1d(even, best).astype(np.int64)
     p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
-    cells = (shown(n[chosen], curve.counts.unit) for n in (curve.points.tp, curve.points.fp))
+    cells = (from_units(n[chosen], curve.counts.unit) for n in (curve.points.tp, curve.points.fp))
     cuts, tps, fps = (column.tolist() for column in (curve.points.thresholds[chosen], *cells))
     rates = (curve.points.tp[chosen] / p, 1 - curve.points.fp[chosen] / n)
     plane = (column.tolist() for column in (*rates, curve.phi[chosen], curve.delta[chosen]))
@@ -228,7 +233,7 @@ def point_rows(
     ]  # fmt: skip
 
 
-def area_of(counts: ScoreCounts, level: float) -> AucInterval:
+def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:
     """Return the area under the ROC curve with DeLong's interval for how the rows are drawn."""
     sides, clusters = (counts.positives, counts.negatives), counts.clusters
     if clusters is None:
@@ -236,8 +241,8 @@ def area_of(counts: ScoreCounts, level: float) -> AucInterval:
     return clustered_auc(*sides, clusters, level=level, alone=isinstance(clusters, RowWeights))
 
 
-def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
-    found = area_of(curve.counts, level or 0.95)
+def _auc_and_gini(curve: PhiDeltaCurve, level: float | None) -> tuple[Estimate, Estimate]:
+    found = score_auc_interval(curve.counts, level or 0.95)
     auc, gini = found.value, 2 * found.value - 1
     if level is None or not np.isfinite(found.low):
         return Estimate(auc), Estimate(gini)

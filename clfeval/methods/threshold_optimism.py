@@ -8,32 +8,32 @@ from math import e, isfinite
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.patterns import ConfusionCounts, for_products
+from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.document import Estimate
-from clfeval.inference.influence import smaller_class
-from clfeval.inference.resampling import resampled_counts, stream
+from clfeval.inference.influence import smaller_class_size
+from clfeval.inference.resampling import random_stream, resampled_counts
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
-from clfeval.measures.record import BOTH
-from clfeval.methods.estimates import estimate
-from clfeval.methods.measured.asked import Asked
+from clfeval.measures.record import CLASS_REASONS
+from clfeval.methods.estimates import make_estimate
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.decisions import confusions_at
-from clfeval.methods.measured.hard import table_of
-from clfeval.methods.roc import RocPoints, candidates, hull_places, roc_points
+from clfeval.methods.measured.hard import float_confusion
+from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # of scores, among which these choose
-DRAWN = 1 - 1 / e  # of the rows, each draw has about so many
+SHARE_DRAWN = 1 - 1 / e  # of the rows, each draw has about so many
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
 PREDICTIVE = ("precision", "npv", "fdr", "for")
 _TIE = 1e-12  # of a value: as good but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutRule:
+class ThresholdRule:
     """A measure to optimise within a limit; name: as in tables.
 
     within: the measure of the limit, or None; at: the limit; sign: 1 for a lower, -1 for an upper
@@ -41,8 +41,8 @@ class CutRule:
     """
 
     name: str
-    best: Asked
-    within: Asked | None = None
+    best: RequestedMeasure
+    within: RequestedMeasure | None = None
     at: float = 0.0
     sign: int = 1
     safe: bool = False
@@ -54,21 +54,21 @@ class CutRule:
         """
         p, n = tp[..., -1:], fp[..., -1:]
         table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
-        gains = self.best.measure.sign * value_of(self.best, table)
+        gains = self.best.measure.sign * measure_value(self.best, table)
         if self.within is not None:
-            inside = self.sign * (value_of(self.within, table) - self.at)
+            inside = self.sign * (measure_value(self.within, table) - self.at)
             gains = np.where(inside >= -_TIE, gains, np.nan)
         known = ~np.isnan(gains)
         most = np.where(known, gains, -np.inf).max(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             near = known & ((gains == most) | (gains >= most - _TIE * np.abs(most)))
-        hits, false, p, n = for_products(tp, fp, p, n)
+        hits, false, p, n = safe_for_products(tp, fp, p, n)
         delta = hits * n - false * p  # whole numbers, so that equal means equal
         delta = np.where(near, delta, delta.min(axis=-1, keepdims=True) - 1)
         return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
 
 
-def value_of(one: Asked, table: Confusion) -> Floats:
+def measure_value(one: RequestedMeasure, table: Confusion) -> Floats:
     """Return a measure of tables."""
     with np.errstate(all="ignore"):
         return np.asarray(one.measure.function(table), np.float64)
@@ -93,7 +93,7 @@ class BootstrapChoices:
         gaps = np.asarray(of(self.drawn) - of(self.whole))
         known = ~np.isnan(gaps)
         mean = np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        return np.asarray(mean / DRAWN)
+        return np.asarray(mean / SHARE_DRAWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,8 +112,8 @@ class ChosenThresholds:
     unknown: Sequence[str | None]
 
     @classmethod
-    def of(
-        cls, counts: ScoreCounts, rules: Sequence[CutRule], seed: int, who: str, *,
+    def from_scores(
+        cls, counts: ScoreCounts, rules: Sequence[ThresholdRule], seed: int, who: str, *,
         hull: bool = False,
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
@@ -121,12 +121,12 @@ class ChosenThresholds:
         hull: search `roc.candidates` only. Expected counts are those here less the optimism of the
         two rates, where that is positive.
         """
-        points = candidates(counts) if hull else roc_points(counts)
-        at = _places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
+        points = candidate_points(counts) if hull else roc_points(counts)
+        at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
         here = confusions_at(counts, points.thresholds[at])
-        if reason := _unknown(counts):
+        if reason := _explain_unknown(counts):
             return cls(points, at, here, here, None, [reason] * len(at))
-        found = _bootstrap(counts, rules, stream(seed, f"cut\0{who}"), hull=hull)
+        found = _bootstrap_choices(counts, rules, random_stream(seed, f"cut\0{who}"), hull=hull)
         p, n = here.positives, here.negatives
         tp = here.tp - found.optimism(sensitivity) * p
         fp = here.fp + found.optimism(specificity) * n
@@ -135,14 +135,16 @@ class ChosenThresholds:
         same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
         for i, rule in enumerate(rules):
             one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
-            before, after = (float(value_of(rule.best, table).ravel()[0])
-                             for table in (table_of(here.at([i])), one))  # fmt: skip
+            before, after = (float(measure_value(rule.best, table).ravel()[0])
+                             for table in (float_confusion(here.at([i])), one))  # fmt: skip
             same[i] |= rule.within is None and rule.best.measure.sign * (after - before) > 0
         tp, fp = np.where(same, here.tp, tp), np.where(same, here.fp, fp)
         expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
         if here.sums is not None:
             alone = isinstance(counts.clusters, RowWeights)
-            sums = [thinned(here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))]
+            sums = [
+                thinned_products(here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))
+            ]
             expected = replace(expected, sums=np.array(sums))
         seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
         return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
@@ -153,7 +155,7 @@ class ChosenThresholds:
         return cut if isfinite(cut) else None, self.expected.at([i]), self.here.at([i])
 
 
-def _places(rules: Sequence[CutRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
+def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
     """Return the places of the best points of b curves, (b, h), by r rules: (r, b)."""
     if not hull:
         return np.stack([rule.places(tp, fp) for rule in rules])
@@ -163,8 +165,8 @@ def _places(rules: Sequence[CutRule], tp: Counts, fp: Counts, *, hull: bool) -> 
     return np.where(found < 0, -1, few[np.arange(len(few)), found])
 
 
-def _bootstrap(
-    counts: ScoreCounts, rules: Sequence[CutRule], rng: np.random.Generator, *, hull: bool
+def _bootstrap_choices(
+    counts: ScoreCounts, rules: Sequence[ThresholdRule], rng: np.random.Generator, *, hull: bool
 ) -> BootstrapChoices:
     """Return the thresholds of rules on bootstrap tables, of scores in at most 512 groups.
 
@@ -179,7 +181,7 @@ def _bootstrap(
         both = block.reshape(len(block), 2, -1)
         both = both[(both.sum(axis=2) > 0).all(axis=1)]
         hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])
-        place, each = _places(rules, hits, false, hull=hull), np.arange(len(both))
+        place, each = _best_places(rules, hits, false, hull=hull), np.arange(len(both))
         p, n, _ = np.broadcast_arrays(hits[:, -1], false[:, -1], place)
         columns = (cuts[place], hits[each, place], false[each, place], p, n, tp[place], fp[place])
         parts.append(tuple(np.where(place < 0, np.nan, one) for one in columns))
@@ -202,7 +204,11 @@ def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[
 
 
 def _correct_limits(
-    rules: Sequence[CutRule], here: ConfusionCounts, found: BootstrapChoices, tp: Floats, fp: Floats
+    rules: Sequence[ThresholdRule],
+    here: ConfusionCounts,
+    found: BootstrapChoices,
+    tp: Floats,
+    fp: Floats,
 ) -> None:
     """Set TP and FP so that a predictive value that is the limit is corrected for its optimism.
 
@@ -212,16 +218,16 @@ def _correct_limits(
         limit = rule.within
         if limit is None or limit.name not in PREDICTIVE:
             continue
-        wrong = float(value_of(limit, table_of(here.at([i])))[0])
+        wrong = float(measure_value(limit, float_confusion(here.at([i])))[0])
         wrong -= float(found.optimism(limit.measure.function)[i])
         wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
         if rule.best.name == "specificity" and here.negatives[i] > fp[i]:
-            tp[i] = here.positives[i] - over((here.negatives[i] - fp[i]) * wrong, 1 - wrong)
+            tp[i] = here.positives[i] - divide((here.negatives[i] - fp[i]) * wrong, 1 - wrong)
         elif rule.best.name == "sensitivity" and tp[i] > 0:
-            fp[i] = over(tp[i] * wrong, 1 - wrong)
+            fp[i] = divide(tp[i] * wrong, 1 - wrong)
 
 
-def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
+def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
     """Return the sums of products, (4, 4), of tables with fewer TP or FP than here, or more.
 
     A row stays with probability a: a² times the sum of squares with a (1 - a) times that of rows.
@@ -241,24 +247,24 @@ def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floa
     return np.asarray(moved @ sums @ moved.T + np.diag(alone))
 
 
-def _unknown(counts: ScoreCounts) -> str | None:
+def _explain_unknown(counts: ScoreCounts) -> str | None:
     """Return why nothing is known of other rows; None where something is."""
     n = np.concatenate([counts.positives, counts.negatives])
     if not np.isfinite(counts.scores).all():
         return INFINITE
-    for reason, part in zip(BOTH, (counts.positives, counts.negatives), strict=True):
+    for reason, part in zip(CLASS_REASONS, (counts.positives, counts.negatives), strict=True):
         if not part.sum():
             return reason
-    if smaller_class(n, counts.clusters) >= 2:
+    if smaller_class_size(n, counts.clusters) >= 2:
         return None
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"
 
 
-def reaching(one: Estimate, value: float) -> Estimate:
+def extend_limits(one: Estimate, value: float) -> Estimate:
     """Return an estimate whose limits, where it has some, reach to a value."""
     if one.value is None or one.low is None or one.high is None or value != value:
         return one
-    return estimate(one.value, min(one.low, value), max(one.high, value))
+    return make_estimate(one.value, min(one.low, value), max(one.high, value))
 
 
 def _from_above(each: Counts) -> Counts:

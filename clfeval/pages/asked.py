@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, estimate
+from clfeval.document import Document, Row, as_estimate
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL, SLICE
 from clfeval.pages.write import INFINITE, REASONS
-from clfeval.schema import Column, Shown, Table, of
+from clfeval.schema import Column, Table, TableView, columns_of_kind
 
 LABELS = "the model has labels only"
-LISTED = 30  # rows of a table shown to a person; files get them all
+MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
-    SLICE, MODEL, *of("text", "measure estimator"), *of("text?", "class"), *of("estimate", "value"),
-    Column("se", "number?", "standard error"), *of("text", "method"),
-    *of("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+    SLICE, MODEL, *columns_of_kind("text", "measure estimator"), *columns_of_kind("text?", "class"),
+    *columns_of_kind("estimate", "value"),
+    Column("se", "number?", "standard error"), *columns_of_kind("text", "method"),
+    *columns_of_kind("number?", "calibrated_mean calibrated_high", when="?"),
+    Column("p", "p?", when="?"),
 )  # fmt: skip
 MEASURED = Table("measures", COLUMNS)
 MEANINGS: Mapping[str, str] = {
@@ -32,7 +34,7 @@ MEANINGS: Mapping[str, str] = {
 }
 
 
-def named_rows(result: Document) -> list[Row]:
+def requested_rows(result: Document) -> list[Row]:
     """Return the measures of a report that were asked for by name, or are only in a set that was.
 
     Those of single classes are left out.
@@ -49,9 +51,9 @@ def named_rows(result: Document) -> list[Row]:
     ]
 
 
-def shown_measures(
+def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
-) -> Iterator[Shown]:
+) -> Iterator[TableView]:
     """Yield the measures asked for, those of slices too where there are any; rows: only these."""
     if MEASURED.name not in result.tables:
         return
@@ -62,8 +64,8 @@ def shown_measures(
     columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
     columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
     whys: dict[str, dict[str, None]] = {}
-    for row in mine[:LISTED]:
-        reason = estimate(row["value"]).reason
+    for row in mine[:MAX_ROWS]:
+        reason = as_estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
             whys.setdefault(reason, {})[str(row["measure"])] = None
     said = [
@@ -72,5 +74,6 @@ def shown_measures(
         for reason, names in whys.items()
     ]  # fmt: skip
     note = "; ".join(said)
-    yield Shown(MEASURED.name, "Requested measures", columns, mine, LISTED, rank="asked", name=name,
+    yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
+                    name=name,
                 note=note)  # fmt: skip

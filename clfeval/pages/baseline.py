@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clfeval.document import Document
-from clfeval.schema import BASELINE, CHANGES, MOST_CHANGES, Shown, comparisons
+from clfeval.schema import BASELINE, CHANGES, MOST_CHANGES, TableView, comparison_rows
 
 FEW = 10  # rows that are newly wrong, of all models
 FIRST = 15  # changes, where nobody asks for all
@@ -12,19 +12,19 @@ PAIRED = "new - old, on the same rows"
 PARTLY = "new - old, on the same rows or, where not paired, on independent samples"
 
 
-def against_baseline(result: Document, *, every: bool) -> list[Shown]:
+def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
     """Show the changes that are tested together or limited, the worst first; none without baseline.
 
     every: all of them, else the first.
     """
-    found = comparisons(result, BASELINE)
+    found = comparison_rows(result, BASELINE)
     if not found:
         return []
     limited = {gate.measure for gate in result.gates}
     rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
     paired = [bool(row["paired"]) for row in rows]
     shown = [
-        Shown(
+        TableView(
             "comparisons", "Change since the baseline", {
                 "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
@@ -37,7 +37,7 @@ def against_baseline(result: Document, *, every: bool) -> list[Shown]:
     ]  # fmt: skip
     if changes := result.tables.get(CHANGES):
         shown.append(
-            Shown(CHANGES, "Rows predicted correctly before, incorrectly now",
+            TableView(CHANGES, "Rows predicted correctly before, incorrectly now",
                   "model id truth before after", changes, FEW, rank="asked", lead="model",
                   note=f"at most {MOST_CHANGES} rows per model", total=len(changes))
         )  # fmt: skip

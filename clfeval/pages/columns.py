@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clfeval.document import Document
-from clfeval.schema import Column, Shown, Source, comparisons, of
-from clfeval.words import quoted
+from clfeval.schema import Column, Source, TableView, columns_of_kind, comparison_rows
+from clfeval.words import quote_if_ambiguous
 
-LISTED, PAIRED = 20, 20  # rows shown; differences between models shown unasked
+MAX_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown unasked
 
-SLICE, MODEL = of("slice", "slice") + of("text", "model")
+SLICE, MODEL = columns_of_kind("slice", "slice") + columns_of_kind("text", "model")
 CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
@@ -56,13 +56,16 @@ SHARED: Mapping[str, str] = {
 }
 
 
-def shown_differences(result: Document) -> Iterator[Shown]:
+def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield how models differ from a reference, or over runs any two."""
-    runs, reference = comparisons(result, "run"), result.parameters.get("reference")
-    rows = [*comparisons(result, "reference"), *comparisons(result, "reference", inside=True)]
+    runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
+    rows = [
+        *comparison_rows(result, "reference"),
+        *comparison_rows(result, "reference", inside=True),
+    ]
     if not (rows := rows or runs):
         return
-    title = f"Differences from {quoted(reference)} on the same rows" if reference else (
+    title = f"Differences from {quote_if_ambiguous(reference)} on the same rows" if reference else (
         "Differences between models")  # fmt: skip
     title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
     columns: dict[str, Source] = (
@@ -74,7 +77,7 @@ def shown_differences(result: Document) -> Iterator[Shown]:
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
-    yield Shown(
-        "comparisons", title, columns, rows, LISTED, note, lead="difference_adjusted",
+    yield TableView(
+        "comparisons", title, columns, rows, MAX_ROWS, note, lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
     )  # fmt: skip

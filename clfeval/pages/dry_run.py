@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.document import Document
-from clfeval.schema import Page, Shown, Table, of
+from clfeval.schema import Page, Table, TableView, columns_of_kind
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
 TABLES = (
-    Table("reading", of("text", "column taken why"), when=""),
+    Table("reading", columns_of_kind("text", "column taken why"), when=""),
     Table("ambiguities", (
-        *of("text", "code"), *of("text?", "file"), *of("whole?", "row"), *of("text?", "column"),
-        *of("text", "text"), *of("text?", "hint"),
+        *columns_of_kind("text", "code"), *columns_of_kind("text?", "file"),
+        *columns_of_kind("whole?", "row"), *columns_of_kind("text?", "column"),
+        *columns_of_kind("text", "text"), *columns_of_kind("text?", "hint"),
     ), when=""),
-    Table("plan", of("text", "what value"), when=""),
+    Table("plan", columns_of_kind("text", "what value"), when=""),
 )  # fmt: skip
 
 
@@ -23,17 +24,17 @@ def headline(result: Document) -> list[str]:
     return [f"Dry run of {result.parameters['of']}: nothing was computed"]
 
 
-def shown(result: Document, _: int) -> Iterator[Shown]:
+def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Show the questions first, if there are any."""
     if result.tables["ambiguities"]:
         columns = {"problem": "text", "column": "column", "remedy": "hint"}
-        yield Shown("ambiguities", "Ambiguities", columns, rank="asked", most=None)
+        yield TableView("ambiguities", "Ambiguities", columns, rank="asked", most=None)
     title = "Columns as read"
     title += " with the suggested options" if result.tables["ambiguities"] else ""
     if result.tables["reading"]:
-        yield Shown("reading", title, READING, rank="asked", most=None)
+        yield TableView("reading", title, READING, rank="asked", most=None)
     if result.tables["plan"]:
-        yield Shown("plan", "Planned computation", "what value", rank="asked")
+        yield TableView("plan", "Planned computation", "what value", rank="asked")
 
 
-PAGE = Page("dry-run", TABLES, headline, shown, lambda _: ())
+PAGE = Page("dry-run", TABLES, headline, page_tables, lambda _: ())

@@ -9,11 +9,11 @@ from itertools import chain
 from math import inf
 
 from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
-from clfeval.measures.catalog import CATALOG, find_measure, one_of, same_measure
+from clfeval.measures.catalog import CATALOG, equivalent_names, find_measure, match_measure
 from clfeval.measures.record import Measure
 from clfeval.pages.columns import SHARED
-from clfeval.pages.named import names_of
-from clfeval.pages.write import REASONS, heading
+from clfeval.pages.named import name_meanings
+from clfeval.pages.write import REASONS, column_heading
 from clfeval.schema import COMMON, Page
 
 ALL = "all"
@@ -30,7 +30,7 @@ BETTER = {
 _ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
 _LEVEL = re.compile(r"^\d+(?:\.\d+)?% ?")  # before what an interval's column is called
 _BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
-_MADE = "interval"  # the one of the shared words that is no column
+_INTERVAL_WORD = "interval"  # the one of the shared words that is no column
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Term:
     @property
     def called(self) -> str:
         """Its name, and what stands over it where that is another word."""
-        there = one_line(self.heading)
+        there = heading_on_one_line(self.heading)
         same = there.replace("-", "_").casefold() == self.name.casefold()
         return (
             self.name if same or there == self.name.replace("_", " ") else f"{self.name} ({there})"
@@ -62,57 +62,60 @@ class Term:
         if self.meaning:
             yield self.meaning
         if self.measure is not None and not known:
-            yield from _measured(self.measure)
+            yield from _measure_lines(self.measure)
         if self.tables:
             yield f"in {'table' if len(self.tables) == 1 else 'tables'} {', '.join(self.tables)}"
 
 
-def one_line(head: str) -> str:
+def heading_on_one_line(head: str) -> str:
     """Write a heading as it is read: on one line, without its arrow."""
     joined = " ".join(re.sub(r"-\s*\n\s*", "-", head).split())
     return _LEVEL.sub("", _ARROW.sub("", joined))
 
 
-def terms(page: Page) -> list[Term]:
+def page_terms(page: Page) -> list[Term]:
     """Return columns of a page's tables, headings made for its screens, and names of --show."""
     places: dict[tuple[str, str, str], list[str]] = {}
     columns: set[str] = set()
     for table in (*page.tables, *COMMON):
         for column in table.columns:
-            key = (column.name, heading(column), page.meaning(column.name, table.name))
+            key = (column.name, column_heading(column), page.meaning(column.name, table.name))
             places.setdefault(key, []).append(table.name)
             columns.add(column.name)
     found = [
-        Term(name, head, meaning, tuple(where), _measure(page, name, where[0]))
+        Term(name, head, meaning, tuple(where), _measure_of_column(page, name, where[0]))
         for (name, head, meaning), where in places.items()
     ]
     for entry, meaning in page.glossary.items():
         where, _, name = entry.rpartition(".")
         declared = {column.name for column in page.table(where).columns} if where else columns
-        if name not in declared and (entry not in SHARED or entry == _MADE):
+        if name not in declared and (entry not in SHARED or entry == _INTERVAL_WORD):
             found.append(Term(name, name, meaning, (where,) if where else ()))
-    return [*found, *(Term(name, name, words) for name, words in names_of(page.command).items())]
+    return [
+        *found,
+        *(Term(name, name, words) for name, words in name_meanings(page.command).items()),
+    ]
 
 
-def _measure(page: Page, name: str, table: str) -> Measure | None:
+def _measure_of_column(page: Page, name: str, table: str) -> Measure | None:
     """Return the measure that a column holds; none where it holds places by it, or a setting."""
     column, measure = page.column(name, table), CATALOG.get(name)
     kept = column is not None and column.kind != RANK and measure and measure.best != "none"
     return measure if kept else None
 
 
-def explained(page: Page, asked: str) -> list[Term]:
+def find_terms(page: Page, asked: str) -> list[Term]:
     """Return all that a name means on a page: as written, else whatever its case; or a measure."""
-    every, name = terms(page), one_line(asked)
-    loose = [term for term in every if _fits(page, term, name, str.casefold)]
-    strict = {term.name for term in loose if _fits(page, term, name, str)}
+    every, name = page_terms(page), heading_on_one_line(asked)
+    loose = [term for term in every if _name_fits(page, term, name, str.casefold)]
+    strict = {term.name for term in loose if _name_fits(page, term, name, str)}
     found = [term for term in loose if not strict or term.name in strict]
-    if found := found + _coded(name if strict else name.casefold()):
+    if found := found + _code_terms(name if strict else name.casefold()):
         measure = None if any(term.measure for term in found) else CATALOG.get(name)
         return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
     for spelling in (name, _BETA.sub("F", name)):
         here = [term for term in every if term.measure is not None]
-        mine = one_of(spelling, list(dict.fromkeys(term.name for term in here)))
+        mine = match_measure(spelling, list(dict.fromkeys(term.name for term in here)))
         if mine is not None:
             return [term for term in here if term.name == mine]
         if (measure := find_measure(spelling)) is not None:
@@ -120,16 +123,16 @@ def explained(page: Page, asked: str) -> list[Term]:
     return []
 
 
-def known_names(page: Page) -> list[str]:
+def explainable_names(page: Page) -> list[str]:
     """Return what may be asked for by name, each once: what suggestions and completion offer."""
-    names = chain.from_iterable(_names(page, term) for term in terms(page))
+    names = chain.from_iterable(_term_names(page, term) for term in page_terms(page))
     every = chain((ALL,), (n for n in names if not n.endswith(ANY)), *CODES.values(), CATALOG)
     return list(dict.fromkeys(every))
 
 
-def everything(page: Page) -> Iterator[tuple[str, list[str]]]:
+def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
     """Yield what a page explains, part by part: columns by table, headings, measures, codes."""
-    every = terms(page)
+    every = page_terms(page)
     for table in (*page.tables, *COMMON):
         here = [term for term in every if table.name in term.tables]
         first = [term for term in here if term.tables[0] == table.name]
@@ -142,31 +145,31 @@ def everything(page: Page) -> Iterator[tuple[str, list[str]]]:
     yield "other words on screens", [f"{term.called}: {term.short}" for term in made]
     measures = {term.name: term.measure for term in every if term.measure is not None}
     for name, measure in measures.items():
-        yield f"measure {name} ({measure.title})", list(_measured(measure))
+        yield f"measure {name} ({measure.title})", list(_measure_lines(measure))
     for what, codes in CODES.items():
         yield f"codes of {what}", [f"{code}: {sentence}" for code, sentence in codes.items()]
 
 
-def _names(page: Page, term: Term) -> Iterator[str]:
+def _term_names(page: Page, term: Term) -> Iterator[str]:
     """Yield what a term is called in files and on screens."""
     yield term.name
-    yield one_line(term.heading)
+    yield heading_on_one_line(term.heading)
     keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
     yield from (head for head, key in page.headings.items() if key in keys)
-    if term.name == _MADE:
+    if term.name == _INTERVAL_WORD:
         yield "CI"
 
 
-def _fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
+def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
     """Tell whether a name is one of a term's, or begins as its heading that ends in any name."""
-    wanted, heads = fold(name), map(fold, _names(page, term))
+    wanted, heads = fold(name), map(fold, _term_names(page, term))
     return any(
         head == wanted or (head.endswith(ANY) and wanted.startswith(head[: -len(ANY)]))
         for head in heads
     )
 
 
-def _coded(code: str) -> list[Term]:
+def _code_terms(code: str) -> list[Term]:
     """Return what a code stands for, among errors, notes and answers."""
     found: list[tuple[str, Mapping[str, str]]] = [*CODES.items()]
     return [
@@ -174,13 +177,14 @@ def _coded(code: str) -> list[Term]:
     ]
 
 
-def _measured(measure: Measure) -> Iterator[str]:
+def _measure_lines(measure: Measure) -> Iterator[str]:
     """Yield formula, range, direction, other names, when it is undefined, and source."""
     yield f"formula: {measure.formula}"
-    yield f"range: {_end(measure.low)} to {_end(measure.high)}; {BETTER[measure.best]}"
+    low, high = _format_end(measure.low), _format_end(measure.high)
+    yield f"range: {low} to {high}; {BETTER[measure.best]}"
     if measure.invariant:
         yield "independent of the class ratio"
-    others = [name for name in same_measure(measure.id) if name != measure.id]
+    others = [name for name in equivalent_names(measure.id) if name != measure.id]
     if others:
         yield f"also called: {', '.join(others)}"
     whys = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
@@ -190,5 +194,5 @@ def _measured(measure: Measure) -> Iterator[str]:
     yield f"source: {measure.source}"
 
 
-def _end(limit: float) -> str:
+def _format_end(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:.4g}"

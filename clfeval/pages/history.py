@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.document import Cell, Document, Row, estimate, value_of
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.schema import (
     Axis,
     Chart,
@@ -12,26 +12,30 @@ from clfeval.schema import (
     Mark,
     Page,
     Series,
-    Shown,
     Sign,
     Source,
     Table,
-    comparisons,
-    of,
+    TableView,
+    columns_of_kind,
+    comparison_rows,
 )
-from clfeval.words import many
+from clfeval.words import format_count
 
 LAST = 4  # labels that are shown whatever happened at them
 MOVES = 8  # changes that are shown
-MISSED = "gate missed"
+GATE_MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
-    Table("steps", (*of("text", "model measure"), *of("text?", "since cause")), when=""),
-    Table("events", of("text", "label model changed"), when=""),
+    Table("steps",
+          (*columns_of_kind("text", "model measure"), *columns_of_kind("text?", "since cause")),
+          when=""),
+    Table("events", columns_of_kind("text", "label model changed"), when=""),
     Table("history", (
-        *of("text", "label model measure"), *of("estimate", "value"), *of("number?", "se"),
-        *of("estimate", "change"), Column("marks", "text*"), *of("flag", "accepted"),
-        *of("flag?", "met"),
+        *columns_of_kind("text", "label model measure"), *columns_of_kind("estimate", "value"),
+        *columns_of_kind("number?", "se"),
+        *columns_of_kind("estimate", "change"), Column("marks", "text*"),
+        *columns_of_kind("flag", "accepted"),
+        *columns_of_kind("flag?", "met"),
     ), when=""),
 )  # fmt: skip
 GLOSSARY = {
@@ -49,21 +53,24 @@ def headline(result: Document) -> list[str]:
     """Say whose lines they are."""
     name, of_ = result.inputs[0].name, result.parameters["of"]
     labels, models = result.summary["labels"], result.summary["models"]
-    return [f"History of {of_} in {name}: {many(labels, 'label')}, {many(models, 'model')}"]
+    return [
+        f"History of {of_} in {name}: {format_count(labels, 'label')}, "
+        f"{format_count(models, 'model')}"
+    ]
 
 
-def _changes(result: Document) -> Sequence[Row]:
+def _change_rows(result: Document) -> Sequence[Row]:
     """Return the changes of leading measures, and significant ones, with since when and why."""
     steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
     none = {"since": None, "cause": None}
     return [
         {**row, **steps.get((row["model"], row["measure"]), none)}
-        for row in comparisons(result, "label")
+        for row in comparison_rows(result, "label")
         if row["measure"] in result.parameters["leading"] or (row["model"], row["measure"]) in steps
     ]  # fmt: skip
 
 
-def _lines(result: Document) -> list[Row]:
+def _line_rows(result: Document) -> list[Row]:
     """Return a row for each label and model, with a column for each leading measure.
 
     Of many labels those where something changed or was accepted, and all of the last few labels.
@@ -75,46 +82,46 @@ def _lines(result: Document) -> list[Row]:
         new = {"label": row["label"], "model": row["model"], "marks": said}
         line = found.setdefault((row["label"], row["model"]), new)
         line[str(row["measure"])] = row["value"]
-        if row["met"] is False and MISSED not in str(line["marks"]):
-            line["marks"] = ", ".join(filter(None, (str(line["marks"]), MISSED)))
+        if row["met"] is False and GATE_MISSED not in str(line["marks"]):
+            line["marks"] = ", ".join(filter(None, (str(line["marks"]), GATE_MISSED)))
     labels = list(dict.fromkeys(label for label, _ in found))
     last = set(labels[-LAST:])
     return [line for line in found.values() if line["marks"] or line["label"] in last]
 
 
-def _plain(rows: Sequence[Row]) -> Sequence[Sign]:
+def _no_signs(rows: Sequence[Row]) -> Sequence[Sign]:
     """Mark no row: none is the best of its table."""
     return [""] * len(rows)
 
 
-def shown(result: Document, _: int) -> Iterator[Shown]:
+def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Show what moved, then the lines."""
-    if rows := _changes(result):
-        yield Shown(
+    if rows := _change_rows(result):
+        yield TableView(
             "comparisons", "Changes at the last label", {
                 "model": "model", "measure": "measure", "change": "difference",
                 "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
                 "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
-            }, rows, rank="asked", lead="difference", most=MOVES, places=_plain(rows),
+            }, rows, rank="asked", lead="difference", most=MOVES, places=_no_signs(rows),
             legend=("p_adjusted", "cause", "since"), name="steps",
-            total=len(comparisons(result, "label")),
+            total=len(comparison_rows(result, "label")),
         )  # fmt: skip
-    lines, leading = _lines(result), result.parameters["leading"]
+    lines, leading = _line_rows(result), result.parameters["leading"]
     columns: dict[str, Source] = {"label": "label", "model": "model", "event": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
         f"Lines with changes, and the last {LAST} labels"
     )  # fmt: skip
-    yield Shown(
+    yield TableView(
         "history", title, columns, lines, rank="main",
-        places=_plain(lines), lead=leading[0] if leading else "", legend=("marks",),
+        places=_no_signs(lines), lead=leading[0] if leading else "", legend=("marks",),
         more="--format csv --show history",
     )  # fmt: skip
     if result.tables["events"]:
-        yield Shown("events", "Changes by label", "label model changed", legend=("changed",))
+        yield TableView("events", "Changes by label", "label model changed", legend=("changed",))
 
 
-def charts(result: Document) -> Iterator[Chart]:
+def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the leading measures over the labels, a line for each model."""
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
     if len(labels) < 2:
@@ -122,7 +129,7 @@ def charts(result: Document) -> Iterator[Chart]:
     for place, measure in enumerate(result.parameters["leading"]):
         points: dict[str, list[tuple[float, float]]] = {}
         for row in result.tables["history"]:
-            value = value_of(estimate(row["value"]))
+            value = cell_value(as_estimate(row["value"]))
             if row["measure"] == measure and value is not None:
                 at = float(labels.index(str(row["label"])) + 1)
                 points.setdefault(str(row["model"]), []).append((at, value))
@@ -139,4 +146,6 @@ def charts(result: Document) -> Iterator[Chart]:
         )  # fmt: skip
 
 
-PAGE = Page("history", TABLES, headline, shown, charts, plots=("trend",), glossary=GLOSSARY)
+PAGE = Page(
+    "history", TABLES, headline, page_tables, page_charts, plots=("trend",), glossary=GLOSSARY
+)

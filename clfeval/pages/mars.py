@@ -6,26 +6,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, value_of
-from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
+from clfeval.document import Cell, Document, Row, cell_value
+from clfeval.pages.asked import MEASURED, measure_tables
+from clfeval.pages.columns import CELLS, MODEL, SLICE, difference_tables
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.write import (
     ABSENT,
-    amount,
-    at_cut,
-    class_counts,
-    evenly,
-    exact,
-    joined,
-    show,
-    without_model,
+    evenly_spaced,
+    format_amount,
+    format_cell,
+    format_class_counts,
+    format_exact,
+    join_names,
+    majority_class_note,
+    threshold_note,
 )
-from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
-from clfeval.words import even
+from clfeval.schema import (
+    Axis,
+    Chart,
+    Column,
+    Page,
+    Point,
+    Series,
+    Source,
+    Table,
+    TableView,
+    columns_of_kind,
+    is_present,
+)
+from clfeval.words import round_sum
 
 PAIRS = 10  # that are listed before the matrices
-LISTED = 20  # rows of a long table shown to a person; files get them all
+MAX_ROWS = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # thresholds of a sweep shown to a person
 MATRIX_MODELS = 12
 HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows detected, false alarms
@@ -33,7 +45,7 @@ CUTS = {"threshold": "thresholds", "top": "numbers of top rows"}
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 ROWS = (
-    *of("weight", "rows positives negatives"),
+    *columns_of_kind("weight", "rows positives negatives"),
     Column("found", "weight", "detected by any", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
 )
@@ -45,14 +57,15 @@ ALONE = (
     Column("exclusive_fp", "weight", "unique misses", "target=negative", best="min"),
     Column("occlusion", "share"),
 )
-REACH = (*of("text+", "models"), Column("covered", "weight", "detected"),
-         Column("effort", "weight", "flagged"), *of("share", "yield"), *ALONE)  # fmt: skip
+REACH = (*columns_of_kind("text+", "models"), Column("covered", "weight", "detected"),
+         Column("effort", "weight", "flagged"), *columns_of_kind("share", "yield"),
+         *ALONE)  # fmt: skip
 CORRECTED = (Column("corrected", "bare", best="max"),
              Column("corrected_yield", "bare", "corrected yield", best="max"))  # fmt: skip
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
-    Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
-                     *of("share", "accuracy"), Column("precision", "share", "PPV ↑"),
+    Table("models", (SLICE, MODEL, *columns_of_kind("cut?", "threshold"), *CELLS,
+                     *columns_of_kind("share", "accuracy"), Column("precision", "share", "PPV ↑"),
                      Column("recall", "share", "sensitivity ↑"), *ALONE), "", least=1),
     Table("pairs", (SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
                     Column("second_alone", "weight", "unique to second"),
@@ -60,13 +73,13 @@ TABLES = (
     Table("subsets", (SLICE, *REACH)),
     Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
     Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
-    Table("slices", (*of("text", "slice"), *ROWS)),
+    Table("slices", (*columns_of_kind("text", "slice"), *ROWS)),
     Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
                     Column("top", "cut", "top rows", "sweep=top"), MODEL,
                     Column("found", "weight", "detected by any"),
                     Column("hits", "weight", "detected"), *ALONE)),
     Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
-                        *of("text", "file"), Column("id", "text", when="one"),
+                        *columns_of_kind("text", "file"), Column("id", "text", when="one"),
                         Column("row", "count", when="one"))),
     MEASURED,
 )  # fmt: skip
@@ -77,16 +90,16 @@ REACHED = ("corrected", "gain", "yield")  # what they mean stands below
 
 def headline(result: Document) -> list[str]:
     """Say what was read, and how many rows each class has."""
-    names = joined([item.name for item in result.inputs])
-    return [f"MARS of {names}: {class_counts(result)}"]
+    names = join_names([item.name for item in result.inputs])
+    return [f"MARS of {names}: {format_class_counts(result)}"]
 
 
-def shown(result: Document, digits: int) -> Iterator[Shown]:
+def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     tables = result.tables
-    scores = " ".join(column.name for column in ALONE if holds(column.when, result))
+    scores = " ".join(column.name for column in ALONE if is_present(column.when, result))
     found = scores.split()[0]
-    part = partial(Shown, most=LISTED, rank="asked")
+    part = partial(TableView, most=MAX_ROWS, rank="asked")
     for name, title, columns in (
         ("best", "Best subset of each size", "size models covered corrected gain effort"),
         ("max_effort", "Best subset within --max-effort", "models covered corrected effort"),
@@ -94,24 +107,24 @@ def shown(result: Document, digits: int) -> Iterator[Shown]:
         if name in tables:
             who = "slice " * any(row["slice"] is not None for row in tables[name])
             one = part(name, title, f"{who}{columns} yield", legend=REACHED)
-            yield _chosen(one, tables[name], digits)
+            yield _add_method(one, tables[name], digits)
     if "subsets" in tables:
         title = "Subsets of models"
         columns = f"models covered effort yield {scores}"
         who = "slice " * bool(tables.get("slices"))
         yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
-    yield from shown_differences(result)
+    yield from difference_tables(result)
     if "exclusive" in tables:
         title = "Rows that one model alone detects or misses"
         yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
-        yield from _sweep(result, scores, digits)
-    yield from shown_measures(result)
+        yield from _sweep_tables(result, scores, digits)
+    yield from measure_tables(result)
     who = ""
     if tables.get("slices"):
-        yield _slices(result)
+        yield _slice_table(result)
         who = "slice "
-    yield _main(result, found)
+    yield _main_table(result, found)
     # the confusion counts keep to the positive class whatever the target is
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
     rates = "threshold? tp fp fn tn accuracy precision recall"
@@ -121,33 +134,33 @@ def shown(result: Document, digits: int) -> Iterator[Shown]:
     ):
         note = _without_model(result) if name == "rates" else ""
         more = "--format csv"
-        yield Shown("models", title, f"{who}model {columns}", more=more, name=name, note=note)
-    yield from _pairs(result, found, digits)
+        yield TableView("models", title, f"{who}model {columns}", more=more, name=name, note=note)
+    yield from _pair_tables(result, found, digits)
 
 
 def _without_model(result: Document) -> str:
     """Say what accuracy needs no model, of all rows."""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     rows = positives + negatives
-    return without_model([positives / rows]) if rows else ""
+    return majority_class_note([positives / rows]) if rows else ""
 
 
-def _first(rows: Sequence[Row], target: str) -> list[Row]:
+def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
     """Sort models by rows detected; of equals the one that flags fewest rows comes first."""
     hit, alarm = HITS[target]
 
     def place(row: Row) -> tuple[float, float]:
-        found = _number(row[hit])
-        return -even(found), even(found + _number(row[alarm]))
+        found = _cell_number(row[hit])
+        return -round_sum(found), round_sum(found + _cell_number(row[alarm]))
 
     return sorted(rows, key=place)
 
 
-def _number(cell: Cell) -> float:
+def _cell_number(cell: Cell) -> float:
     return float(str(cell))
 
 
-def _slices(result: Document) -> Shown:
+def _slice_table(result: Document) -> TableView:
     """Show what each slice holds, and which model detects most there."""
     target = result.parameters["target"]
     models: dict[Cell, list[Row]] = {}
@@ -156,7 +169,8 @@ def _slices(result: Document) -> Shown:
     rows = [
         {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
         if row["found"] else {**row, "first": None, "hits": 0, "recall": None}
-        for row in result.tables["slices"] for best in _first(models[row["slice"]], target)[:1]
+        for row in result.tables["slices"]
+        for best in _sort_by_detected(models[row["slice"]], target)[:1]
     ]  # fmt: skip
     columns: dict[str, Source] = {
         "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
@@ -167,10 +181,10 @@ def _slices(result: Document) -> Shown:
     note = f"{ABSENT} no {target} is detected in the slice; " * any(not row["hits"] for row in rows)
     note += "for each model in each slice, add --show rates"
     lead = "recall" if target == "positive" else "hits"
-    return Shown("slices", "Slices", columns, rows, LISTED, note, rank="asked", lead=lead)
+    return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
 
 
-def _main(result: Document, found: str) -> Shown:
+def _main_table(result: Document, found: str) -> TableView:
     """Show one line per model, by rows detected."""
     target = result.parameters["target"]
     positive = target == "positive"
@@ -178,9 +192,9 @@ def _main(result: Document, found: str) -> Shown:
     missed = "exclusive_fn" if positive else "exclusive_fp"
 
     def flagged(row: Row) -> str:
-        return f"{_number(row[hit]) + _number(row[alarm]):,.10g}"
+        return f"{_cell_number(row[hit]) + _cell_number(row[alarm]):,.10g}"
 
-    rows = _first(result.whole("models"), target)
+    rows = _sort_by_detected(result.whole("models"), target)
     columns: dict[str, Source] = {
         "model": "model", "detected": hit, **({"sensitivity ↑": "recall"} if positive else {}),
         f"unique\nT{target[0].upper()}": found, "unique\nmisses": missed,
@@ -194,23 +208,23 @@ def _main(result: Document, found: str) -> Shown:
         found: f"{target}s only this model detects; unique misses: {alone}",
         "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
     }
-    title = f"Models{at_cut(rows)} by {target}s detected"
-    return Shown(
+    title = f"Models{threshold_note(rows)} by {target}s detected"
+    return TableView(
         "models", title, columns, rows, rank="main", right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through", more="--format csv",
         legend=(found, "shine_through"), words=words,
     )  # fmt: skip
 
 
-def _elsewhere(row: Row, digits: int) -> str:
+def _format_expected(row: Row, digits: int) -> str:
     """Write how many rows a subset is expected to detect on new data, to a part of a row."""
-    found = value_of(row["corrected"])
-    return ABSENT if found is None else amount(found, digits)
+    found = cell_value(row["corrected"])
+    return ABSENT if found is None else format_amount(found, digits)
 
 
-def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
+def _add_method(one: TableView, rows: Sequence[Row], digits: int) -> TableView:
     """Name the method by which subsets were chosen: below the table where it is one for all."""
-    written = {"corrected": partial(_elsewhere, digits=digits)}
+    written = {"corrected": partial(_format_expected, digits=digits)}
     names = str(one.columns).split()
     heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
     methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
@@ -220,61 +234,63 @@ def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
     return replace(one, columns=heads, note=note, more="", right=["corrected"])
 
 
-def _sweep(result: Document, scores: str, digits: int) -> Iterator[Shown]:
+def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
     """Show a few evenly spaced thresholds of the whole table: a matrix per measure, then all.
 
     Plots and files have every threshold.
     """
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    some = evenly(cuts, SWEPT)
+    some = evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in kept]
     note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
-    heads, unit = {one: exact(one) for one in kept}, CUTS[cut]
+    heads, unit = {one: format_exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}
         for row in here:
             mine = cells.setdefault(str(row["model"]), {"model": row["model"]})
-            mine[heads[row[cut]]] = show(row[measure], digits)
+            mine[heads[row[cut]]] = format_cell(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
-        yield Shown(
+        yield TableView(
             "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
             {head: head for head in ("model", *heads.values())}, list(cells.values()), most=None,
             note=note, right=[*heads.values()], rank="asked",
         )  # fmt: skip
-    yield Shown(
+    yield TableView(
         "sweep", f"Sweep: {len(kept)} of {len(cuts)} {unit}", f"{cut} model found hits {scores}",
         here, most=None, note=note, name="cuts",
     )  # fmt: skip
 
 
-def _pairs(result: Document, found: str, digits: int) -> Iterator[Shown]:
+def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
     """Show which pairs detect most; then, as the paper does, a matrix of each measure."""
     whole = result.whole("pairs")
-    most = sorted(whole, key=lambda row: (-_number(row["covered"]), _number(row["effort"])))
+    most = sorted(
+        whole, key=lambda row: (-_cell_number(row["covered"]), _cell_number(row["effort"]))
+    )
     if most:
         columns = f"models covered effort yield {found}"
         title = f"Pairs by {result.parameters['target']}s detected"
-        yield Shown("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
+        yield TableView("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.whole("models")]
     if len(models) > MATRIX_MODELS:
-        rows = sorted(whole, key=lambda row: -_number(row[found]))
+        rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
         scores = f"models covered effort yield {found} shine_through occlusion"
-        yield Shown("pairs", "Pairs by unique detections", scores, rows, LISTED)
+        yield TableView("pairs", "Pairs by unique detections", scores, rows, MAX_ROWS)
     elif len(models) > 2:  # of two models the pair is everything
         heads = [str(j) for j in range(1, len(models) + 1)]
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
             rows = [
-                {"model": f"{i} {name}", **{head: show(cell, digits)
+                {"model": f"{i} {name}", **{head: format_cell(cell, digits)
                                             for head, cell in zip(heads, line, strict=True)}}
                 for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1)
             ]  # fmt: skip
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
-            yield Shown("pairs", title, matrix, rows, right=heads)
+            yield TableView("pairs", title, matrix, rows, right=heads)
 
 
 def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
@@ -287,43 +303,43 @@ def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     return [[known.get(frozenset({a, b})) for b in models] for a in models]
 
 
-def charts(result: Document) -> Iterator[Chart]:
+def page_charts(result: Document) -> Iterator[Chart]:
     """Yield unique detections and misses, the pairs, and the curves of a sweep."""
     models = result.whole("models")
-    alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
+    alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
     for column, title in zip(alone, ("detections", "misses"), strict=True):
         bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
         yield Chart("bars", f"Unique {title}", series=tuple(bars), name="bars")
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
-        matrix = (Series(str(row["model"]), values=tuple(map(value_of, c))) for row, c in lines)
+        matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
         title = "ShineThrough of pairs (taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
     if "sweep" in result.tables:
-        yield from _curves(result)
+        yield from _curve_charts(result)
 
 
-def _curves(result: Document) -> Iterator[Chart]:
+def _curve_charts(result: Document) -> Iterator[Chart]:
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     axis = Axis("number of top rows" if cut == "top" else cut)
     target = result.parameters["target"]
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
-            value = value_of(row[measure])
+            value = cell_value(row[measure])
             if value is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
         forward = cut == "top"
-        order = (str(row["model"]) for row in _first(result.whole("models"), target))
+        order = (str(row["model"]) for row in _sort_by_detected(result.whole("models"), target))
         curves = tuple(
-            Series(name, (_steps(points[name], forward),)) for name in order if name in points
+            Series(name, (_step_points(points[name], forward),)) for name in order if name in points
         )
         if curves:
             title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
-def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
+def _step_points(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
     """Draw steps: between two thresholds the value of the upper one, or that of fewer rows."""
     out: list[Point] = []
     for i, (cut, value) in enumerate(points):
@@ -333,6 +349,6 @@ def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
 
 
 PAGE = Page(
-    "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates", "cuts"),
+    "mars", TABLES, headline, page_tables, page_charts, ROWS, "all", ("alone", "rates", "cuts"),
     ("bars", "matrix", "curves"), glossary=MARS, headings=MARS_HEADINGS,
 )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_EACH = "2 x 2 table and measures of each model, with --by also of each slice"
-_ASKED = "the measures requested by --measure, with the methods of their intervals"
-_THERE = "PPV, NPV and alarms at a prevalence, at the chosen threshold"
+_PER_MODEL = "2 x 2 table and measures of each model, with --by also of each slice"
+_REQUESTED_MEASURES = "the measures requested by --measure, with the methods of their intervals"
+_AT_PREVALENCE = "PPV, NPV and alarms at a prevalence, at the chosen threshold"
 _SLICES = "the models in each slice of --by"
 EVERYWHERE: Mapping[str, str] = {
     "comparisons": "differences from a reference, the rows outside a slice, a baseline or a label",
@@ -36,17 +36,18 @@ WORDS: Mapping[str, str] = {  # of sentences and screens, which are no tables
     "q": "p adjusted to control the false discovery rate (Benjamini and Hochberg 1995)",
     "DeLong": "variance of ROC AUC and of differences of correlated AUCs (DeLong et al. 1988)",
 }
-NAMED: Mapping[str, Mapping[str, str]] = {
+NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
     "mars": {
         "alone": "unique true positives and unique misses of each model",
         "rates": "the 2 x 2 tables with accuracy, precision and recall",
         "cuts": "detections of each model at each threshold of --sweep",
-        "models": _EACH, "pairs": "detections of each pair of models, joint and unique",
+        "models": _PER_MODEL, "pairs": "detections of each pair of models, joint and unique",
         "subsets": "all subsets of models that were evaluated",
         "best": "the subset of each size that detects most",
         "max_effort": "the subset that detects most within --max-effort",
         "slices": _SLICES, "sweep": "detections at every threshold of --sweep",
-        "exclusive": "the rows that one model alone detects or misses", "measures": _ASKED,
+        "exclusive": "the rows that one model alone detects or misses",
+        "measures": _REQUESTED_MEASURES,
         "bars": "plot: unique true positives of each model",
         "matrix": "plot: ShineThrough of every pair",
         "curves": "plot: detections over the thresholds of --sweep",
@@ -60,12 +61,12 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "slices": _SLICES, "plane": "the points at the class ratios of --prevalence",
         "break-even": "thresholds of largest δ and of no bias (φ = 0)",
         "spread": "spread of the runs of each model",
-        "models": _EACH, "run_spread": "mean and spread of the runs of each model",
+        "models": _PER_MODEL, "run_spread": "mean and spread of the runs of each model",
         "runs": "the points of single runs",
         "curves": "Gini and largest δ of each curve of --curve",
         "curve": "points of the curves of --curve",
         "populations": "measures at the class ratios of --prevalence",
-        "measures": _ASKED, "features": "discrimination and bias of each feature",
+        "measures": _REQUESTED_MEASURES, "features": "discrimination and bias of each feature",
         "selected": "the selected features",
         "implications": "implications between features and classes that always held",
         "corners": "corners of the diamond at each class ratio",
@@ -76,8 +77,8 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "slices": _SLICES, "cells": "2 x 2 tables at each class ratio",
         "moving": "measures that depend on the class ratio",
         "odds": "measures as odds", "cost": "expected costs of the errors",
-        "unmoved": "measures that do not depend on the class ratio", "models": _EACH,
-        "at_prevalence": _THERE,
+        "unmoved": "measures that do not depend on the class ratio", "models": _PER_MODEL,
+        "at_prevalence": _AT_PREVALENCE,
         "expected": "expected true and false predictions in a population",
         "sweep": "the measures at every class ratio of --sweep",
         "crossovers": "class ratios at which one model overtakes another",
@@ -119,7 +120,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "cutoffs": "the threshold of each rule, with its performance expected on new data",
         "abstentions": "performance with abstention",
         "risk": "error rate over coverage; also a plot",
-        "at_prevalence": _THERE,
+        "at_prevalence": _AT_PREVALENCE,
         "mcnemar": "rows that only the model, or only the reference, predicts correctly",
         "best": "models tied with the best by each measure, with rank intervals",
         "winner": "value of the best of three or more models, corrected for selection",
@@ -147,6 +148,6 @@ NAMED: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def names_of(command: str) -> Mapping[str, str]:
+def name_meanings(command: str) -> Mapping[str, str]:
     """Return what each name means that a command's `--show` takes, and each word of screens."""
-    return {**NAMED.get(command, {}), **EVERYWHERE, **WORDS}
+    return {**NAMES_BY_COMMAND.get(command, {}), **EVERYWHERE, **WORDS}

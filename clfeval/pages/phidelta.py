@@ -7,29 +7,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, estimate, value_of
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
-from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE, shown_differences
+from clfeval.pages.asked import MEASURED, measure_tables
+from clfeval.pages.columns import CELLS, MODEL, SLICE, difference_tables
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
-from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
-from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.pages.write import (
+    format_class_counts,
+    format_exact,
+    format_interval,
+    join_names,
+    majority_class_note,
+    threshold_note,
+)
+from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(plane.CORNERS)
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
-PLACE = of("signed", "phi delta")
-RATES = of("share", "sensitivity specificity")
-AT = (*of("prevalence", "prevalence"), Column("odds", "odds", "positives:negatives"))
+PLACE = columns_of_kind("signed", "phi delta")
+RATES = columns_of_kind("share", "sensitivity specificity")
+POPULATION_COLUMNS = (
+    *columns_of_kind("prevalence", "prevalence"),
+    Column("odds", "odds", "positives:negatives"),
+)
 BOUNDS = {"minimum": -1, "maximum": 1}
-MOVED = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
+TILTED_COLUMNS = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
 FEATURE = (
-    *of("text", "feature column"),
+    *columns_of_kind("text", "feature column"),
     Column("kind", "text", among=("binary", "numeric", "category", "term")),
-    *of("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
-    *of("weight", "rows missing"), *of("weight?", "support tp fp fn tn sensitivity"),
+    *columns_of_kind("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
+    *columns_of_kind("weight", "rows missing"),
+    *columns_of_kind("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
     Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
@@ -38,62 +49,68 @@ FEATURE = (
 )  # fmt: skip
 TABLES = (
     Table("models", (
-        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE, *of("text?", "reading reading_withheld"),
-        *of("share", "accuracy_u error_u precision_u npv_u f1_u"), *of("signed", "mcc_u"),
-        *of("share", "mutual_information_u accuracy error_rate"),
-        Column("precision", "share", "PPV ↑"), *of("share", "npv f1"),
-        *of("signed", "mcc"), *of("share", "mutual_information"), *MOVED,
+        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE,
+        *columns_of_kind("text?", "reading reading_withheld"),
+        *columns_of_kind("share", "accuracy_u error_u precision_u npv_u f1_u"),
+        *columns_of_kind("signed", "mcc_u"),
+        *columns_of_kind("share", "mutual_information_u accuracy error_rate"),
+        Column("precision", "share", "PPV ↑"), *columns_of_kind("share", "npv f1"),
+        *columns_of_kind("signed", "mcc"), *columns_of_kind("share", "mutual_information"),
+        *TILTED_COLUMNS,
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
     Table("run_spread", (
-        MODEL, *of("count", "runs"),
+        MODEL, *columns_of_kind("count", "runs"),
         Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
         Column("delta_mean", "signed", "mean δ"), Column("delta_sd", "number?", "SD of δ"),
-        *of("number?", "covariance"),
+        *columns_of_kind("number?", "covariance"),
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
         Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
-        Column("variance", "text", among=(None, "low", "high")), *of("text", "method"),
+        Column("variance", "text", among=(None, "low", "high")), *columns_of_kind("text", "method"),
     ), f"{CLASSIFIERS}?"),
-    Table("runs", (MODEL, *of("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
-                   *of("share", "accuracy_u")), f"{CLASSIFIERS}?"),
+    Table("runs", (MODEL, *columns_of_kind("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
+                   *columns_of_kind("share", "accuracy_u")), f"{CLASSIFIERS}?"),
     Table("curves", (
-        SLICE, MODEL, *of("signed", "gini"), *of("share", "roc_auc"),
+        SLICE, MODEL, *columns_of_kind("signed", "gini"), *columns_of_kind("share", "roc_auc"),
         Column("best_threshold", "cut?", "at threshold"), Column("best_phi", "number?", "its φ"),
         Column("best_delta", "number?", "largest δ"),
         Column("break_even_threshold", "cut?", "threshold at φ = 0"),
-        Column("break_even_delta", "number?", "δ at φ = 0"), *of("count", "points"),
+        Column("break_even_delta", "number?", "δ at φ = 0"), *columns_of_kind("count", "points"),
     ), f"{CLASSIFIERS}?"),
-    Table("curve", (SLICE, MODEL, THRESHOLD, *CELLS[:2], *of("part", "sensitivity specificity"),
-                    *of("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
-    Table("populations", (SLICE, MODEL, *AT, *MOVED,
-                          *of("share", "accuracy"), Column("precision", "share", "PPV ↑"),
-                          *of("share", "npv mutual_information")),
+    Table("curve",
+          (SLICE, MODEL, THRESHOLD, *CELLS[:2], *columns_of_kind("part", "sensitivity specificity"),
+                    *columns_of_kind("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
+    Table("populations", (SLICE, MODEL, *POPULATION_COLUMNS, *TILTED_COLUMNS,
+                          *columns_of_kind("share", "accuracy"),
+                          Column("precision", "share", "PPV ↑"),
+                          *columns_of_kind("share", "npv mutual_information")),
           f"{CLASSIFIERS}?"),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
     Table("implications", (
-        *of("text", "feature"), Column("implication", "text", among=IMPLICATIONS),
-        *of("weight", "support"), *of("share", "confidence"),
+        *columns_of_kind("text", "feature"), Column("implication", "text", among=IMPLICATIONS),
+        *columns_of_kind("weight", "support"), *columns_of_kind("share", "confidence"),
     ), FEATURES),
-    Table("corners", (*AT, Column("corner", "text", among=CORNERS),
-                      *of("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-                      *of("number", "delta_b", more=BOUNDS)), "", 4),
+    Table("corners", (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS),
+                      *columns_of_kind("number", "phi_b", more={"minimum": -2, "maximum": 2}),
+                      *columns_of_kind("number", "delta_b", more=BOUNDS)), "", 4),
     Table("isometrics", (
         Column("measure", "text", among=(
             "sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information",
         )),
-        *of("part", "value"), *AT, *of("count", "branch point"),
-        *of("number", "phi delta", more=BOUNDS),
-        *of("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-        *of("number", "delta_b", more=BOUNDS),
+        *columns_of_kind("part", "value"), *POPULATION_COLUMNS,
+        *columns_of_kind("count", "branch point"),
+        *columns_of_kind("number", "phi delta", more=BOUNDS),
+        *columns_of_kind("number", "phi_b", more={"minimum": -2, "maximum": 2}),
+        *columns_of_kind("number", "delta_b", more=BOUNDS),
     )),
 )  # fmt: skip
 
 
-LISTED = 30  # rows of a table shown to a person; files get them all
+MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = "--format csv"
 RIGHT: Mapping[str, Source] = {
@@ -110,17 +127,17 @@ J = "sensitivity + specificity - 1 (Youden's J)"
 
 def headline(result: Document) -> list[str]:
     """Say what was read, and how many rows each class has."""
-    summary, names = result.summary, joined([item.name for item in result.inputs])
+    summary, names = result.summary, join_names([item.name for item in result.inputs])
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
     runs = f", {summary['runs']} runs" if summary.get("runs") else ""
-    return [f"φ-δ of {names}: {class_counts(result)}{runs}"]
+    return [f"φ-δ of {names}: {format_class_counts(result)}{runs}"]
 
 
 def _of_features(result: Document, names: str) -> list[str]:
     summary, parameters = result.summary, result.parameters
-    lines = [f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}"]
-    numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:LISTED])
+    lines = [f"φ-δ of {summary['features']:,} features in {names}: {format_class_counts(result)}"]
+    numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
     if numeric and parameters["cut"] is None:
         lines.append("Numeric features are true above their median (best threshold: --cut best).")
     if "selected" in summary:
@@ -129,51 +146,52 @@ def _of_features(result: Document, names: str) -> list[str]:
     return lines
 
 
-def shown(result: Document, _digits: int) -> Iterator[Shown]:
+def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     if result.parameters["mode"] == "features":
-        yield from _features(result)
+        yield from _feature_tables(result)
         return
     models, tables = result.tables["models"], result.tables
     who = "slice model" if any(row["slice"] is not None for row in models) else "model"
-    yield from _asked(result, who)
-    yield from shown_measures(result)
+    yield from _requested_tables(result, who)
+    yield from measure_tables(result)
     if "run_spread" in tables:
-        rows = ranked(tables["run_spread"], "delta_mean")
+        rows = sort_by_column(tables["run_spread"], "delta_mean")
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
-        yield Shown(
-            "run_spread", "Models by mean δ over runs", columns, rows, LISTED, rank="main",
+        yield TableView(
+            "run_spread", "Models by mean δ over runs", columns, rows, MAX_ROWS, rank="main",
             lead="delta_mean", legend=EXPLAINED,
         )  # fmt: skip
     else:
-        best = ranked(result.whole("models"), "delta")
-        at = at_cut(best)
+        best = sort_by_column(result.whole("models"), "delta")
+        at = threshold_note(best)
         title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
-        yield Shown(
+        yield TableView(
             "models", title,
-            "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
+            "model delta phi sensitivity specificity reading?",
+            list(map(_add_reading, best[:MAX_ROWS])),
             more=CSV, total=len(best), rank="main", lead="delta", legend=("delta", "reading"),
             words={"delta": f"{J}; φ: sensitivity - specificity"},
         )  # fmt: skip
-    yield from _details(result, who)
+    yield from _detail_tables(result, who)
 
 
-def _asked(result: Document, who: str) -> Iterator[Shown]:
+def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
     """Show what options ask for: one line per model, by the leading measure."""
-    tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
+    tables, part = result.tables, partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["targets"]) > 1
-        title = f"Models at {_targets(result)}"
+        title = f"Models at {_target_words(result)}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
         there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
-        rows = ranked(tables["populations"], "precision")
-        note = without_model([row["prevalence"] for row in rows])
+        rows = sort_by_column(tables["populations"], "precision")
+        note = majority_class_note([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
-    yield from shown_differences(result)
+    yield from difference_tables(result)
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "ROC curves by Gini"
-        yield part("curves", title, columns, ranked(tables["curves"], "gini"), lead="gini")
+        yield part("curves", title, columns, sort_by_column(tables["curves"], "gini"), lead="gini")
     if "slice" in who:
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{who} delta phi sensitivity specificity"
@@ -181,7 +199,7 @@ def _asked(result: Document, who: str) -> Iterator[Shown]:
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
 
 
-def ranked(rows: Sequence[Row], column: str) -> list[Row]:
+def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
     """Sort rows by value within each slice and prevalence; rows without a value come last."""
 
     def part(row: Row) -> tuple[Cell, Cell]:
@@ -190,15 +208,15 @@ def ranked(rows: Sequence[Row], column: str) -> list[Row]:
     place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
 
     def key(row: Row) -> tuple[int, bool, float]:
-        value = value_of(row.get(column))
+        value = cell_value(row.get(column))
         return place[part(row)], value is None, -(value or 0.0)
 
     return sorted(rows, key=key)
 
 
-def _read(row: Row) -> Row:
+def _add_reading(row: Row) -> Row:
     """Name the reading of a position: the range that its confidence interval covers."""
-    phi, delta = estimate(row["phi"]), estimate(row["delta"])
+    phi, delta = as_estimate(row["phi"]), as_estimate(row["delta"])
     if delta.low is None or delta.high is None:
         return {**row, "reading": None}
     least = READINGS[bisect_left(BOUNDARIES, delta.low)]
@@ -212,31 +230,31 @@ def _read(row: Row) -> Row:
     return {**row, "reading": words}
 
 
-def _undecided(row: Row) -> str:
+def _withheld_reading(row: Row) -> str:
     """Name the readings that the interval includes, and the boundary between them."""
-    words, why = _read(row)["reading"], str(row["reading_withheld"])
+    words, why = _add_reading(row)["reading"], str(row["reading_withheld"])
     return f"{words} ({why})" if words else why
 
 
-def _targets(result: Document) -> str:
+def _target_words(result: Document) -> str:
     """Name the prevalence, where there is one."""
     at, *others = result.parameters.get("targets") or [{}]
     return "other prevalences" if others or not at else (
-        f"prevalence {exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
+        f"prevalence {format_exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
 
 
-def _details(result: Document, who: str) -> Iterator[Shown]:
+def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
     """Show the rest, by name."""
     models, tables = result.tables["models"], result.tables
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", rows of all runs pooled" if "runs" in tables else ""
-    read = [{**row, "reading": row["reading"] or _undecided(row)} for row in models]
+    read = [{**row, "reading": row["reading"] or _withheld_reading(row)} for row in models]
     title = f"Positions in the φ-δ diamond{pooled}"
     columns = f"{who} phi delta reading"
-    yield Shown("models", title, columns, read, more=CSV, total=len(models), name="readings")
+    yield TableView("models", title, columns, read, more=CSV, total=len(models), name="readings")
     for name, table, title, columns in (
-        ("plane", "populations", f"Positions at {_targets(result)}",
+        ("plane", "populations", f"Positions at {_target_words(result)}",
          f"{who} prevalence odds phi_b delta_b mutual_information"),
         ("break-even", "curves", "Largest δ and break-even point of each curve",
          f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
@@ -246,8 +264,8 @@ def _details(result: Document, who: str) -> Iterator[Shown]:
     ):  # fmt: skip
         if table in tables:
             moved = tables[table] if name == "plane" else ()  # δ_b is 2 accuracy - 1
-            note = without_model([row["prevalence"] for row in moved])
-            yield Shown(table, title, columns, name=name, note=note)
+            note = majority_class_note([row["prevalence"] for row in moved])
+            yield TableView(table, title, columns, name=name, note=note)
     for name, title, columns in (
         ("rates", "Rates",
          f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
@@ -256,24 +274,24 @@ def _details(result: Document, who: str) -> Iterator[Shown]:
         ("sample", f"Measures {at}",
          "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
     ):  # fmt: skip
-        note = without_model([result.summary.get("prevalence")]) if name == "sample" else ""
-        yield Shown("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
+        note = majority_class_note([result.summary.get("prevalence")]) if name == "sample" else ""
+        yield TableView("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
-    if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
+    if all(any(format_interval(row.get(name)) for row in models[:MAX_ROWS]) for name in regions):
         note = f"two Clopper-Pearson intervals, each at level √{level:g}"
-        yield Shown(
+        yield TableView(
             "models", f"Joint {level * 100:g}% confidence region", f"{who} {' '.join(regions)}",
             models, more=CSV, note=note, between="joint CI", name="regions",
         )  # fmt: skip
 
 
-def _features(result: Document) -> Iterator[Shown]:
+def _feature_tables(result: Document) -> Iterator[TableView]:
     """Show the best features, and the implications without exception."""
     implied = result.tables["implications"]
     if "selected" in result.tables:
-        yield _strongest(result, "selected", "Selected features by |δ|")
+        yield _feature_table(result, "selected", "Selected features by |δ|")
     else:
-        yield _strongest(result, "features", "Features by |δ|")
+        yield _feature_table(result, "features", "Features by |δ|")
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; without exception in these rows"
@@ -281,20 +299,20 @@ def _features(result: Document) -> Iterator[Shown]:
         note += "; for all, add --format csv --show implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
         title = "Implications by support"
-        yield Shown("implications", title, what, best, IMPLIED, note, more="")
+        yield TableView("implications", title, what, best, IMPLIED, note, more="")
     if "selected" in result.tables:
-        every = _strongest(result, "features", "All features by |δ|")
+        every = _feature_table(result, "features", "All features by |δ|")
         yield replace(every, rank="detail", lead="")
 
 
-def _strongest(result: Document, name: str, title: str) -> Shown:
+def _feature_table(result: Document, name: str, title: str) -> TableView:
     """Show features, each with the values for which it is true."""
     rows = result.tables[name]
     here = rows[:FEATURED]
     # a feature is good for being far from 0, in either direction
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
-        columns["true where"] = _where
+        columns["true where"] = _true_where
     corrected = any("corrected_delta" in row for row in here)
     columns |= {"corrected\nδ": "corrected_delta"} if corrected else {}
     columns |= {"role": "role", "support": "support"}
@@ -303,21 +321,21 @@ def _strongest(result: Document, name: str, title: str) -> Shown:
     if len({row["kind"] for row in here}) > 1:
         columns["kind"] = "kind"
     if any(row["implications"] for row in here):
-        columns["implications"] = lambda row: joined(row["implications"])
-    return Shown(
+        columns["implications"] = lambda row: join_names(row["implications"])
+    return TableView(
         name, title, columns, rows, FEATURED, rank="main",
         lead="corrected_delta" if corrected else "delta", legend=OF_FEATURES,
     )  # fmt: skip
 
 
-def _where(row: Row) -> Cell:
+def _true_where(row: Row) -> Cell:
     rule = row["rule"]
-    return "" if rule is None else rule if rule == "soft" else f"{rule} {exact(row['cut'])}"
+    return "" if rule is None else rule if rule == "soft" else f"{rule} {format_exact(row['cut'])}"
 
 
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
          "spread")  # fmt: skip
 PAGE = Page(
-    "phidelta", TABLES, headline, shown, lambda _: (), parts=PARTS, plots=("diamond",),
+    "phidelta", TABLES, headline, page_tables, lambda _: (), parts=PARTS, plots=("diamond",),
     glossary=PHIDELTA, headings=PHIDELTA_HEADINGS,
 )  # fmt: skip

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from clfeval.document import Row, size_of
+from clfeval.document import Row, sort_value
 from clfeval.pages.columns import MODEL
-from clfeval.schema import Column, Rank, Shown, Source, Table, of
-from clfeval.words import class_ratio, close, short
+from clfeval.schema import Column, Rank, Source, Table, TableView, columns_of_kind
+from clfeval.words import format_class_ratio, format_close, format_share
 
 NAME = "at_prevalence"
 TABLE = Table(NAME, (
     MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
     Column("population", "text", among=("sample", "1:1", "target")),
-    *of("prevalence", "prevalence"), *of("odds", "odds"),
-    *of("share", "sensitivity specificity ppv npv"), *of("amount", "alarms alarms_per_case"),
-    *of("estimate", "net_benefit"),
+    *columns_of_kind("prevalence", "prevalence"), *columns_of_kind("odds", "odds"),
+    *columns_of_kind("share", "sensitivity specificity ppv npv"),
+    *columns_of_kind("amount", "alarms alarms_per_case"),
+    *columns_of_kind("estimate", "net_benefit"),
 ))  # fmt: skip
 MEANINGS: Mapping[str, str] = {
     f"{NAME}.chosen_by": "the rule that chose the threshold; values are expected on new data",
@@ -25,7 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
 }
 HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
-CHOSEN = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+CHOSEN_BY_WORDS = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 FULL: Mapping[str, Source] = {
     "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
     "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
@@ -33,7 +34,7 @@ FULL: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:
+def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     """Show what predictions mean at each prevalence."""
     rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
     order = list(dict.fromkeys(row["odds"] for row in rows))
@@ -41,18 +42,18 @@ def shown_prevalence(rows: Sequence[Row], rank: Rank) -> Shown:
     every = {row["chosen_by"] for row in rows}
     columns |= {"chosen by": "chosen_by"} if len(every) > 1 else {}
     columns |= {"prevalence": "prevalence"} if len(order) > 1 else {}
-    by = any(size_of(row["net_benefit"]) is not None for row in rows)
+    by = any(sort_value(row["net_benefit"]) is not None for row in rows)
     cut = any(row["threshold"] is not None for row in rows)
     columns |= {"threshold": "threshold"} if cut else {}
     columns |= {head: name for head, name in FULL.items() if name != "net_benefit" or by}
     title = "Predictive values"
     if len(order) == 1:
-        share = short(float(str(rows[0]["prevalence"])))
-        title += f" at prevalence {share} ({class_ratio(order[0])})"
-    note = CHOSEN.get(str(next(iter(every))), "") if len(every) == 1 else ""
+        share = format_share(float(str(rows[0]["prevalence"])))
+        title += f" at prevalence {share} ({format_class_ratio(order[0])})"
+    note = CHOSEN_BY_WORDS.get(str(next(iter(every))), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
-    return Shown(
-        NAME, title, columns, rows, rank=rank, lead="ppv", write=close, note=note,
+    return TableView(
+        NAME, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
         legend=("alarms", "alarms_per_case"), places=[""] * len(rows),
         total=len(rows),
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import get_args
 from clfeval.bounds import GateState, Severity
 from clfeval.document import Document
 from clfeval.pages.dry_run import READING
-from clfeval.schema import Column, Page, Shown, Source, Table, of
-from clfeval.words import many
+from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
+from clfeval.words import format_count
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",
@@ -19,21 +19,24 @@ COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
 RUN = Column("run", "text")
 TABLES = (
     Table("runs", (
-        RUN, *of("text", "command"), *of("text?", "input"),
-        Column("state", "text", among=STATES), *of("count", "code"), *of("count?", "rows"),
-        *of("count", "gates missed warnings"), *of("text?", "answer"),
+        RUN, *columns_of_kind("text", "command"), *columns_of_kind("text?", "input"),
+        Column("state", "text", among=STATES), *columns_of_kind("count", "code"),
+        *columns_of_kind("count?", "rows"),
+        *columns_of_kind("count", "gates missed warnings"), *columns_of_kind("text?", "answer"),
     ), when=""),
-    Table("answers", (RUN, *of("text", "code text"))),
+    Table("answers", (RUN, *columns_of_kind("text", "code text"))),
     Table("gates", (
-        RUN, *of("text", "kind metric"), *of("text?", "model slice"), *of("number", "limit"),
-        *of("text?", "limit_text"), *of("number?", "value"), *of("count?", "among"),
+        RUN, *columns_of_kind("text", "kind metric"), *columns_of_kind("text?", "model slice"),
+        *columns_of_kind("number", "limit"),
+        *columns_of_kind("text?", "limit_text"), *columns_of_kind("number?", "value"),
+        *columns_of_kind("count?", "among"),
         Column("severity", "text", among=get_args(Severity)),
-        Column("state", "text?", among=get_args(GateState)), *of("flag?", "passed"),
-        *of("text?", "reason"), *of("text", "text"),
+        Column("state", "text?", among=get_args(GateState)), *columns_of_kind("flag?", "passed"),
+        *columns_of_kind("text?", "reason"), *columns_of_kind("text", "text"),
     ), when=""),
-    Table("problems", (RUN, *of("text", "text")), when=""),
-    Table("reading", (RUN, *of("text", "column taken why"))),
-    Table("files", (RUN, *of("text", "use file"))),
+    Table("problems", (RUN, *columns_of_kind("text", "text")), when=""),
+    Table("reading", (RUN, *columns_of_kind("text", "column taken why"))),
+    Table("files", (RUN, *columns_of_kind("text", "use file"))),
 )  # fmt: skip
 GLOSSARY = {
     "run": "name in the YAML file, with the values of the matrix or the file",
@@ -54,29 +57,29 @@ def headline(result: Document) -> list[str]:
     """Say which files, and how many runs."""
     names = ", ".join(item.name for item in result.inputs)
     what = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
-    return [f"{what}: {names}, {many(result.summary['runs'], 'run')}"]
+    return [f"{what}: {names}, {format_count(result.summary['runs'], 'run')}"]
 
 
-def shown(result: Document, _: int) -> Iterator[Shown]:
+def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield what each run says and what is wrong, then all of them in one table."""
     tables, dry = result.tables, result.parameters["dry_run"]
     if tables["problems"]:
         title = "Problems to fix" if dry else "Errors"
-        yield Shown("problems", title, "run text", rank="asked")
+        yield TableView("problems", title, "run text", rank="asked")
     if dry:
-        yield Shown("reading", "Columns as read", {"run": "run", **READING}, rank="asked")
-        yield Shown("files", "Files", "run use file", rank="asked")
+        yield TableView("reading", "Columns as read", {"run": "run", **READING}, rank="asked")
+        yield TableView("files", "Files", "run use file", rank="asked")
         if tables["gates"]:
-            yield Shown("gates", "Gates", "run text", rank="asked")
+            yield TableView("gates", "Gates", "run text", rank="asked")
     else:
         first = {row["run"]: row for row in reversed(tables["answers"])}
         rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
         if rows:
-            yield Shown("answers", "First sentence of each run", "run text", rows, name="first",
+            yield TableView("answers", "First sentence of each run", "run text", rows, name="first",
                         rank="asked")  # fmt: skip
-        yield Shown("answers", "All sentences of each run", "run text")
+        yield TableView("answers", "All sentences of each run", "run text")
         if tables["gates"]:
-            yield Shown("gates", "Gates", "run state text")
+            yield TableView("gates", "Gates", "run state text")
     heads: dict[str, Source] = {
         name: name
         for name in ("run", "state", "gates", "missed", "warnings", "rows", "command", "input")
@@ -84,7 +87,9 @@ def shown(result: Document, _: int) -> Iterator[Shown]:
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}
     title = "Planned runs" if dry else "Runs"
-    yield Shown("runs", title, heads, rank="main", most=1000, lead="state")
+    yield TableView("runs", title, heads, rank="main", most=1000, lead="state")
 
 
-PAGE = Page("suite", TABLES, headline, shown, lambda _: (), parts=("first",), glossary=GLOSSARY)
+PAGE = Page(
+    "suite", TABLES, headline, page_tables, lambda _: (), parts=("first",), glossary=GLOSSARY
+)

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from clfeval import words
 from clfeval.document import Cell, Document, Estimate, Row
-from clfeval.measures.catalog import CATALOG, weighed
+from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.schema import Column, Write
-from clfeval.words import DIGITS, many, number
+from clfeval.words import DIGITS, format_count, format_number
 
 T = TypeVar("T")
 ABSENT = "–"
@@ -54,7 +54,7 @@ REASONS = {
 }  # fmt: skip
 
 
-def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
+def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
     """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
     if isinstance(cell, Estimate):
         if cell.value is None:
@@ -67,11 +67,11 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     if isinstance(cell, float):
         return write(cell, digits)
     if isinstance(cell, list):
-        return " + ".join(map(words.quoted, cell))
+        return " + ".join(map(words.quote_if_ambiguous, cell))
     return str(cell)
 
 
-def bar(share: float | None, wide: int = WIDE) -> str:
+def draw_bar(share: float | None, wide: int = WIDE) -> str:
     """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
     if share is None:
         return ""
@@ -84,12 +84,12 @@ def bar(share: float | None, wide: int = WIDE) -> str:
     return text + TRACK * (wide - len(text))
 
 
-def exact(cell: Cell) -> str:
+def format_exact(cell: Cell) -> str:
     """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
-    return words.exact(cell) if isinstance(cell, float) else show(cell)
+    return words.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
 
 
-def interval(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
+def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
     """Write an estimate's interval, empty when there is none; an end without number is infinite."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
@@ -97,7 +97,7 @@ def interval(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     return f"[{low}, {'∞' if cell.high is None else write(cell.high, digits)}]"
 
 
-def heading(column: Column | str) -> str:
+def column_heading(column: Column | str) -> str:
     """Name a column for people, with an arrow towards better."""
     name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
     if title is None and name in CATALOG:
@@ -105,13 +105,13 @@ def heading(column: Column | str) -> str:
     return title or name.replace("_", " ")
 
 
-def title_of(name: str, beta: float | None = None, column: Column | None = None) -> str:
+def column_title(name: str, beta: float | None = None, column: Column | None = None) -> str:
     """Name a measure or another column of estimates; F by the weight of recall."""
-    title = weighed(name, beta) if name in CATALOG else column and column.title
+    title = measure_title(name, beta) if name in CATALOG else column and column.title
     return title or name
 
 
-def amount(number: float, digits: int) -> str:
+def format_amount(number: float, digits: int) -> str:
     """Write an expected number of rows, with as many digits as tell something."""
     size = len(f"{number:.0f}") if number >= 1 else 0
     if not number:
@@ -121,16 +121,16 @@ def amount(number: float, digits: int) -> str:
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 
-def class_counts(result: Document) -> str:
+def format_class_counts(result: Document) -> str:
     """Say how many rows there are, and how many of each class, the positive one by its name."""
     summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
         return "models with different class totals"
-    name = words.quoted(str(result.parameters["positive"]))
+    name = words.quote_if_ambiguous(str(result.parameters["positive"]))
     name = f"class {name}" if name[:1].isdigit() else name
     which = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
-    lines, rows = sum(file.rows for file in result.inputs), many(summary["rows"], "row")
+    lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
     weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
     positives, negatives = (
         f"{summary[f'{kind}s']:,.10g} {kind}" for kind in ("positive", "negative")
@@ -138,7 +138,7 @@ def class_counts(result: Document) -> str:
     return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
 
 
-def independence(result: Document) -> str:
+def independence_note(result: Document) -> str:
     """Say what its intervals take as independent; nothing where that goes without saying."""
     said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
     if result.summary.get("runs"):  # intervals are those of means over them
@@ -154,7 +154,7 @@ def independence(result: Document) -> str:
     return f"assumes {clusters:,} {said}{more}"
 
 
-def without_model(prevalences: Sequence[Cell]) -> str:
+def majority_class_note(prevalences: Sequence[Cell]) -> str:
     """Say what accuracy the majority class gives by itself, at each share of positives.
 
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
@@ -163,22 +163,24 @@ def without_model(prevalences: Sequence[Cell]) -> str:
     known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
     if not known:
         return ""
-    ends = dict.fromkeys(words.close(share, DIGITS) for share in (known[0], known[-1]))
+    ends = dict.fromkeys(words.format_close(share, DIGITS) for share in (known[0], known[-1]))
     return f"always predicting the majority class: accuracy {' to '.join(ends)}"
 
 
-def at_cut(rows: Sequence[Row]) -> str:
+def threshold_note(rows: Sequence[Row]) -> str:
     """Say at which threshold models say positive, where they hold scores and share it."""
     cuts = [*{row["threshold"]: None for row in rows}]
-    return f" at threshold {exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
+    return (
+        f" at threshold {format_exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
+    )
 
 
-def evenly(values: Sequence[T], most: int) -> set[T]:
+def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
     """Choose so many values, two or more, at even steps from the first to the last."""
     last = len(values) - 1
     return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
 
 
-def joined(cell: Cell) -> str:
+def join_names(cell: Cell) -> str:
     """Write the names of a cell side by side, so that commas in them cannot mislead."""
-    return ", ".join(map(words.quoted, cell)) if isinstance(cell, list) else ""
+    return ", ".join(map(words.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""

@@ -11,12 +11,12 @@ from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import CODE, Value, YamlFile
 
 _PLACE = re.compile(r"(.*):(\d+):(\d+)", re.DOTALL)
-TOLD = 20  # problems that are told one by one, each with its hint
+MAX_ERRORS = 20  # problems that are told one by one, each with its hint
 
 Keypath: TypeAlias = "tuple[str | int, ...]"
 
 
-class Filled(str):
+class FilledText(str):
     """A text that is one `${name}` and nothing else, filled in: a number where one is wanted."""
 
     __slots__ = ()
@@ -62,7 +62,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Wrong:
+class BatchErrors:
     """What is wrong in the files of a batch, each thing once."""
 
     parts: list[UsageError] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Wrong:
     def say(self, where: Node | str, what: str, hint: str | None = None) -> None:
         """Keep what is wrong at a place."""
         place = where if isinstance(where, str) else where.place
-        self.take(UsageError.of(what, CODE, place, hint=hint))
+        self.take(UsageError.new(what, CODE, place, hint=hint))
 
     def take(self, error: ClfevalError, where: Node | None = None) -> None:
         """Keep an error; where: of those of its problems that tell no place."""
@@ -92,12 +92,12 @@ class Wrong:
         """Raise UsageError with everything, if there is anything."""
         if not self.parts:
             return
-        parts = sorted(self.parts, key=_line)
-        shown, rest = parts[:TOLD], parts[TOLD:]
+        parts = sorted(self.parts, key=_error_position)
+        shown, rest = parts[:MAX_ERRORS], parts[MAX_ERRORS:]
         if rest:
             left = [problem for part in rest for problem in part.problems]
             shown = [*shown, UsageError(left)]
-        raise shown[0] if len(shown) == 1 else UsageError.together(shown)
+        raise shown[0] if len(shown) == 1 else UsageError.from_errors(shown)
 
 
 def with_place(problem: Problem, place: str) -> Problem:
@@ -108,7 +108,7 @@ def with_place(problem: Problem, place: str) -> Problem:
     return replace(problem, file=place, what=f"{named}{problem.what}")
 
 
-def _line(error: UsageError) -> tuple[str, int, int]:
+def _error_position(error: UsageError) -> tuple[str, int, int]:
     """Return the first place of an error, to sort by."""
     found = _PLACE.fullmatch(error.problems[0].file or "")
     return (found[1], int(found[2]), int(found[3])) if found else ("", 0, 0)

@@ -10,14 +10,14 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from clfeval.errors import suggestion
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.keys import Keys, located
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.keys import RunKeys, resolve_path
 
 _OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RunLink:
     """A table of another run's result, by default its first."""
 
     run: str
@@ -25,16 +25,16 @@ class Link:
     given: Node
 
 
-def tables_of(
-    given: Mapping[str, Node], keys: Keys, group: str, place: str, wrong: Wrong
-) -> Iterator[tuple[str, tuple[str, ...] | Link | None]]:
+def run_tables(
+    given: Mapping[str, Node], keys: RunKeys, group: str, place: str, wrong: BatchErrors
+) -> Iterator[tuple[str, tuple[str, ...] | RunLink | None]]:
     """Yield the tables of a run, one for each file of `inputs`, with the label of its run."""
     if "inputs" in given:
         if "input" in given:
             hint = "keep input for one table, or inputs for one run per file"
             wrong.say(given["inputs"], "input and inputs are both given", hint)
         paths = _paths(given["inputs"], wrong)
-        found = [one for path in paths for one in _matched(path)]
+        found = [one for path in paths for one in _expand_pattern(path)]
         yield from zip(_stems(found), ((path,) for path in found), strict=True)
     elif "input" in given:
         one = given["input"]
@@ -48,7 +48,7 @@ def tables_of(
         yield "", None
 
 
-def _paths(given: Node, wrong: Wrong) -> list[str]:
+def _paths(given: Node, wrong: BatchErrors) -> list[str]:
     """Return the files that are named, where they lie."""
     several = [one for _, one in given.inside()] if isinstance(given.value, list) else [given]
     found = []
@@ -60,9 +60,9 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
             wrong.say(one, f"{given.path[-1]}: a batch cannot read standard input", "name a file")
         else:
             name, equals, path = one.value.partition("=")
-            whole = located(one, one.value)
+            whole = resolve_path(one, one.value)
             if equals and not os.path.exists(whole) and not os.path.dirname(name):
-                whole = f"{name}={located(one, path)}"
+                whole = f"{name}={resolve_path(one, path)}"
             shell = _OF_SHELL.search(one.value)
             if shell and not os.path.exists(whole):
                 low = shell[1].lower()
@@ -76,7 +76,7 @@ def _paths(given: Node, wrong: Wrong) -> list[str]:
     return found
 
 
-def _matched(path: str) -> list[str]:
+def _expand_pattern(path: str) -> list[str]:
     """Return the files of a pattern; itself where there is none, for the run to say so."""
     if os.path.exists(path) or not has_magic(path) or os.path.dirname(path).startswith("/**"):
         return [path]
@@ -94,7 +94,7 @@ def _stems(paths: Sequence[str]) -> list[str]:
     return whole
 
 
-def _link(given: Node, wrong: Wrong) -> Link | None:
+def _link(given: Node, wrong: BatchErrors) -> RunLink | None:
     entries = dict(given.pairs())
     for key, one in entries.items():
         if key not in ("run", "table"):
@@ -106,4 +106,4 @@ def _link(given: Node, wrong: Wrong) -> Link | None:
         wrong.say(given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}")
         return None
     table = entries.get("table")
-    return Link(str(entries["run"].value), None if table is None else str(table.value), given)
+    return RunLink(str(entries["run"].value), None if table is None else str(table.value), given)

@@ -13,19 +13,19 @@ from typing import Any, get_args, get_origin
 
 from clfeval import COMMANDS
 from clfeval.commands import command_of
-from clfeval.dialect import MEANT, retell, yaml
-from clfeval.errors import ClfevalError, UsageError, has_it, suggestion
+from clfeval.dialect import MEANT, reword_error, yaml_dialect
+from clfeval.errors import ClfevalError, UsageError, say_which_have_it, suggestion
 from clfeval.limits import Gates, LimitKind
 from clfeval.measures.catalog import find_measure
-from clfeval.options import Command, Option, options_of, taken, value_of
-from clfeval.suite.entries import Filled, Node, Wrong
-from clfeval.suite.reading import TOP, beside
+from clfeval.options import Command, Option, build_group, convert_value, options_of
+from clfeval.suite.entries import BatchErrors, FilledText, Node
+from clfeval.suite.reading import TOP, path_beside_file
 from clfeval.tables.cells import as_text
-from clfeval.yaml import Value, plain
+from clfeval.yaml import Value, plain_scalar_value
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside the options
 SAVED = ("save", "show", "digits")  # of what the shell says of its output
-ASKED = ("dry_run",)  # of the whole batch, and of no run
+BATCH_KEYS = ("dry_run",)  # of the whole batch, and of no run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
 # what people write for keys of a run
 OTHER_KEYS = {
@@ -38,7 +38,7 @@ OTHER_KEYS = {
 
 
 @dataclass(frozen=True)
-class Keys:
+class RunKeys:
     """The options a run of a command may have; output: the group that says what is saved."""
 
     command: Command
@@ -57,7 +57,7 @@ class Keys:
     @cached_property
     def options(self) -> tuple[Option, ...]:
         """All of them."""
-        own = (one for one in self.command.options() if one.field not in ASKED)
+        own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
         return (*own, *self.gates, *self.saved)
 
     @cached_property
@@ -79,27 +79,29 @@ class Keys:
 
 
 @cache
-def keys_of(command: str, output: type) -> Keys:
+def run_keys(command: str, output: type) -> RunKeys:
     """Return the keys of a command's runs."""
-    return Keys(command_of(command), output)
+    return RunKeys(command_of(command), output)
 
 
 @cache
-def known_anywhere(output: type) -> frozenset[str]:
+def all_run_keys(output: type) -> frozenset[str]:
     """Return the keys that runs of some command have."""
-    return frozenset(name for one in COMMANDS for name in keys_of(one, output).known)
+    return frozenset(name for one in COMMANDS for name in run_keys(one, output).known)
 
 
-def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong) -> None:
+def report_unknown_key(
+    given: Node, key: str, known: RunKeys | Iterable[str], wrong: BatchErrors
+) -> None:
     """Say that a key means nothing, and which one may be meant, or which command has it."""
     what = f"unknown key '{given.path[-1]}'"
-    if isinstance(known, Keys):
-        owners = [one for one in COMMANDS if key in keys_of(one, known.output).known]
-        what += f" of {known.command.name}: {has_it(owners)}" if owners else ""
+    if isinstance(known, RunKeys):
+        owners = [one for one in COMMANDS if key in run_keys(one, known.output).known]
+        what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
         known = known.known
     names = [name.replace("_", "-") for name in (*RUN, *known)]
     hint = f"move {key} to the top level of the file" if key in TOP else None
-    empty = [name for name, one in _around(given).items() if one is None and name in LIMITS]
+    empty = [name for name, one in _parent_node(given).items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
@@ -113,7 +115,7 @@ def unknown_key(given: Node, key: str, known: Keys | Iterable[str], wrong: Wrong
     wrong.say(given, what, hint)
 
 
-def _around(given: Node) -> dict[str, Value]:
+def _parent_node(given: Node) -> dict[str, Value]:
     """Return the mapping that a key stands in."""
     value = given.file.value
     for step in given.path[:-1]:
@@ -121,71 +123,71 @@ def _around(given: Node) -> dict[str, Value]:
     return value if isinstance(value, dict) else {}
 
 
-def takes(option: Option, *kinds: type) -> bool:
+def accepts_type(option: Option, *kinds: type) -> bool:
     """Tell whether values of one of these types are taken by an option, or inside one."""
     whole = option.type if option.opt.takes is None else option.opt.takes
-    return any(kind in kinds for kind in _within(whole))
+    return any(kind in kinds for kind in _nested_types(whole))
 
 
-def _within(kind: Any) -> Iterator[Any]:
+def _nested_types(kind: Any) -> Iterator[Any]:
     yield get_origin(kind) or kind
     for one in get_args(kind):
-        yield from _within(one)
+        yield from _nested_types(one)
 
 
 @cache
 def names_a_file(option: Option) -> bool:
     """Tell whether a text that an option takes is a path."""
-    return option.opt.reads or option.field == "baseline" or takes(option, Path)
+    return option.opt.reads or option.field == "baseline" or accepts_type(option, Path)
 
 
-def located(given: Node, text: str) -> str:
+def resolve_path(given: Node, text: str) -> str:
     """Return where a path of a batch lies; a pattern is one beside its file, whatever its name."""
-    path = beside(given, text)
+    path = path_beside_file(given, text)
     if has_magic(text) and not os.path.exists(path):
         return os.path.join(escape(os.path.dirname(given.file.name)), text)
     return path
 
 
-def read_options(keys: Keys, given: Mapping[str, Node], wrong: Wrong) -> dict[str, Any]:
+def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -> dict[str, Any]:
     """Return the valid options of a run, by name; report errors of values, then combinations."""
     read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
     found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:
         keys.command.taken(found)
-        limits = taken(Gates, found)
+        limits = build_group(Gates, found)
         _ = limits.limits
-        taken(keys.output, {name: found[name] for name in found if name in SAVED})
+        build_group(keys.output, {name: found[name] for name in found if name in SAVED})
     except ClfevalError as error:
         if len(found) == len(given):
-            in_yaml(error, keys, given)
+            reword_for_yaml(error, keys, given)
             wrong.take(error, next(iter(given.values()), None))
         return {}
     return found
 
 
-def in_yaml(error: ClfevalError, keys: Keys, given: Mapping[str, Node]) -> None:
+def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
     """Put an error into the words of a batch, with the place of the option it is about."""
     places = {
         keys.known[name].name if name in keys.known else name: one.place
         for name, one in given.items()
     }
-    others = (one for name in COMMANDS for one in keys_of(name, keys.output).options)
-    retell(error, [*others, *keys.options], yaml(places.get))
+    others = (one for name in COMMANDS for one in run_keys(name, keys.output).options)
+    reword_error(error, [*others, *keys.options], yaml_dialect(places.get))
 
 
-def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
+def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
     """Return the value an option takes; None where it takes none of this kind."""
     if wrong.closed & {given.place, *(one.place for _, one in given.inside())}:
         return None  # what a variable stands for is not known
     before = wrong.times
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
-        if isinstance(one.value, dict) and not takes(option, kind):
+        if isinstance(one.value, dict) and not accepts_type(option, kind):
             wrong.say(one, f"{option.key} does not take a mapping")
-    value = _typed(option, given, given.value, wrong)
+    value = _value_of_type(option, given, given.value, wrong)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
         what = f"{option.key} must be true or false, not {given.written or repr(value):.60}"
-        wrong.say(given, what, _unquoted(option, given))
+        wrong.say(given, what, _quotes_hint(option, given))
     if value is None and option.holds == "several" and _is_gate(option):
         what = f"{option.key} has no limit"
         wrong.say(given, what, "add a limit, remove the key, or write []")
@@ -195,26 +197,28 @@ def _read(option: Option, given: Node, wrong: Wrong) -> tuple[Any] | None:
         if "\0" in value or not value.strip():
             wrong.say(given, f"{option.key}: {value!r:.60} is not a path")
             return None
-        value = located(given, value)
+        value = resolve_path(given, value)
     elif isinstance(value, list) and option.opt.reads:
-        value = [located(given, one) if isinstance(one, str) else one for one in value]
+        value = [resolve_path(given, one) if isinstance(one, str) else one for one in value]
     try:
         _check(option, value)
     except ClfevalError as error:
-        where = _culprit(option, given, value) or given
-        retell(error, [option], yaml(lambda _: where.place))
-        error.hint = error.hint or _unquoted(option, where)
+        where = _refused_entry(option, given, value) or given
+        reword_error(error, [option], yaml_dialect(lambda _: where.place))
+        error.hint = error.hint or _quotes_hint(option, where)
         wrong.take(error, where)
         return None
     return (value,)
 
 
-def _unquoted(option: Option, given: Node) -> str | None:
+def _quotes_hint(option: Option, given: Node) -> str | None:
     """Say how a number or a yes is written, where a text in quotes would be one."""
-    if not isinstance(given.value, str) or isinstance(plain(given.value), (str, NoneType)):
+    if not isinstance(given.value, str) or isinstance(
+        plain_scalar_value(given.value), (str, NoneType)
+    ):
         return None
     try:
-        _check(option, plain(given.value))
+        _check(option, plain_scalar_value(given.value))
     except ClfevalError:
         return None
     key = given.path[-1]
@@ -223,7 +227,7 @@ def _unquoted(option: Option, given: Node) -> str | None:
 
 def _check(option: Option, value: Any) -> None:
     """Refuse what an option takes no such value of; of a gate what is no limit. ClfevalError."""
-    made = value_of(option, value)
+    made = convert_value(option, value)
     if _is_gate(option):
         _ = Gates(**{option.field: made}).limits
 
@@ -232,7 +236,7 @@ def _is_gate(option: Option) -> bool:
     return option.field in {one.field for one in options_of(Gates)}
 
 
-def _culprit(option: Option, given: Node, value: Any) -> Node | None:
+def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
     """Return the only entry of a mapping or list that is refused by itself too."""
     inside = dict(given.inside())
     bad = []
@@ -245,24 +249,29 @@ def _culprit(option: Option, given: Node, value: Any) -> Node | None:
     return bad[0] if len(bad) == 1 and len(inside) > 1 else None
 
 
-def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
+def _value_of_type(option: Option, given: Node, value: Value, wrong: BatchErrors) -> Any:
     """Return a value as the option may take it; what YAML makes of a text is told."""
     if isinstance(value, list):
         for i, one in enumerate(value):
             if one is None:
-                where = _at(given, i)
+                where = _child_node(given, i)
                 hint = "put the text in quotes" if where.written else None
                 wrong.say(where, f"{option.key}: an entry of the list is empty", hint)
-        return [_typed(option, _at(given, i), one, wrong) for i, one in enumerate(value)]
+        return [
+            _value_of_type(option, _child_node(given, i), one, wrong) for i, one in enumerate(value)
+        ]
     if isinstance(value, dict):
-        return {key: _typed(option, _at(given, key), one, wrong) for key, one in value.items()}
-    if isinstance(value, Filled) and takes(option, int, float, bool):
-        if plain(value) is None:
+        return {
+            key: _value_of_type(option, _child_node(given, key), one, wrong)
+            for key, one in value.items()
+        }
+    if isinstance(value, FilledText) and accepts_type(option, int, float, bool):
+        if plain_scalar_value(value) is None:
             wrong.say(given, f"{option.key}: the variable's value '{value}' means null")
-        return plain(value)
-    if isinstance(value, (bool, int, float)) and not takes(option, int, float, bool, Any):
+        return plain_scalar_value(value)
+    if isinstance(value, (bool, int, float)) and not accepts_type(option, int, float, bool, Any):
         written = given.written or str(value)
-        text = as_text(value) if takes(option, object) else None
+        text = as_text(value) if accepts_type(option, object) else None
         if text != written:
             kind = "true or false" if isinstance(value, bool) else f"the number {value}"
             what = f"{option.key}: YAML reads {written} as {kind}"
@@ -270,5 +279,5 @@ def _typed(option: Option, given: Node, value: Value, wrong: Wrong) -> Any:
     return value
 
 
-def _at(given: Node, key: str | int) -> Node:
+def _child_node(given: Node, key: str | int) -> Node:
     return replace(given, path=(*given.path, key))

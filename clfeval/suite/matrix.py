@@ -7,20 +7,20 @@ from itertools import product
 from json import dumps
 from math import prod
 
-from clfeval.errors import UsageError, listing, suggestion
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.keys import RUN, Keys, unknown_key
+from clfeval.errors import UsageError, list_names, suggestion
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.keys import RUN, RunKeys, report_unknown_key
 
 MOST = 10_000  # runs of a batch
 
 
-def too_many(place: str) -> UsageError:
+def too_many_runs(place: str) -> UsageError:
     """Build the error for more runs than a batch may have."""
-    return UsageError.of(f"the batch has more than {MOST:,} runs", "configuration", place)
+    return UsageError.new(f"the batch has more than {MOST:,} runs", "configuration", place)
 
 
 def combinations(
-    given: Mapping[str, Node], keys: Keys, wrong: Wrong, room: int
+    given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
 ) -> list[tuple[str, dict[str, Node]]]:
     """Return what a matrix makes, each with its label; one without one where there is none."""
     if "matrix" not in given:
@@ -38,7 +38,7 @@ def combinations(
         if name in RUN and name != "input":
             wrong.say(one, f"a matrix cannot vary '{key}'")
         elif name not in keys.known and name != "input":
-            unknown_key(one, name, keys, wrong)
+            report_unknown_key(one, name, keys, wrong)
         elif name in axes:
             wrong.say(one, f"{key}: this option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:
@@ -46,8 +46,8 @@ def combinations(
         else:
             axes[name] = [value for _, value in one.inside()]
     if prod(map(len, axes.values())) > room:
-        raise too_many(matrix.place)
-    left_out = _excluded(given.get("exclude"), axes, keys, wrong)
+        raise too_many_runs(matrix.place)
+    left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
     every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
     kept = [one for one in every if not any(
         all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
@@ -58,8 +58,8 @@ def combinations(
             for one in kept]  # fmt: skip
 
 
-def _excluded(
-    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: Keys, wrong: Wrong
+def _read_exclusions(
+    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: RunKeys, wrong: BatchErrors
 ) -> list[dict[str, Node]]:
     """Return the combinations to leave out."""
     if given is None:
@@ -78,7 +78,7 @@ def _excluded(
             name = keys.known[name].name if name in keys.known else name
             if name not in axes:
                 what = f"exclude: the matrix has no '{key}'"
-                wrong.say(value, what, suggestion(key, axes) or f"its keys: {listing(axes)}")
+                wrong.say(value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}")
             elif all(value.value != other.value for other in axes[name]):
                 there = ", ".join(map(_text, axes[name]))
                 wrong.say(value, f"exclude: {key} has no value {_text(value)}", f"values: {there}")

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from clfeval.errors import ClfevalError, bad_option, suggestion
 from clfeval.history.file import check_target
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.reading import beside
-from clfeval.suite.saving import stays_inside
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.reading import path_beside_file
+from clfeval.suite.saving import check_inside_folder
 
 KEYS = ("file", "label", "accept")
 
 
 @dataclass(frozen=True, slots=True)
-class KeptIn:
+class HistoryTarget:
     """A history, the label of what is added, and whether that is what others are held to."""
 
     file: str
@@ -24,7 +24,7 @@ class KeptIn:
     accept: bool
 
 
-def made_later(path: str) -> bool:
+def can_make_folder(path: str) -> bool:
     """Tell whether the folder of a file is missing, and can be made where others are."""
     folder = missing = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
@@ -32,7 +32,9 @@ def made_later(path: str) -> bool:
     return folder != missing and os.path.isdir(folder) and os.access(folder, os.W_OK)
 
 
-def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool) -> KeptIn | None:
+def read_history_target(
+    given: Node | None, label: str | None, wrong: BatchErrors, *, accept: bool
+) -> HistoryTarget | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
     if given is None:
         for flag, asked in (("--label", label is not None), ("--accept", accept)):
@@ -62,11 +64,11 @@ def kept_in(given: Node | None, label: str | None, wrong: Wrong, *, accept: bool
         hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
         wrong.say(given, "history: the label is missing", hint)
         return None
-    stays_inside(file or given, "history", name, wrong)
-    path = beside(file or given, name)
+    check_inside_folder(file or given, "history", name, wrong)
+    path = path_beside_file(file or given, name)
     try:
-        if not made_later(path):
+        if not can_make_folder(path):
             check_target(path, ())
     except ClfevalError as error:
         wrong.take(error, file or given)
-    return KeptIn(path, label, accept or bool(accepts and accepts.value))
+    return HistoryTarget(path, label, accept or bool(accepts and accepts.value))

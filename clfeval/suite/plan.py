@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from clfeval.document import InputFile
 from clfeval.errors import UsageError
-from clfeval.suite.ahead import check_ahead
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.order import check_links, chosen, ordered
-from clfeval.suite.past import KeptIn, kept_in
-from clfeval.suite.reading import as_inputs, read_declared
+from clfeval.suite.ahead import check_without_table
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.order import check_links, order_runs, select_runs
+from clfeval.suite.past import HistoryTarget, read_history_target
+from clfeval.suite.reading import input_files, read_declaration
 from clfeval.suite.running import check_tables
-from clfeval.suite.runs import Run, runs_of
-from clfeval.suite.saving import check_kept
-from clfeval.suite.variables import given_in_shell
+from clfeval.suite.runs import Run, build_runs
+from clfeval.suite.saving import check_overwrites
+from clfeval.suite.variables import variables_from_shell
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Plan:
 
     runs: tuple[Run, ...]
     inputs: tuple[InputFile, ...]
-    history: KeptIn | None = None
+    history: HistoryTarget | None = None
 
 
-def planned(
+def build_plan(
     names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
     label: str | None = None, accept: bool = False,
 ) -> Plan:  # fmt: skip
@@ -37,24 +37,24 @@ def planned(
     only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
     problems, each with file, line and column.
     """
-    wrong = Wrong()
-    sheet = read_declared(names, given_in_shell(variables), wrong)
-    runs = runs_of(sheet, output, wrong)
+    wrong = BatchErrors()
+    sheet = read_declaration(names, variables_from_shell(variables), wrong)
+    runs = build_runs(sheet, output, wrong)
     for run in runs:
-        check_ahead(run, wrong)
+        check_without_table(run, wrong)
     check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
     history = None
     if sheet.history or len(sheet.files) == len(names):  # a file that is not read may have one
-        history = kept_in(sheet.history, label, wrong, accept=accept)
+        history = read_history_target(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
-    check_kept(saved, [*names, *read], wrong)
-    check_kept(saved, [history.file] if history else [], wrong)
+    check_overwrites(saved, [*names, *read], wrong)
+    check_overwrites(saved, [history.file] if history else [], wrong)
     if wrong.parts:
         try:
-            check_tables(chosen(runs, only), wrong)
+            check_tables(select_runs(runs, only), wrong)
         except UsageError as error:
             wrong.take(error)
     wrong.stop()
-    chosen_runs = ordered(runs, only)
-    return Plan(tuple(chosen_runs), as_inputs(sheet, len(chosen_runs)), history)
+    chosen_runs = order_runs(runs, only)
+    return Plan(tuple(chosen_runs), input_files(sheet, len(chosen_runs)), history)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, suggestion
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.variables import Filler, check_used, given_in_file
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.variables import Filler, check_used, variables_from_file
 from clfeval.yaml import YamlFile, read_yaml
 
 VERSION = 1
@@ -19,7 +19,7 @@ TOP = ("version", "set", "defaults", "runs", "history")
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class BatchDeclaration:
     """What the files say: what holds for all runs, and what for each; keys as Python has them."""
 
     defaults: Mapping[str, Node]
@@ -29,7 +29,7 @@ class Declared:
 
 
 @dataclass(slots=True)
-class _Layers:
+class _MergedFiles:
     """The top-level mappings of several files, one over the other."""
 
     variables: dict[str, Node] = field(default_factory=dict)
@@ -39,9 +39,11 @@ class _Layers:
     history: Node | None = None
 
 
-def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wrong) -> Declared:
+def read_declaration(
+    names: Sequence[str], variables: Mapping[str, str], wrong: BatchErrors
+) -> BatchDeclaration:
     """Read the files, fill in variables (arguments override files) and collect all errors."""
-    layers = _Layers()
+    layers = _MergedFiles()
     for name in names:
         try:
             file = read_yaml(name, wrong.take)
@@ -49,8 +51,8 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
             wrong.take(error)
         else:
             layers.files.append(file)
-            _lay(Node(file.value, file, ()), layers, wrong)
-    filler = Filler({**given_in_file(layers.variables, wrong), **variables}, wrong)
+            _merge_file(Node(file.value, file, ()), layers, wrong)
+    filler = Filler({**variables_from_file(layers.variables, wrong), **variables}, wrong)
     defaults = {key: filler.fill(one) for key, one in layers.defaults.items()}
     runs = {
         name: {key: filler.fill(one) for key, one in run.items()}
@@ -61,10 +63,10 @@ def read_declared(names: Sequence[str], variables: Mapping[str, str], wrong: Wro
         check_used(variables, {*layers.variables} | filler.used, wrong)
         if layers.files and not runs and not wrong.parts:
             wrong.say(layers.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
-    return Declared(defaults, runs, tuple(layers.files), history)
+    return BatchDeclaration(defaults, runs, tuple(layers.files), history)
 
 
-def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
+def _merge_file(top: Node, layers: _MergedFiles, wrong: BatchErrors) -> None:
     """Lay a file over those before it."""
     if not _is_mapping(top, "the file", wrong):
         return
@@ -76,16 +78,16 @@ def _lay(top: Node, layers: _Layers, wrong: Wrong) -> None:
     _check_version(top, given.get("version"), wrong)
     for key, into in (("set", layers.variables), ("defaults", layers.defaults)):
         if key in given and _is_mapping(given[key], key, wrong):
-            into.update(given[key].pairs() if key == "set" else _named(given[key], wrong))
+            into.update(given[key].pairs() if key == "set" else _entries_by_name(given[key], wrong))
     layers.history = given.get("history", layers.history)
     if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
         for name, run in given["runs"].pairs():
             _check_name(name, run, wrong)
             if _is_mapping(run, f"run '{name}'", wrong):
-                layers.runs.setdefault(name, {}).update(_named(run, wrong))
+                layers.runs.setdefault(name, {}).update(_entries_by_name(run, wrong))
 
 
-def _check_version(top: Node, version: Node | None, wrong: Wrong) -> None:
+def _check_version(top: Node, version: Node | None, wrong: BatchErrors) -> None:
     if version is None:
         wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
@@ -95,7 +97,7 @@ def _check_version(top: Node, version: Node | None, wrong: Wrong) -> None:
         wrong.say(version, what, f"this program reads version: {VERSION}")
 
 
-def _check_name(name: str, run: Node, wrong: Wrong) -> None:
+def _check_name(name: str, run: Node, wrong: BatchErrors) -> None:
     if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
         hint = "write text without brackets: they mark the runs of a matrix"
         wrong.say(run, f"'{name}' is not a valid name of a run", hint)
@@ -103,7 +105,7 @@ def _check_name(name: str, run: Node, wrong: Wrong) -> None:
         wrong.say(run, f"'{name}': variables work in values, not in names")
 
 
-def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
+def _is_mapping(given: Node, what: str, wrong: BatchErrors) -> bool:
     if not isinstance(given.value, dict):
         hint = "write lines of KEY: VALUE"
         if isinstance(given.value, list) and what == "runs":
@@ -112,7 +114,7 @@ def _is_mapping(given: Node, what: str, wrong: Wrong) -> bool:
     return isinstance(given.value, dict)
 
 
-def _named(mapping: Node, wrong: Wrong) -> dict[str, Node]:
+def _entries_by_name(mapping: Node, wrong: BatchErrors) -> dict[str, Node]:
     """Return the entries of a mapping by their names in Python: `-` is `_`."""
     found: dict[str, Node] = {}
     for key, one in mapping.meant():
@@ -125,12 +127,12 @@ def _named(mapping: Node, wrong: Wrong) -> dict[str, Node]:
     return found
 
 
-def beside(given: Node, text: str) -> str:
+def path_beside_file(given: Node, text: str) -> str:
     """Return a path that is relative to the file it stands in."""
     return os.path.join(os.path.dirname(given.file.name), text)
 
 
-def as_inputs(sheet: Declared, runs: int) -> tuple[InputFile, ...]:
+def input_files(sheet: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
     """Return the files as a result names them: what they hold is runs."""
     return tuple(
         InputFile(

@@ -8,21 +8,21 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval import __version__
-from clfeval.document import Answer, Document, Row, Warn, in_short
-from clfeval.errors import ExitCode, listing
+from clfeval.document import Answer, Document, ResultWarning, Row, short_answer
+from clfeval.errors import ExitCode, list_names
 from clfeval.pages import SUITE
 from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
-from clfeval.suite.inputs import Link
+from clfeval.suite.inputs import RunLink
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.plan import Plan
-from clfeval.suite.running import Ended, input_of, shown_path
-from clfeval.tables.source import named
-from clfeval.words import many
+from clfeval.suite.running import RunOutcome, describe_input, display_path
+from clfeval.tables.source import split_named_path
+from clfeval.words import format_count
 
-KEPT = 100  # lines of what is wrong with one run
+MAX_OUTCOME_LINES = 100  # lines of what is wrong with one run
 
 
-def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Document:
+def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Document:
     """Return the result of a batch.
 
     Tables: `answers` (run code text), `gates` (run and what a gate holds, and it in words),
@@ -42,7 +42,8 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Documen
     tables["gates"] = [row for one in outcomes for row in _gates(one)]
     tables["problems"] = [
         {"run": one.run.name, "text": line}
-        for one in outcomes if one.state in (FAILED, LEFT_OUT, DOUBTFUL) for line in one.said[:KEPT]
+        for one in outcomes if one.state in (FAILED, LEFT_OUT,
+                                             DOUBTFUL) for line in one.said[:MAX_OUTCOME_LINES]
     ]  # fmt: skip
     signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
     failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
@@ -63,7 +64,7 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Documen
         gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
         warnings=tuple(
-            Warn(
+            ResultWarning(
                 "gates-replaced",
                 f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults",
             )
@@ -73,16 +74,16 @@ def suite_result(plan: Plan, outcomes: Sequence[Ended], *, dry: bool) -> Documen
     )
 
 
-def _row(one: Ended) -> Row:
-    said = one.said[0] if one.said else in_short(one.answer)
+def _row(one: RunOutcome) -> Row:
+    said = one.said[0] if one.said else short_answer(one.answer)
     return {
-        "run": one.run.name, "command": one.run.command, "input": input_of(one.run) or None,
+        "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
         "missed": len(one.missed), "warnings": one.warned, "answer": said or None,
     }  # fmt: skip
 
 
-def _gates(one: Ended) -> list[Row]:
+def _gates(one: RunOutcome) -> list[Row]:
     """List the gates of a run; of a dry run as they are asked for."""
     rows: list[Row] = []
     for gate, text in zip_longest(one.gates, one.written):
@@ -98,22 +99,22 @@ def _gates(one: Ended) -> list[Row]:
     return rows
 
 
-def _files(one: Ended, plan: Plan) -> list[Row]:
+def _files(one: RunOutcome, plan: Plan) -> list[Row]:
     """List what a run would read and write."""
     run, history = one.run, plan.history
-    reads = [input_of(run)] if isinstance(run.input, Link) else []
-    reads += [shown_path(run, named(path)[1]) for path in run.files]
+    reads = [describe_input(run)] if isinstance(run.input, RunLink) else []
+    reads += [display_path(run, split_named_path(path)[1]) for path in run.files]
     beside = [v for k, v in run.options.items() if names_a_file(run.keys.option(k))]
-    reads += [shown_path(run, path) for path in beside if isinstance(path, str)]
+    reads += [display_path(run, path) for path in beside if isinstance(path, str)]
     pairs = [("read", path) for path in reads]
-    pairs += [("write", shown_path(run, path)) for path in run.save]
-    pairs += [("append", shown_path(run, history.file))] if history else []
+    pairs += [("write", display_path(run, path)) for path in run.save]
+    pairs += [("append", display_path(run, history.file))] if history else []
     return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
 
 
-def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
+def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
     """Say how many runs are as they should be, and which are not."""
-    total = many(len(outcomes), "run")
+    total = format_count(len(outcomes), "run")
     wrong = [one for one in outcomes if one.code != ExitCode.OK]
     if dry:
         left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is ambiguous"
@@ -138,5 +139,5 @@ def _answer(outcomes: Sequence[Ended], *, dry: bool) -> list[Answer]:
     ):
         names = [one.run.name for one in outcomes if one.state in states]
         if names:
-            said.append(Answer(code, f"{words} {listing(names, 5)}."))
+            said.append(Answer(code, f"{words} {list_names(names, 5)}."))
     return said

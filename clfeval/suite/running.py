@@ -13,15 +13,15 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from clfeval.api.gated import with_gated
+from clfeval.api.gated import add_gate_measures
 from clfeval.api.result import Result
 from clfeval.baseline.read import is_history
 from clfeval.document import Answer, Document, Gate, Row
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
-from clfeval.history.file import append
-from clfeval.history.line import Accepted, PastEntry
+from clfeval.history.file import append_entries
+from clfeval.history.line import AcceptedLabel, HistoryEntry
 from clfeval.limits import Gates
-from clfeval.options import taken
+from clfeval.options import build_group
 from clfeval.pages.suite import (
     COMPUTED,
     DOUBTFUL,
@@ -33,25 +33,25 @@ from clfeval.pages.suite import (
     WAITS,
     WARNED,
 )
-from clfeval.suite.ahead import asked_of, check_read
-from clfeval.suite.entries import Wrong, with_place
-from clfeval.suite.inputs import Link
-from clfeval.suite.keys import SAVED, in_yaml
-from clfeval.suite.order import needs
-from clfeval.suite.past import KeptIn
+from clfeval.suite.ahead import check_limits_fit_table, pending_gates
+from clfeval.suite.entries import BatchErrors, with_place
+from clfeval.suite.inputs import RunLink
+from clfeval.suite.keys import SAVED, reword_for_yaml
+from clfeval.suite.order import required_runs
+from clfeval.suite.past import HistoryTarget
 from clfeval.suite.runs import Run
 from clfeval.tables.cells import FRAME
 from clfeval.tables.input import Input
-from clfeval.tables.source import display_of, named
+from clfeval.tables.source import display_name, split_named_path
 from clfeval.tables.taken import Read
-from clfeval.views.files import SavedFiles, Wanted, known_table
+from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 LOOKED_AT = 100  # runs whose tables are looked at where a file is wrong
 Hear = Callable[[str], None]  # how a table was read
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunOutcome:
     """The outcome of a run. said: errors or missed gates, by line.
 
     written: of a dry run, its gates as requested. fault: the error behind `said`.
@@ -69,7 +69,7 @@ class Ended:
     wrote: tuple[str, ...] = ()
     reading: tuple[Row, ...] = field(default=())
     fault: ClfevalError | None = None
-    entries: tuple[PastEntry, ...] = ()  # for a history
+    entries: tuple[HistoryEntry, ...] = ()  # for a history
 
     @property
     def missed(self) -> list[Gate]:
@@ -82,35 +82,35 @@ class Ended:
         return sum(gate.state == "warned" for gate in self.gates)
 
 
-def carried_out(
+def execute_runs(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
-    history: KeptIn | None = None,
-) -> Iterator[Ended]:  # fmt: skip
+    history: HistoryTarget | None = None,
+) -> Iterator[RunOutcome]:  # fmt: skip
     """Yield the outcome of each run, in order, when it is done.
 
     dry: only its table is opened. fail_fast: stop after a failure. Results are kept while later
     runs need them. history: to which the lines of all computed runs are added at the end, accepted,
     if requested, where all runs passed. Raises UsageError where it cannot be written.
     """
-    waiting = Counter(name for run in runs for name in needs(run))
+    waiting = Counter(name for run in runs for name in required_runs(run))
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
     kept: dict[str, Document] = {}
     failed: dict[str, ExitCode] = {}
-    entries: list[PastEntry] = []
+    entries: list[HistoryEntry] = []
     stopped = wrong = False
     seen: dict[str, Document] = {}
     for run in runs:
-        lost = next((name for name in needs(run) if name in failed), None)
+        lost = next((name for name in required_runs(run) if name in failed), None)
         if stopped:
-            done = Ended(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
+            done = RunOutcome(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
         elif lost is not None:
-            done = Ended(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
-        elif dry and isinstance(run.input, Link):
-            gates, texts = _asked(run)
+            done = RunOutcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
+        elif dry and isinstance(run.input, RunLink):
+            gates, texts = _gates_of_run(run)
             said = (f"for run '{run.input.run}'",)
-            done = Ended(run, WAITS, ExitCode.OK, said, gates, texts)
+            done = RunOutcome(run, WAITS, ExitCode.OK, said, gates, texts)
         else:
-            done, result = _one(run, kept, saves, seen if dry else None, hear, history)
+            done, result = _execute_run(run, kept, saves, seen if dry else None, hear, history)
             if result is not None and waiting[run.name]:
                 kept[run.name] = result
         if done.state in (FAILED, LEFT_OUT):
@@ -118,35 +118,35 @@ def carried_out(
         entries += done.entries
         wrong = wrong or done.code != ExitCode.OK
         stopped = fail_fast and wrong
-        for name in needs(run):
+        for name in required_runs(run):
             waiting[name] -= 1
             if not waiting[name]:
                 kept.pop(name, None)
         yield replace(done, entries=())
     if history is not None and entries:
         accepted = dict.fromkeys(one.command for one in entries) if history.accept else ()
-        marks = [] if wrong else [Accepted(command, history.label) for command in accepted]
+        marks = [] if wrong else [AcceptedLabel(command, history.label) for command in accepted]
         _make_folder(history.file)
-        append(history.file, [*entries, *marks])
+        append_entries(history.file, [*entries, *marks])
 
 
-def _one(
+def _execute_run(
     run: Run, kept: Mapping[str, Document], saves: Collection[str],
-    seen: dict[str, Document] | None, hear: Hear | None, history: KeptIn | None,
-) -> tuple[Ended, Document | None]:  # fmt: skip
+    seen: dict[str, Document] | None, hear: Hear | None, history: HistoryTarget | None,
+) -> tuple[RunOutcome, Document | None]:  # fmt: skip
     """Execute one run; saves: files of all runs; seen: of a dry run, how tables are read."""
     try:
         if seen is not None:
-            return _opened(run, saves, seen), None
-        result, wrote, entries = _computed(run, kept, hear, history)
+            return _dry_run_outcome(run, saves, seen), None
+        result, wrote, entries = _compute_run(run, kept, hear, history)
     except ClfevalError as error:
         lines = tuple(_in_words(error, run).lines())
-        return Ended(run, FAILED, error.exit_code, lines, fault=error), None
+        return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
-        return Ended(run, FAILED, ExitCode.BUG, lines), None
+        return RunOutcome(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
     warned = tuple(str(replace(gate, run=None)) for gate in gates if gate.state == "warned")
@@ -157,7 +157,7 @@ def _one(
     state = MISSED if missed else WARNED if warned else MET if judged else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
-    return Ended(
+    return RunOutcome(
         run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote),
         entries=tuple(entries),
     ), result  # fmt: skip
@@ -167,12 +167,13 @@ def _skipped(name: str) -> str:
     return f"baseline '{name}' is missing: skipped"
 
 
-def _place(error: ClfevalError, run: Run) -> None:
+def _place_error(error: ClfevalError, run: Run) -> None:
     """Name the table of another run, and the run's line where no place is told of its settings."""
     for part in error.parts:
-        _place(part, run)
+        _place_error(part, run)
     problems = (
-        replace(one, file=input_of(run)) if one.file == FRAME else one for one in error.problems
+        replace(one, file=describe_input(run)) if one.file == FRAME else one
+        for one in error.problems
     )
     if isinstance(error, UsageError):
         problems = (with_place(one, run.place) for one in problems)
@@ -187,66 +188,67 @@ def _function(run: Run) -> tuple[Any, dict[str, Any]]:
     return function, {name: value for name, value in run.options.items() if name in known}
 
 
-def _offered(run: Run, fixes: Mapping[str, Any]) -> str:
+def _yaml_call(run: Run, fixes: Mapping[str, Any]) -> str:
     """Write what a run needs beside what it says: JSON, which YAML reads."""
     pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
     return f"at {run.place} add {', '.join(pairs)}"
 
 
 def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
-    return taken(group, {k: v for k, v in run.options.items() if not names or k in names})
+    return build_group(group, {k: v for k, v in run.options.items() if not names or k in names})
 
 
-def _computed(
-    run: Run, kept: Mapping[str, Document], hear: Hear | None, history: KeptIn | None
-) -> tuple[Document, Sequence[str], Sequence[PastEntry]]:
+def _compute_run(
+    run: Run, kept: Mapping[str, Document], hear: Hear | None, history: HistoryTarget | None
+) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = _group(run, Gates)
     output = _group(run, run.keys.output, SAVED)
     table: Any = list(run.files) or None
-    if isinstance(run.input, Link):
+    if isinstance(run.input, RunLink):
         before = kept[run.input.run]
-        table = Result.from_document(before).frame(known_table(before, run.input.table))
+        table = Result.from_document(before).frame(table_or_first(before, run.input.table))
     for path in run.save:
         _make_folder(path)
     limited = gates.any
     heard: list[Read] = []
     function, options = _function(run)
-    given = with_gated(run.keys.command, table, options, gates)
+    given = add_gate_measures(run.keys.command, table, options, gates)
 
     def listen(read: Read) -> None:
         heard.append(read)
         if hear is not None:
-            hear(f"{run.name}: {read.described().replace(FRAME, input_of(run))}")
+            hear(f"{run.name}: {read.described().replace(FRAME, describe_input(run))}")
 
     with SavedFiles(run.save, inputs=run.reads, gates=limited, said="--save ") as files:
         result = function.asked(
             table,
             given,
             listen,
-            partial(_offered, run),
+            partial(_yaml_call, run),
             truth=history is not None or is_history(gates.baseline),
         )
         inputs = (
-            replace(one, name=input_of(run)) if one.name == FRAME else one for one in result.inputs
+            replace(one, name=describe_input(run)) if one.name == FRAME else one
+            for one in result.inputs
         )
         result = replace(result, inputs=tuple(inputs))
         if limited or gates.baseline is not None:
             from clfeval.api.baseline import table_baseline
-            from clfeval.api.history import held_against
-            from clfeval.gates.judge import judged
+            from clfeval.api.history import with_history_baseline
+            from clfeval.gates.judge import evaluate_gates
 
             last = heard[-1] if heard else None
             beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
-            against = held_against(gates, run.name, history.label if history else None)
-            result = judged(result, against, beside)
-        wanted = Wanted.of(run.command, output.show, output.digits)
-        known_table(result, wanted.table)
-        entries: Sequence[PastEntry] = ()
+            against = with_history_baseline(gates, run.name, history.label if history else None)
+            result = evaluate_gates(result, against, beside)
+        wanted = OutputRequest.from_names(run.command, output.show, output.digits)
+        table_or_first(result, wanted.table)
+        entries: Sequence[HistoryEntry] = ()
         if history is not None:
-            from clfeval.api.history import entries_of
+            from clfeval.api.history import history_entries
 
-            entries = entries_of(result, history.label, run.name)
+            entries = history_entries(result, history.label, run.name)
         wrote = files.write(result, wanted)
         return result, wrote, entries
 
@@ -256,10 +258,10 @@ def _make_folder(path: str) -> None:
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:
-        raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
+        raise UsageError.new(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def table_reading(run: Run, seen: dict[str, Document]) -> Document:
+def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
     """Return how a run's table is read; seen: it is, for runs that differ in other numbers only."""
     function, given = _function(run)
     reads = {one.name for one in run.keys.command.options_of(Input)}
@@ -268,28 +270,28 @@ def table_reading(run: Run, seen: dict[str, Document]) -> Document:
     if key not in seen:
         dry = {**given, "dry_run": True}
         files = list(run.files) or None
-        seen[key] = function.asked(files, dry, lambda _: None, partial(_offered, run))
+        seen[key] = function.asked(files, dry, lambda _: None, partial(_yaml_call, run))
     return seen[key]
 
 
-def check_tables(runs: Sequence[Run], wrong: Wrong) -> None:
+def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
     """Say what the tables of runs show to be wrong, beside all that no table is needed for."""
     seen: dict[str, Document] = {}
     for run in runs[:LOOKED_AT]:
         if not run.files:
             continue
         try:
-            result = table_reading(run, seen)
+            result = read_run_table(run, seen)
             doubts: Sequence[Any] = result.tables["ambiguities"]
             for row in doubts:
                 code = row["code"]
                 if run.whole or code.startswith(("unknown-", "no-such-")):  # else asked in vain
                     one = Problem(row["text"], code, row["file"], row["row"], row["column"])
                     said = str(one).removesuffix(f" [{code}]")
-                    found = UsageError.of(said, code, run.place, hint=row["hint"])
+                    found = UsageError.new(said, code, run.place, hint=row["hint"])
                     wrong.take(_in_words(found, run))
             if not doubts:
-                check_read(run, result.tables["reading"])
+                check_limits_fit_table(run, result.tables["reading"])
         except ClfevalError as error:
             for part in _in_words(error, run).parts or (error,):
                 wrong.take(part)
@@ -297,18 +299,18 @@ def check_tables(runs: Sequence[Run], wrong: Wrong) -> None:
 
 def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
     """Put an error into the words of a batch, with a place in it."""
-    in_yaml(error, run.keys, run.given)
-    _place(error, run)
+    reword_for_yaml(error, run.keys, run.given)
+    _place_error(error, run)
     return error
 
 
-def _opened(run: Run, saves: Collection[str], seen: dict[str, Document]) -> Ended:
+def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
     """Read a run's table as it would, and compute nothing. saves: files that there will be."""
-    result = table_reading(run, seen)
+    result = read_run_table(run, seen)
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
-        check_read(run, result.tables["reading"])
-    gates, texts = _asked(run)
+        check_limits_fit_table(run, result.tables["reading"])
+    gates, texts = _gates_of_run(run)
     baseline, skips = run.options.get("baseline"), run.options.get("baseline_missing") == "skip"
     said: tuple[str, ...] = ()
     if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
@@ -317,26 +319,26 @@ def _opened(run: Run, saves: Collection[str], seen: dict[str, Document]) -> Ende
     fine = not doubts and (skips or not said)
     state, code = (READY, ExitCode.OK) if fine else (DOUBTFUL, ExitCode.DATA)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
-    return Ended(run, state, code, (*doubts, *said), gates, texts, reading=reading)
+    return RunOutcome(run, state, code, (*doubts, *said), gates, texts, reading=reading)
 
 
-def _asked(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
+def _gates_of_run(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
     """Return the gates a run is going to have, and how they are written."""
-    found = asked_of(run)
+    found = pending_gates(run)
     return tuple(replace(one, run=run.name) for one, _ in found), tuple(text for _, text in found)
 
 
-def input_of(run: Run) -> str:
+def describe_input(run: Run) -> str:
     """Say what a run reads: files below the folder of its YAML file from there, others by name."""
-    if isinstance(run.input, Link):
+    if isinstance(run.input, RunLink):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
-    shown = [shown_path(run, named(path)[1]) for path in run.files]
+    shown = [display_path(run, split_named_path(path)[1]) for path in run.files]
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
 
-def shown_path(run: Run, path: str) -> str:
+def display_path(run: Run, path: str) -> str:
     """Return a path below the folder of the YAML file from there on, the name alone of others."""
     whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
     if not whole.is_relative_to(home):
-        return display_of(path)
+        return display_name(path)
     return whole.relative_to(home).as_posix().encode(errors="replace").decode()

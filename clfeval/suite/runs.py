@@ -10,25 +10,25 @@ from typing import Any
 
 from clfeval import COMMANDS
 from clfeval.errors import suggestion
-from clfeval.options import READING, listed
-from clfeval.suite.entries import Node, Wrong
-from clfeval.suite.inputs import Link, tables_of
+from clfeval.options import READING, as_list
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.inputs import RunLink, run_tables
 from clfeval.suite.keys import (
     LIMITS,
     RUN,
-    Keys,
-    keys_of,
-    known_anywhere,
-    located,
+    RunKeys,
+    all_run_keys,
     read_options,
-    unknown_key,
+    report_unknown_key,
+    resolve_path,
+    run_keys,
 )
-from clfeval.suite.matrix import MOST, combinations, too_many
-from clfeval.suite.reading import Declared
-from clfeval.suite.saving import placed, safe
+from clfeval.suite.matrix import MOST, combinations, too_many_runs
+from clfeval.suite.reading import BatchDeclaration
+from clfeval.suite.saving import output_paths, safe_file_name
 from clfeval.tables.input import Input
-from clfeval.tables.source import named
-from clfeval.targets import place_of
+from clfeval.tables.source import split_named_path
+from clfeval.targets import target_path
 
 _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 
@@ -43,8 +43,8 @@ class Run:
 
     name: str
     group: str
-    keys: Keys
-    input: tuple[str, ...] | Link | None
+    keys: RunKeys
+    input: tuple[str, ...] | RunLink | None
     options: Mapping[str, Any]
     given: Mapping[str, Node]
     place: str
@@ -67,18 +67,18 @@ class Run:
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by names and patterns: its table, others, a baseline."""
         given = [self.options.get(one.name) for one in self.keys.files]
-        others = [one for value in given for one in listed(value) if isinstance(one, str)]
-        return (*(named(path)[1] for path in self.files), *others)
+        others = [one for value in given for one in as_list(value) if isinstance(one, str)]
+        return (*(split_named_path(path)[1] for path in self.files), *others)
 
     @property
     def wide(self) -> tuple[str, ...]:
         """The patterns of `inputs`: whatever else fits them is read another time."""
         several = self.given.get("inputs", _NOTHING)
-        texts = (one for one in listed(several.value) if isinstance(one, str))
-        return tuple(named(located(several, one))[1] for one in texts)
+        texts = (one for one in as_list(several.value) if isinstance(one, str))
+        return tuple(split_named_path(resolve_path(several, one))[1] for one in texts)
 
 
-def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
+def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> list[Run]:
     """Return the runs in the order of the file, every combination of each matrix by itself."""
     found: list[Run] = []
     for group, own in sheet.runs.items():
@@ -86,31 +86,31 @@ def runs_of(sheet: Declared, output: type, wrong: Wrong) -> list[Run]:
         keys = _keys(group, own, sheet, output, wrong)
         if keys is None:
             continue
-        named = _named(own, keys, wrong)
+        named = _options_by_name(own, keys, wrong)
         for key in own.keys() - keys.known.keys() - {*RUN}:
-            unknown_key(own[key], key, keys, wrong)
+            report_unknown_key(own[key], key, keys, wrong)
         known = _defaults(sheet, keys, named, wrong)
         own_gates = [name for name in known if name in LIMITS and name in named]
         lost = tuple(name.replace("_", "-") for name in own_gates if named[name].value != [])
         room = MOST - len(found)
         found += (
             replace(run, whole=wrong.times == start, lost=lost)
-            for run in _expanded(group, {**known, **named}, keys, wrong, room)
+            for run in _expand_run(group, {**known, **named}, keys, wrong, room)
         )
     _check_names(found, wrong)
     return found
 
 
 def _keys(
-    group: str, own: Mapping[str, Node], sheet: Declared, output: type, wrong: Wrong
-) -> Keys | None:
+    group: str, own: Mapping[str, Node], sheet: BatchDeclaration, output: type, wrong: BatchErrors
+) -> RunKeys | None:
     """Return the keys of a run's command; None where it names none that there is."""
     command = own.get("command") or sheet.defaults.get("command")
-    known = known_anywhere(output)
+    known = all_run_keys(output)
     if command is not None:
         word = command.value.replace("_", "-") if isinstance(command.value, str) else None
         if word in COMMANDS:
-            return keys_of(word, output)
+            return run_keys(word, output)
         hint = suggestion(word or "", COMMANDS) or f"use one of {', '.join(COMMANDS)}"
         wrong.say(command, f"command: no command {command.value!r:.60}", hint)
     else:
@@ -121,11 +121,13 @@ def _keys(
         wrong.say(place, f"run '{group}' has no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:
-            unknown_key(one, key, known, wrong)
+            report_unknown_key(one, key, known, wrong)
     return None
 
 
-def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Node]:
+def _options_by_name(
+    given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors
+) -> dict[str, Node]:
     """Return what is given by the first name of each option."""
     found: dict[str, Node] = {}
     for key, one in given.items():
@@ -139,18 +141,18 @@ def _named(given: Mapping[str, Node], keys: Keys, wrong: Wrong) -> dict[str, Nod
 
 
 def _defaults(
-    sheet: Declared, keys: Keys, own: Mapping[str, Node], wrong: Wrong
+    sheet: BatchDeclaration, keys: RunKeys, own: Mapping[str, Node], wrong: BatchErrors
 ) -> dict[str, Node]:
     """Return the defaults that apply to a run; column roles apply to predictions only."""
-    known = known_anywhere(keys.output)
+    known = all_run_keys(keys.output)
     for key, one in sheet.defaults.items():
         if key not in known and key not in RUN:
-            unknown_key(one, key, known, wrong)
+            report_unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
             wrong.say(one, f"'{key}' belongs to a run and cannot be a default")
     usable = {k: v for k, v in sheet.defaults.items() if k in keys.known or k in RUN[:2]}
     usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
-    found = _named(usable, keys, wrong)
+    found = _options_by_name(usable, keys, wrong)
     if "inputs" in own:
         found.pop("input", None)
     linked = isinstance((own.get("input") or found.get("input") or _NOTHING).value, dict)
@@ -165,8 +167,8 @@ def _defaults(
     return {name: one for name, one in found.items() if name not in unused}
 
 
-def _expanded(
-    group: str, given: Mapping[str, Node], keys: Keys, wrong: Wrong, room: int
+def _expand_run(
+    group: str, given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
 ) -> Iterator[Run]:
     """Yield a run for each combination of a matrix, and for each file of `inputs`."""
     fixed = {k: v for k, v in given.items() if k not in ("command", "matrix", "exclude")}
@@ -176,34 +178,36 @@ def _expanded(
     home = os.path.dirname(source.file.name)
     for label, chosen in combinations(given, keys, wrong, room):
         mine = {**fixed, **chosen}
-        tables = [*tables_of(mine, keys, group, place, wrong)]
+        tables = [*run_tables(mine, keys, group, place, wrong)]
         if len(tables) > room:
-            raise too_many(place)
+            raise too_many_runs(place)
         room -= len(tables)
         asked = {k: v for k, v in mine.items() if k == "inputs"}
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
         if "baseline" in mine:
-            mine |= _spread(mine.pop("baseline"), keys, mine, wrong)
+            mine |= _baseline_gates(mine.pop("baseline"), keys, mine, wrong)
         # one that is wrong stops the batch when all of it is read
         options = read_options(keys, mine, wrong)
-        written = tuple(listed(options.pop("save", ())))
+        written = tuple(as_list(options.pop("save", ())))
         for stem, table in tables:
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
-            save = placed(mine["save"], written, name, wrong) if written else ()
-            options_ = _own(options, name)
+            save = output_paths(mine["save"], written, name, wrong) if written else ()
+            options_ = _with_run_name(options, name)
             yield Run(name, group, keys, table, options_, {**mine, **asked}, place, home, save)
 
 
-def _own(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _with_run_name(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return options in whose baseline `{name}` stands for the name of the run."""
     baseline = options.get("baseline")
     if baseline is None:
         return options
-    return {**options, "baseline": baseline.replace("{name}", safe(name))}
+    return {**options, "baseline": baseline.replace("{name}", safe_file_name(name))}
 
 
-def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -> dict[str, Node]:
+def _baseline_gates(
+    given: Node, keys: RunKeys, beside: Mapping[str, Node], wrong: BatchErrors
+) -> dict[str, Node]:
     """Return a baseline, and what stands with it, as the gates they are."""
     if not isinstance(given.value, dict):
         return {"baseline": given}
@@ -229,7 +233,7 @@ def _spread(given: Node, keys: Keys, beside: Mapping[str, Node], wrong: Wrong) -
     return found
 
 
-def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
+def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
     """Say which runs have one name, and which save one file."""
     for name, times in Counter(run.name for run in runs).items():
         if times > 1:
@@ -238,9 +242,9 @@ def _check_names(runs: Sequence[Run], wrong: Wrong) -> None:
     owners: dict[str, Run] = {}
     for run in runs:
         for path in run.save:
-            other = owners.setdefault(place_of(path), run)
+            other = owners.setdefault(target_path(path), run)
             if other is not run:
                 what = f"save: runs '{other.name}' and '{run.name}' both write '{path}'"
                 wrong.say(run.given["save"], what, "put {name} in the path for the name of the run")
-        if len({*map(place_of, run.save)}) < len(run.save):
+        if len({*map(target_path, run.save)}) < len(run.save):
             wrong.say(run.given["save"], "save: a file is named twice")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from clfeval import COMMANDS
-from clfeval.suite.keys import keys_of
+from clfeval.suite.keys import run_keys
 from clfeval.suite.reading import VERSION
-from clfeval.suite.shapes import schema_of
+from clfeval.suite.shapes import options_schema
 
 ID = f"clfeval.suite/{VERSION}"
 TEXT = {"type": "string"}
 TEXTS = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
-OWN = {"^x-": True}  # keys that hold anchors
+CUSTOM_KEYS = {"^x-": True}  # keys that hold anchors
 
 
 def suite_schema(output: type) -> dict[str, Any]:
@@ -25,7 +25,9 @@ def suite_schema(output: type) -> dict[str, Any]:
         for key in one["properties"]:
             every.setdefault(key, []).append(one["properties"][key])
     defaults = {
-        key: kinds[0] if all(kind == kinds[0] for kind in kinds) else {"anyOf": _once(kinds)}
+        key: kinds[0]
+        if all(kind == kinds[0] for kind in kinds)
+        else {"anyOf": _unique_schemas(kinds)}
         for key, kinds in every.items()
         if key not in ("inputs", "matrix", "exclude")
     }
@@ -66,14 +68,14 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
         },
-        "patternProperties": OWN,
+        "patternProperties": CUSTOM_KEYS,
         "additionalProperties": False,
         "$defs": {
             "defaults": {
                 "description": "Defaults for every run whose command has the option.",
                 "type": "object",
                 "properties": {**defaults, "command": command},
-                "patternProperties": OWN,
+                "patternProperties": CUSTOM_KEYS,
                 "additionalProperties": False,
             },
             "run": {
@@ -107,7 +109,7 @@ def suite_schema(output: type) -> dict[str, Any]:
     }
 
 
-def _once(kinds: list[Any]) -> list[Any]:
+def _unique_schemas(kinds: list[Any]) -> list[Any]:
     found: list[Any] = []
     for one in kinds:
         if one not in found:
@@ -117,9 +119,12 @@ def _once(kinds: list[Any]) -> list[Any]:
 
 def _keys(command: str, output: type) -> dict[str, Any]:
     """Return the schema of a run of a command; every option is spelt with - and with _."""
-    keys = keys_of(command, output)
-    shapes = schema_of(keys.options)["properties"]
-    options = {name: _filled(shapes[one.key.replace("-", "_")]) for name, one in keys.known.items()}
+    keys = run_keys(command, output)
+    shapes = options_schema(keys.options)["properties"]
+    options = {
+        name: _allow_variables(shapes[one.key.replace("-", "_")])
+        for name, one in keys.known.items()
+    }
     matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
     gates = {one.name: options[one.name] for one in keys.gates if one.field != "baseline"}
     gates |= {
@@ -134,7 +139,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
         "matrix": {
             "description": "Lists of values; one run per combination.",
             "type": "object",
-            "properties": _spelt(matrix),
+            "properties": _both_spellings(matrix),
             "additionalProperties": False,
         },
         "exclude": {
@@ -149,7 +154,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
                 {
                     "type": "object",
                     "required": ["input"],
-                    "properties": {"input": TEXT, **_spelt(gates)},
+                    "properties": {"input": TEXT, **_both_spellings(gates)},
                     "additionalProperties": False,
                 },
             ],
@@ -157,13 +162,13 @@ def _keys(command: str, output: type) -> dict[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {**own, **_spelt(options)},
-        "patternProperties": OWN,
+        "properties": {**own, **_both_spellings(options)},
+        "patternProperties": CUSTOM_KEYS,
         "additionalProperties": False,
     }
 
 
-def _filled(shape: dict[str, Any]) -> dict[str, Any]:
+def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
     """Let a variable stand where its text would be taken for a number, or for yes and no."""
     description = shape.get("description", "")
     bare = {key: value for key, value in shape.items() if key != "description"}
@@ -172,7 +177,7 @@ def _filled(shape: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "anyOf": [bare, VARIABLE]}
 
 
-def _spelt(options: dict[str, Any]) -> dict[str, Any]:
+def _both_spellings(options: dict[str, Any]) -> dict[str, Any]:
     return {
         spelt: shape
         for name, shape in options.items()

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from clfeval.options import Opt, Option, alternatives
+from clfeval.options import Opt, Option, union_types
 
 
-def schema_of(options: Iterable[Option]) -> dict[str, Any]:
+def options_schema(options: Iterable[Option]) -> dict[str, Any]:
     """Return the JSON Schema of a mapping of these options, as a batch holds it."""
     properties: dict[str, Any] = {}
     for option in options:
@@ -25,7 +25,7 @@ def schema_of(options: Iterable[Option]) -> dict[str, Any]:
 
 def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
     """Return the JSON Schema of values of a type."""
-    kinds, origin = alternatives(kind), get_origin(kind)
+    kinds, origin = union_types(kind), get_origin(kind)
     if len(kinds) != 1:
         return {"anyOf": [_schema(one, opt) for one in kinds]}
     if kinds != (kind,):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from clfeval.errors import UsageError, listing, suggestion
-from clfeval.suite.entries import Filled, Keypath, Node, Wrong
+from clfeval.errors import UsageError, list_names, suggestion
+from clfeval.suite.entries import BatchErrors, FilledText, Keypath, Node
 from clfeval.yaml import Value
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -16,21 +16,21 @@ LONGEST = 4096  # characters of a variable
 MOST = 1 << 22  # characters of all texts with variables in them, filled in
 
 
-def given_in_shell(texts: Sequence[str]) -> dict[str, str]:
+def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
     """Return the variables of `--set NAME=VALUE`, of equal names the last; UsageError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not NAME.fullmatch(name):
             hint = "write, for example, --set date=2026-11-22"
-            raise UsageError.of(f"--set '{text}' is not NAME=VALUE", "bad-option", hint=hint)
-        if fault := _fault(value):
-            raise UsageError.of(f"--set {name}: {fault}", "bad-option")
+            raise UsageError.new(f"--set '{text}' is not NAME=VALUE", "bad-option", hint=hint)
+        if fault := _value_fault(value):
+            raise UsageError.new(f"--set {name}: {fault}", "bad-option")
         found[name] = value
     return found
 
 
-def given_in_file(variables: Mapping[str, Node], wrong: Wrong) -> dict[str, str]:
+def variables_from_file(variables: Mapping[str, Node], wrong: BatchErrors) -> dict[str, str]:
     """Return the variables of `set:` as they are written."""
     found = {}
     for name, given in variables.items():
@@ -41,24 +41,24 @@ def given_in_file(variables: Mapping[str, Node], wrong: Wrong) -> dict[str, str]
         else:
             written = given.written
             found[name] = str(given.value) if written is None else written
-            if fault := _fault(found[name]):
+            if fault := _value_fault(found[name]):
                 wrong.say(given, f"{name}: {fault}")
     return found
 
 
-def _fault(value: str) -> str | None:
+def _value_fault(value: str) -> str | None:
     if "${" in value:
         return "a variable cannot contain another variable"
     return f"longer than {LONGEST:,} characters" if len(value) > LONGEST else None
 
 
-def check_used(given: Iterable[str], known: Collection[str], wrong: Wrong) -> None:
+def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors) -> None:
     """Say which variables of the shell nothing in the files has."""
     for name in given:
         if name not in known:
             what = f"--set {name}: the files do not use this variable"
-            there = f"variables: {listing(sorted(known))}" if known else f"write ${{{name}}}"
-            wrong.take(UsageError.of(what, "bad-option", hint=suggestion(name, known) or there))
+            there = f"variables: {list_names(sorted(known))}" if known else f"write ${{{name}}}"
+            wrong.take(UsageError.new(what, "bad-option", hint=suggestion(name, known) or there))
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Filler:
     """Fills variables in; `left` is how many characters more it may write, `used` which it has."""
 
     variables: Mapping[str, str]
-    wrong: Wrong
+    wrong: BatchErrors
     left: int = MOST
     used: set[str] = field(default_factory=set)
 
@@ -93,10 +93,10 @@ class Filler:
             self.left -= len(parts[-1]) + len(parts[-2])
             if self.left < 0:
                 what = f"the texts with variables exceed {MOST:,} characters"
-                raise UsageError.of(what, "configuration", given.place)
+                raise UsageError.new(what, "configuration", given.place)
         whole = _MARK.fullmatch(text)
         made = "".join([*parts, text[end:]])
-        return Filled(made) if whole and whole["name"] is not None else made
+        return FilledText(made) if whole and whole["name"] is not None else made
 
     def _filled(self, given: Node, found: re.Match[str]) -> str:
         name = found["name"]
@@ -109,7 +109,7 @@ class Filler:
             self.used.add(name)
             return self.variables[name]
         else:
-            there = f"variables: {listing(self.variables)}" if self.variables else None
+            there = f"variables: {list_names(self.variables)}" if self.variables else None
             close = suggestion(name, self.variables) or there
             way = f"add set: {{{name}: ...}}, or --set {name}=..."
             self._refuse(given, f"the variable ${{{name}}} is undefined", close or way)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from clfeval.errors import KEPT, DataError, Problem
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.late import pl
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.scan import (
@@ -17,7 +17,7 @@ from clfeval.tables.scan import (
     engine_errors,
     in_polars,
     scan,
-    unreadable,
+    unreadable_error,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MISSING = "fill in the cells, or add --missing drop to drop these rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class FileToAlign:
     """A file, the column of its ids, what is read of it, and how the whole calls its columns."""
 
     file: TableFile
@@ -39,7 +39,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class AlignedRows:
     """The joined rows of all files.
 
     lost: ids excluded, missing in some file. nameless: rows excluded without an id. place: file,
@@ -53,7 +53,7 @@ class Aligned:
 
 
 @dataclass(slots=True)
-class _Found:
+class _FoundProblems:
     """Problems, the first of each kind, and how many there are in all; apart: ids of two truths."""
 
     problems: list[Problem] = field(default_factory=list)
@@ -64,54 +64,54 @@ class _Found:
         """Add a problem for each row of a frame, in its order."""
         if rows.height:
             self.totals[code] += rows.height
-            self.problems += [make(**row) for row in rows.head(KEPT).iter_rows(named=True)]
+            self.problems += [make(**row) for row in rows.head(MAX_PROBLEMS).iter_rows(named=True)]
 
     def check(self, hints: Mapping[str, str]) -> None:
         """Raise if there is any; hints: by the code of the first."""
         if self.problems:
             hint = hints[self.problems[0].code]
-            raise DataError(self.problems[:KEPT], hint=hint, totals=self.totals)
+            raise DataError(self.problems[:MAX_PROBLEMS], hint=hint, totals=self.totals)
 
 
-def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
+def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
     """Join the rows of files on their ids; DataError with all that does not fit.
 
     drop: exclude ids missing in some file. The result is sorted by id.
     """
-    frames = _keyed([_read(side) for side in sides])
+    frames = _with_common_id_type([_read_file(side) for side in sides])
     _check_missing(sides, frames, drop=drop)
     nameless = sum(frame[ID].null_count() for frame in frames)
-    frames = [_ordered(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
+    frames = [_order_by_id(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
     _check_repeated(sides, frames)
     lost = 0
     if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
-        common = _common(frames)
+        common = _common_ids(frames)
         if not (drop and len(common)):
-            raise _unequal(sides, frames, bool(len(common)))
+            raise _unequal_ids_error(sides, frames, bool(len(common)))
         lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
         frames = [frame.filter(pl.col(ID).is_in(common.implode())) for frame in frames]
-    return replace(_beside(sides, frames, drop=drop), lost=lost, nameless=nameless)
+    return replace(_merge_columns(sides, frames, drop=drop), lost=lost, nameless=nameless)
 
 
-def _read(side: Side) -> pl.DataFrame:
+def _read_file(side: FileToAlign) -> pl.DataFrame:
     """Read what is counted of a file with the number of each row, blank lines left out."""
     file, columns = side.file, side.columns
     readings: dict[str, Reading] = columns.readings("plain")
     readings |= {one.beside: columns.label(columns.truth) for one in columns.models if one.beside}
     try:
-        return _numbered(side, readings)
+        return _read_with_row_numbers(side, readings)
     except engine_errors():  # some cell is no number: as text it is found later
         try:
-            return _numbered(side, dict.fromkeys(readings, "text"))
+            return _read_with_row_numbers(side, dict.fromkeys(readings, "text"))
         except engine_errors() as error:
             if file.source is None:
                 raise
             if file.head is not None:
                 inspect_structure(file.source, file.columns)
-            raise unreadable(file.name, file.source.format, error) from error
+            raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _numbered(side: Side, readings: Mapping[str, Reading]) -> pl.DataFrame:
+def _read_with_row_numbers(side: FileToAlign, readings: Mapping[str, Reading]) -> pl.DataFrame:
     """Read columns, the ids as ID, the rows as ROW: the header is row 1."""
     file, first = side.file, 1
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
@@ -129,13 +129,13 @@ def _numbered(side: Side, readings: Mapping[str, Reading]) -> pl.DataFrame:
     ids = found[ID]
     if ids.dtype.is_nested() or ids.dtype == pl.Binary:
         what = f"holds {ids.dtype}, not single values"
-        raise DataError.of(what, "bad-type", file.name, None, side.id)
+        raise DataError.new(what, "bad-type", file.name, None, side.id)
     return found.with_columns(pl.col(ID).fill_nan(None)) if ids.dtype.is_float() else found
 
 
-def _keyed(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """Return the frames with ids of one type: whole numbers where all are, else as written."""
-    whole = [_whole(frame[ID]) for frame in frames]
+    whole = [_integer_ids(frame[ID]) for frame in frames]
     kind = pl.String if any(ids is None for ids in whole) else pl.Int64
     return [
         frame.with_columns((frame[ID] if ids is None else ids).cast(kind).alias(ID))
@@ -143,7 +143,7 @@ def _keyed(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     ]
 
 
-def _whole(ids: pl.Series) -> pl.Series | None:
+def _integer_ids(ids: pl.Series) -> pl.Series | None:
     """Return ids as whole numbers, None where some are written otherwise."""
     kind = ids.dtype
     if not (kind.is_integer() or kind.is_float() or kind == pl.String):
@@ -157,7 +157,7 @@ def _whole(ids: pl.Series) -> pl.Series | None:
     return numbers if same else None
 
 
-def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
     """Put rows in an order of their ids: of texts, that of their hashes, which is sooner found."""
     if frame[ID].dtype != pl.String:
         return frame.sort(ID, ROW)
@@ -169,24 +169,26 @@ def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[order]
 
 
-def _check_missing(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> None:
+def _check_missing(
+    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
+) -> None:
     """Raise for rows without an id."""
-    found = _Found()
+    found = _FoundProblems()
     for side, frame in zip(sides, () if drop else frames, strict=not drop):
 
-        def make(row: int, *, side: Side = side) -> Problem:
+        def make(row: int, *, side: FileToAlign = side) -> Problem:
             return Problem("missing", "missing-value", side.file.name, row, side.id)
 
         found.add("missing-value", frame.filter(pl.col(ID).is_null()).select(row=ROW), make)
     found.check({"missing-value": MISSING})
 
 
-def _check_repeated(sides: Sequence[Side], frames: Sequence[pl.DataFrame]) -> None:
+def _check_repeated(sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame]) -> None:
     """Raise for ids that stand in several rows of a file."""
-    found = _Found()
+    found = _FoundProblems()
     for side, frame in zip(sides, frames, strict=True):
 
-        def make(row: int, key: object, first: int, *, side: Side = side) -> Problem:
+        def make(row: int, key: object, first: int, *, side: FileToAlign = side) -> Problem:
             what = f"'{key}' is already in {side.file.name}:{first}"
             return Problem(what, "duplicate-id", side.file.name, row, side.id)
 
@@ -198,7 +200,7 @@ def _check_repeated(sides: Sequence[Side], frames: Sequence[pl.DataFrame]) -> No
     found.check({"duplicate-id": "each id must occur once in each file"})
 
 
-def _common(frames: Sequence[pl.DataFrame]) -> pl.Series:
+def _common_ids(frames: Sequence[pl.DataFrame]) -> pl.Series:
     """Return the ids that stand in all files."""
     common = frames[0][ID]
     for frame in frames[1:]:
@@ -206,7 +208,9 @@ def _common(frames: Sequence[pl.DataFrame]) -> pl.Series:
     return common
 
 
-def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) -> DataError:
+def _unequal_ids_error(
+    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], some: bool
+) -> DataError:
     """Build the error of ids that some file lacks; some: others stand in all of them."""
     found: list[Problem] = []
     alike = None
@@ -223,7 +227,7 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
                 f"{against.height:,} ids of {other.file.name}"
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
-            alike = alike or _alike(lacking[ID], against, other.file.name)
+            alike = alike or _similar_id_hint(lacking[ID], against, other.file.name)
     if alike:
         return DataError(found, hint=alike)
     if not some:
@@ -233,7 +237,7 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
     return DataError(found, hint=hint)
 
 
-def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
+def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
     """Say how an id that another file lacks is spelt there, if it is."""
     if ids.dtype != pl.String:
         return None
@@ -252,11 +256,13 @@ def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
     return None
 
 
-def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> Aligned:
+def _merge_columns(
+    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
+) -> AlignedRows:
     """Put the columns side by side; what stands in several files has to agree."""
     key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
-    found = _Found()
+    found = _FoundProblems()
     for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
         models = [n for one in side.columns.models for n in (*one.columns, one.beside) if n]
         for name in dict.fromkeys((*side.columns.constants, *models)):
@@ -267,7 +273,10 @@ def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool
                 table[to], held[to] = cells.alias(to), (i, name)
                 continue
             j, before = held[to]
-            one, two = _Cells(sides[j].file, before, frames[j]), _Cells(side.file, name, frame)
+            one, two = (
+                _ColumnCells(sides[j].file, before, frames[j]),
+                _ColumnCells(side.file, name, frame),
+            )
             _compare(found, one, two, is_truth=is_truth, drop=drop)
             if is_truth and cells.null_count():  # such rows are dropped, or refused
                 both = pl.when(cells.is_not_null()).then(table[to]).alias(to)
@@ -291,11 +300,11 @@ def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool
         k, name = held[str(column)]
         return sides[k].file.name, row and rows[k][row - 1], name
 
-    return Aligned(pl.DataFrame([*table.values()]), place)
+    return AlignedRows(pl.DataFrame([*table.values()]), place)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cells:
+class _ColumnCells:
     """A column of a file."""
 
     file: TableFile
@@ -303,7 +312,9 @@ class _Cells:
     frame: pl.DataFrame
 
 
-def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: bool) -> None:
+def _compare(
+    found: _FoundProblems, one: _ColumnCells, two: _ColumnCells, *, is_truth: bool, drop: bool
+) -> None:
     """Add the rows in which a column of two files differs; a missing truth does not differ."""
     a, b = one.frame[one.column], two.frame[two.column]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):

@@ -11,18 +11,18 @@ import numpy as np
 
 from clfeval.errors import DataError, bad_option
 from clfeval.late import nw
-from clfeval.shell import given
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import TableFile, distinct_of
+from clfeval.shell import format_option
+from clfeval.tables.peek import ColumnPeek
+from clfeval.tables.scan import TableFile, count_distinct_values
 
 MOST = 20  # bins of a column
 _SPEC = re.compile(r"[-+0-9.eE,\s]+")
 
 
-def refuse_score_slices(name: str, column: Peek | None) -> None:
+def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
     """Raise for slices by fractions of which nearly each row has another."""
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
-        hint = f"use {given('--by', f'{name}:4')} to make four groups"
+        hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
         what = (
             f"--by '{name}' has too many distinct values for slices "
@@ -31,7 +31,7 @@ def refuse_score_slices(name: str, column: Peek | None) -> None:
         raise bad_option(what, hint)
 
 
-def split_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
+def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
     """Return the column of an entry of --by, and how it is cut; nothing where it is not."""
     name, colon, spec = entry.rpartition(":")
     if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
@@ -39,7 +39,7 @@ def split_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
     return name, spec
 
 
-def edges_of(
+def find_bin_edges(
     files: Sequence[TableFile], by: Sequence[str], columns: Collection[str],
     null_values: Sequence[str],
 ) -> dict[str, tuple[float, ...]]:  # fmt: skip
@@ -50,7 +50,7 @@ def edges_of(
     """
     found: dict[str, tuple[float, ...]] = {}
     for entry in chain(*([one] if one in columns else one.split("*") for one in by)):
-        name, spec = split_bins(entry.strip(), columns)
+        name, spec = parse_bins(entry.strip(), columns)
         if not spec:
             continue
         try:
@@ -61,7 +61,7 @@ def edges_of(
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
             hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
             raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
-        values = _numbers(files[0].name, name, distinct_of(files, name, null_values))
+        values = _numbers(files[0].name, name, count_distinct_values(files, name, null_values))
         found[name] = tuple(numbers)
         if count:
             x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
@@ -81,13 +81,13 @@ def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]
         except ValueError:
             hint = f"use --by '{column}' for one slice per value"
             what = f"'{text}' is not a number, and --by makes bins of numbers only"
-            raise DataError.of(what, "bad-number", file, None, column, hint=hint) from None
+            raise DataError.new(what, "bad-number", file, None, column, hint=hint) from None
     if not found:
-        raise DataError.of("it has no numbers", "bad-number", file, None, column)
+        raise DataError.new("it has no numbers", "bad-number", file, None, column)
     return found
 
 
-def in_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
+def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
     """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
     number = column.cast(nw.Float64)
     texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]

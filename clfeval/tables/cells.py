@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from clfeval.shell import given
+from clfeval.shell import format_option
 from clfeval.tables.input import Input
-from clfeval.tables.positive import partners
+from clfeval.tables.positive import binary_pair
 
 FRAME = "<frame>"  # the name of a table that is no file
 COMMA = "has a comma that may be a decimal sign or a thousands separator"
@@ -18,7 +18,7 @@ _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 
 
-def is_absent(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Tell whether a cell is missing: None, NaN, or pandas' NA (which refuses to be compared)."""
     if value is None or type(value).__name__ == "NAType":
         return True
@@ -27,7 +27,7 @@ def is_absent(value: object) -> bool:
 
 def as_text(value: object) -> str | None:
     """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
-    if is_absent(value):
+    if is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
@@ -39,7 +39,7 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
     return {text for text in map(as_text, set(values)) if text is not None}
 
 
-def counted_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
+def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
     """Return how often each value stands somewhere, as text, the missing ones left out."""
     found: Counter[str] = Counter()
     for value, count in zip(values, counts, strict=True):
@@ -49,9 +49,9 @@ def counted_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[st
     return found
 
 
-def means_missing(text: str) -> str | None:
+def missing_word_hint(text: str) -> str | None:
     """Return the hint for a word that programs write for a missing value."""
-    return null_hint(text) if text.casefold() in _MISSING_WORDS else None
+    return null_value_hint(text) if text.casefold() in _MISSING_WORDS else None
 
 
 def comma_hint(texts: Sequence[str]) -> str | None:
@@ -63,9 +63,9 @@ def comma_hint(texts: Sequence[str]) -> str | None:
     return f"add --decimal ',' to read '{first}' as {decimal}; if it is {whole}, remove the comma"
 
 
-def null_hint(text: str) -> str:
+def null_value_hint(text: str) -> str:
     """Say how a text is made to mean missing."""
-    return f"if '{text}' means missing, add {given('--null-value', text)}"
+    return f"if '{text}' means missing, add {format_option('--null-value', text)}"
 
 
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
@@ -73,10 +73,10 @@ def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     known = {*classes, *roles.classes}
     if roles.positive is not None:
         known.add(roles.positive)
-    return known | partners(known)
+    return known | binary_pair(known)
 
 
-def natural(text: str) -> tuple[tuple[int, float, str], ...]:
+def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:
     """Order text with numbers by their value: 2 before 10, fold9 before fold10."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return tuple(

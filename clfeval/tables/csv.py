@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import IO, TYPE_CHECKING, TypeAlias
 
-from clfeval.errors import KEPT, DataError, Problem
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.tables.source import SourceFile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CsvHead:
 _SEPARATOR = re.compile(rb'"?sep=([\t!-~])"?\s*', re.IGNORECASE)
 
 
-def with_comments(source: SourceFile) -> SourceFile:
+def skip_comments(source: SourceFile) -> SourceFile:
     """Return the source with the comments on top: lines that begin with `#`, and blank ones.
 
     `#id,truth` above as many fields is a header, `# id, truth` is none. `sep=;`, which tells Excel
@@ -73,13 +73,13 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     if b"\r" in raw and b"\n" not in raw:
         what = "lines end with a bare carriage return (CR)"
         hint = r"convert it: tr '\r' '\n' < FILE > NEW"
-        raise DataError.of(what, "cr-only", source.name, 1, hint=hint)
+        raise DataError.new(what, "cr-only", source.name, 1, hint=hint)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
     records = _records(source, text, whole)
     header_row, header = next(records, (1, []))
     columns = tuple(header)
     if not any(columns):
-        raise DataError.of("no header line", "empty-table", source.name, 1)
+        raise DataError.new("no header line", "empty-table", source.name, 1)
     _check_names(source, columns)
     sample = tuple(
         tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
@@ -92,7 +92,7 @@ def refuse_utf16(source: SourceFile, start: bytes) -> None:
     """Raise for a text that begins with the mark of UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         hint = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
-        raise DataError.of("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
+        raise DataError.new("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
@@ -108,7 +108,7 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
                 yield row, record
     except csv.Error as error:
         what = f"not a delimited table: {error}"
-        raise DataError.of(what, "bad-csv", source.name, reader.line_num) from error
+        raise DataError.new(what, "bad-csv", source.name, reader.line_num) from error
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
@@ -182,7 +182,7 @@ def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
     for row, record in () if problems else _strict_records(source):
         for problem in _record_problems(source.name, row, record, columns) if record else ():
             totals[problem.code] += 1
-            if len(problems) < KEPT:
+            if len(problems) < MAX_PROBLEMS:
                 problems.append(problem)
     if problems:
         hint = next((_HINTS[p.code] for p in problems if p.code in _HINTS), None)
@@ -196,7 +196,7 @@ def _bare_returns(source: SourceFile) -> list[Problem]:
         for row, line in enumerate(stream, start=1):
             if b'"' in line:
                 return []
-            if b"\r" in line.rstrip(b"\r\n") and len(found) < KEPT:
+            if b"\r" in line.rstrip(b"\r\n") and len(found) < MAX_PROBLEMS:
                 what = "a bare carriage return (CR) in the line, a line end to some programs"
                 found.append(Problem(what, "cr-only", source.name, row))
     return found

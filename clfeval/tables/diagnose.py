@@ -6,9 +6,16 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clfeval.errors import KEPT, Problem, listing, quoted
+from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
 from clfeval.late import pl
-from clfeval.tables.scan import FILE_NAME, TableFile, folded, in_bits, number_in, scan
+from clfeval.tables.scan import (
+    FILE_NAME,
+    TableFile,
+    fold_text,
+    parse_number_text,
+    recode_bits,
+    scan,
+)
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -48,33 +55,33 @@ class Check:
     extra: pl.Expr | None = None
 
 
-def text_of(column: str) -> pl.Expr:
+def column_as_text(column: str) -> pl.Expr:
     """Return a column as text."""
     return pl.col(column).cast(pl.String)
 
 
-def number_of(column: str, written: Container[str] = ()) -> pl.Expr:
+def column_as_number(column: str, written: Container[str] = ()) -> pl.Expr:
     """Return a column as numbers, null where it holds none."""
-    text = text_of(column)
-    return number_in(text) if column in written else text.cast(pl.Float64, strict=False)
+    text = column_as_text(column)
+    return parse_number_text(text) if column in written else text.cast(pl.Float64, strict=False)
 
 
 def missing_value(column: str, *, number: bool = False, written: Container[str] = ()) -> Check:
     """Look for empty cells, and for NaN where numbers are wanted."""
     absent = pl.col(column).is_null()
     if number:
-        absent |= number_of(column, written).is_nan().fill_null(value=False)
+        absent |= column_as_number(column, written).is_nan().fill_null(value=False)
     return Check(column, "missing-value", "missing value", absent)
 
 
-def missing_of(column: str, frame: pl.LazyFrame) -> Check:
+def missing_cell(column: str, frame: pl.LazyFrame) -> Check:
     """Look for empty cells, and for NaN where the column holds numbers."""
     return missing_value(column, number=frame.collect_schema()[column].is_float())
 
 
 def bad_number(column: str, written: Container[str] = ()) -> Check:
     """Look for text that is no number."""
-    bad = pl.col(column).is_not_null() & number_of(column, written).is_null()
+    bad = pl.col(column).is_not_null() & column_as_number(column, written).is_null()
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
 
@@ -82,30 +89,30 @@ def bad_answer(
     column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
     """Look for what is no answer of a model: no number, or no label where some are unknown."""
-    written, text = suspicion.written, text_of(column)
+    written, text = suspicion.written, column_as_text(column)
     checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
         checks.append(bad_number(column, written))
     elif unknown:
         if column in suspicion.bits:
-            text = in_bits(pl, text, suspicion.bits[column])
-        text = folded(text) if suspicion.fold else text
+            text = recode_bits(pl, text, suspicion.bits[column])
+        text = fold_text(text) if suspicion.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
-        what = "'{value}' is not among truth's labels " + plain_text(listing(suspicion.known))
+        what = "'{value}' is not among truth's labels " + escape_braces(list_names(suspicion.known))
         checks.append(Check(column, "unknown-label", what, bad))
     return checks
 
 
-def nothing_to_divide(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
+def zero_probabilities(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
     """Look for class probabilities that are all 0, and cannot be divided by their sum."""
-    none = pl.all_horizontal(number_of(column, written) == 0 for column in columns)
-    what = f"the class probabilities of {plain_text(quoted(model))} are all 0"
+    none = pl.all_horizontal(column_as_number(column, written) == 0 for column in columns)
+    what = f"the class probabilities of {escape_braces(quote_name(model))} are all 0"
     return Check(columns[0], "bad-sum", what, none)
 
 
 def bad_weight(column: str, written: Container[str] = ()) -> Check:
     """Look for weights that are absent, negative, infinite or no number."""
-    number = number_of(column, written)
+    number = column_as_number(column, written)
     good = (number >= 0) & number.is_finite()
     what = "'{value}' is not a valid weight"
     return Check(column, "bad-weight", what, ~good.fill_null(value=False))
@@ -120,38 +127,38 @@ def count_blank(file: TableFile) -> int:
     return int(text.select(blank).collect(engine="streaming").item())
 
 
-def repeated(*row: str) -> Check:
+def duplicate_id(*row: str) -> Check:
     """Check for ids in more than one row (of a run, if given), with their first row."""
     first = pl.col(PLACE).first().over(row)
     again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
     return Check(row[0], "duplicate-id", "'{value}' is already in {extra}", again, first)
 
 
-def plain_text(text: str) -> str:
+def escape_braces(text: str) -> str:
     """Return text in which braces stand for themselves."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
+def read_numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
     """Read a table without blank lines, with row numbers, text files as text (header is row 1)."""
     if file.head is not None:
         text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
         blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
-        frame = _placed(text, file.name, file.head.header_row + 1).filter(~blank)
+        frame = _with_places(text, file.name, file.head.header_row + 1).filter(~blank)
     else:
         assert file.native is not None
         typed: pl.DataFrame = file.native.collect("polars").to_native()
-        frame = _placed(typed.lazy(), file.name, 1)
+        frame = _with_places(typed.lazy(), file.name, 1)
     if not null_values:
         return frame
     kept = [
-        pl.when(~text_of(name).is_in(list(null_values))).then(pl.col(name)).alias(name)
+        pl.when(~column_as_text(name).is_in(list(null_values))).then(pl.col(name)).alias(name)
         for name in file.columns
     ]
     return frame.with_columns(kept)
 
 
-def _placed(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
+def _with_places(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
     place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
     if ROW not in frame.collect_schema():  # rows that --where takes have the number of their file
         frame = frame.with_row_index(ROW, offset=first)
@@ -164,11 +171,15 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     totals: Counter[str] = Counter()
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
-        cells = text_of(check.column).alias(VALUE), extra.alias("extra"), check.bad.alias("bad")
+        cells = (
+            column_as_text(check.column).alias(VALUE),
+            extra.alias("extra"),
+            check.bad.alias("bad"),
+        )
         found = frame.select(FILE, ROW, *cells).filter("bad").drop("bad")
         rows = found.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
-        for file, row, value, extra_text in rows.head(KEPT).iter_rows():
+        for file, row, value, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
             what = check.what.format(value="" if value is None else value, extra=extra_text)
             problems.append(Problem(what, check.code, file, row, check.column))
     return problems, +totals

@@ -7,16 +7,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clfeval.errors import DataError, UsageError, listing, unknown_column
+from clfeval.errors import DataError, UsageError, list_names, unknown_column
 from clfeval.late import nw
-from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
+from clfeval.shell import format_option
+from clfeval.tables.input import (
+    ColumnNames,
+    Input,
+    find_column,
+    match_names,
+    refuse_ignored_columns,
+)
 from clfeval.tables.lines import with_delimiter_hint
 from clfeval.tables.names import likely_truth
-from clfeval.tables.peek import peek
+from clfeval.tables.peek import peek_columns
 from clfeval.tables.prediction import open_files
 from clfeval.tables.scan import TableFile, in_polars
-from clfeval.tables.taken import Taken
+from clfeval.tables.taken import ColumnRole
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -25,7 +31,7 @@ FeatureKind = Literal["binary", "numeric", "category"]
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class ClassTable:
     """Where the class of each observation stands when it stands in a table of its own."""
 
     files: tuple[TableFile, ...]
@@ -51,7 +57,7 @@ class FeatureTable:
     feature: str = ""
     value: str | None = None
     wanted: tuple[str, ...] = ()
-    classes: Classes | None = None
+    classes: ClassTable | None = None
     ignored: tuple[str, ...] = ()
 
     def described(self) -> str:
@@ -66,17 +72,17 @@ class FeatureTable:
             if self.value:
                 parts.append(f"values in '{self.value}'")
             if self.ignored:
-                parts.append(f"ignored {listing(self.ignored)}")
+                parts.append(f"ignored {list_names(self.ignored)}")
         elif self.id is not None:
             parts.append(f"ids in '{self.id}'")
         for kind in ("binary", "numeric", "category"):
             names = [name for name, one in (self.kinds or {}).items() if one == kind]
             if names:
                 word = f"{len(names):,} {kind}"
-                parts.append(f"{word}: {listing(names, 4)}")
+                parts.append(f"{word}: {list_names(names, 4)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[ColumnRole]:
         """Say what every column of the files is taken for, and why."""
         roles = self.roles
         known = {
@@ -89,9 +95,9 @@ class FeatureTable:
         }
         kinds = self.kinds or {}
         return [
-            Taken(name, f"{kinds[name]} feature", WHY[kinds[name]])
+            ColumnRole(name, f"{kinds[name]} feature", WHY[kinds[name]])
             if name in kinds
-            else Taken(name, *known.get(name, ("not used", "no option names it")))
+            else ColumnRole(name, *known.get(name, ("not used", "no option names it")))
             for name in self.files[0].columns
         ]
 
@@ -113,7 +119,7 @@ def open_features(
         if truth_table is not None:  # which may be of another format
             others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
             classes = _classes(tuple(map(_in_polars, others)), roles)
-        yield _recognised(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
+        yield _recognise_features(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
 
 
 def _in_polars(file: TableFile) -> TableFile:
@@ -123,82 +129,87 @@ def _in_polars(file: TableFile) -> TableFile:
     return replace(file, native=nw.from_native(in_polars(file.native)))
 
 
-def _recognised(
-    files: tuple[TableFile, ...], roles: Input, wanted: tuple[str, ...], classes: Classes | None
+def _recognise_features(
+    files: tuple[TableFile, ...], roles: Input, wanted: tuple[str, ...], classes: ClassTable | None
 ) -> FeatureTable:
     first = files[0]
     columns = list(first.columns)
     left_out = match_names(first.name, columns, roles.ignore, what="column")
     asked = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
-    refuse_left_out(left_out, {**asked, "--feature": wanted})
+    refuse_ignored_columns(left_out, {**asked, "--feature": wanted})
     columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
             raise unknown_column(first.name, name, columns)
-    truth = None if classes else roles.truth or find(columns, Names.TRUTH)
+    truth = None if classes else roles.truth or find_column(columns, ColumnNames.TRUTH)
     rest = [name for name in columns if name != truth]
-    row, feature = roles.id or find(rest, Names.ROW), find(rest, Names.FEATURE)
-    value = find(rest, Names.VALUE)
-    known = {row, feature, value, truth, find(columns, Names.TRUTH)}
+    row, feature = (
+        roles.id or find_column(rest, ColumnNames.ROW),
+        find_column(rest, ColumnNames.FEATURE),
+    )
+    value = find_column(rest, ColumnNames.VALUE)
+    known = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
     spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
-    named = find(rest, Names.FEATURE[:3]) if classes is None else feature
+    named = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
     if row and named and spare and roles.layout is None:
         what = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
         hint = (
             "add --layout long to leave them out, or --layout wide to read every column as a "
             "feature; a column of values is called 'value'"
         )
-        raise DataError.of(f"{what}{listing(spare)}?", "which-layout", first.name, hint=hint)
+        raise DataError.new(f"{what}{list_names(spare)}?", "which-layout", first.name, hint=hint)
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
-        what = f"not a sparse table; columns: {listing(columns)}"
+        what = f"not a sparse table; columns: {list_names(columns)}"
         hint = "a sparse table has one line per row and feature: columns row, feature, value"
-        raise DataError.of(what, "wrong-layout", first.name, hint=hint)
+        raise DataError.new(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
-        what = f"no class column; columns: {listing(columns)}"
+        what = f"no class column; columns: {list_names(columns)}"
         hint = "name it with --truth COLUMN"
         hint += ", or its file with --truth-table FILE (Python, batches)" if feature else ""
-        guess = None if feature else likely_truth(peek(first, roles.null_value))
-        hint = f"add {given('--truth', guess[0])}: {guess[1]}" if guess else hint
+        guess = None if feature else likely_truth(peek_columns(first, roles.null_value))
+        hint = f"add {format_option('--truth', guess[0])}: {guess[1]}" if guess else hint
         fixes = {"truth": guess[0]} if guess else {}
-        error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
+        error = DataError.new(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)
     if surely_long or (sparse and roles.layout is None):
         if roles.weight:
-            raise UsageError.of("--weight needs a wide table of features", "bad-option")
+            raise UsageError.new("--weight needs a wide table of features", "bad-option")
         return FeatureTable(
             files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
             wanted=wanted, classes=classes, ignored=tuple(spare),
         )  # fmt: skip
-    row_id = roles.id or find(rest, Names.ID)
+    row_id = roles.id or find_column(rest, ColumnNames.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
     if wanted:
         names = match_names(first.name, names, wanted, what="feature")
     if not names:
-        what = f"no feature columns; columns: {listing(columns)}"
+        what = f"no feature columns; columns: {list_names(columns)}"
         hint = "every column except class, id and weight is a feature"
-        raise DataError.of(what, "no-features", first.name, hint=hint)
+        raise DataError.new(what, "no-features", first.name, hint=hint)
     kinds = _kinds(first, names, roles.null_value)
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
 
-def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
+def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
     """Recognise row and class in a table of classes; of two columns the second is the class."""
     first = files[0]
     columns = list(first.columns)
     if roles.truth is not None and roles.truth not in columns:
         raise unknown_column(first.name, roles.truth, columns)
-    row = roles.id if roles.id in columns else find(columns, Names.ROW)
+    row = roles.id if roles.id in columns else find_column(columns, ColumnNames.ROW)
     row = row or (columns[0] if len(columns) == 2 else None)
     rest = [name for name in columns if name != row]
-    truth = roles.truth or find(rest, Names.TRUTH) or (rest[0] if len(rest) == 1 else None)
+    truth = (
+        roles.truth or find_column(rest, ColumnNames.TRUTH) or (rest[0] if len(rest) == 1 else None)
+    )
     if row is None or truth is None or row == truth:
-        what = f"which columns are row and class? columns: {listing(columns)}"
+        what = f"which columns are row and class? columns: {list_names(columns)}"
         hint = "name them with --id COLUMN and --truth COLUMN"
-        raise DataError.of(what, "no-truth", first.name, hint=hint)
-    return Classes(files, row, truth)
+        raise DataError.new(what, "no-truth", first.name, hint=hint)
+    return ClassTable(files, row, truth)
 
 
 def _kinds(
@@ -210,7 +221,7 @@ def _kinds(
         binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}
         numeric = {n for n in names if schema[n].is_numeric()}
     else:
-        peeks = peek(file, null_values)
+        peeks = peek_columns(file, null_values)
         binary = {n for n in names if peeks[n].bit}
         numeric = {n for n in names if peeks[n].mostly_numeric}
     return {

@@ -8,7 +8,7 @@ from errno import EINVAL
 from pathlib import Path
 
 from clfeval.errors import DataError, UsageError
-from clfeval.shell import line
+from clfeval.shell import format_command_line
 
 FIRST = 8  # bytes that are looked at
 _SAVE = "save the sheet as CSV"
@@ -52,13 +52,13 @@ _BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
-        what, hint = _known(path, magic) or ("", "")
+        what, hint = _known_format(path, magic) or ("", "")
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):
             _refuse_own_file(name, path)
     except OSError as error:
-        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
+        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
-        raise DataError.of(f"this is {what}, not a table", "wrong-format", name, hint=hint)
+        raise DataError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
 
 
 def holds_result(path: Path) -> bool:
@@ -69,15 +69,15 @@ def holds_result(path: Path) -> bool:
 def refuse_result(name: str, path: Path) -> None:
     """Raise UsageError for a saved result of clfeval, which mlcps alone takes for a table."""
     if holds_result(path):
-        raise _own(name, "a saved result of clfeval", "report")
+        raise _own_file_error(name, "a saved result of clfeval", "report")
 
 
 def _refuse_own_file(name: str, path: Path) -> None:
     text = _beginning(path)
     if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
-        raise _own(name, "a batch of runs", "batch")
+        raise _own_file_error(name, "a batch of runs", "batch")
     if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
-        raise _own(name, "a history of clfeval", "history")
+        raise _own_file_error(name, "a history of clfeval", "history")
 
 
 def _beginning(path: Path) -> str:
@@ -85,13 +85,13 @@ def _beginning(path: Path) -> str:
         return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
 
 
-def _own(name: str, what: str, command: str) -> UsageError:
+def _own_file_error(name: str, what: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
-    hint = line(["clfeval", command, file])
-    return UsageError.of(f"this is {what}, not a table", "wrong-format", name, hint=hint)
+    hint = format_command_line(["clfeval", command, file])
+    return UsageError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
 
 
-def _known(path: Path, magic: bytes) -> tuple[str, str] | None:
+def _known_format(path: Path, magic: bytes) -> tuple[str, str] | None:
     if magic.startswith(b"PK\x03\x04"):
         return _zip(path)
     if magic.startswith(_PICKLES):

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError, bad_option, listing, suggestion
-from clfeval.notation import thresholds
-from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
-from clfeval.shell import given
+from clfeval.errors import UsageError, bad_option, list_names, suggestion
+from clfeval.notation import parse_thresholds
+from clfeval.options import COLUMNS, READING, Command, Opt, as_list, to_float
+from clfeval.shell import format_option
 from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
@@ -29,12 +29,12 @@ def _label(_: str, value: object) -> str | None:
 def _labels(_: str, values: object) -> tuple[str, ...]:
     from clfeval.tables.cells import as_text
 
-    return tuple(text for text in map(as_text, listed(values)) if text is not None)
+    return tuple(text for text in map(as_text, as_list(values)) if text is not None)
 
 
 def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     chosen = given if isinstance(given, Mapping) else {} if given is None else {None: given}
-    chosen = {model: number(flag, value) for model, value in chosen.items()}
+    chosen = {model: to_float(flag, value) for model, value in chosen.items()}
     for value in chosen.values():
         if not math.isfinite(value):
             raise bad_option(f"{flag} {value} is not a finite number")
@@ -144,7 +144,7 @@ class Input:
         Mapping[str | None, float],
         Opt(
             "Predict positive at or above T; default 0.5.",
-            COLUMNS, metavar="T|MODEL=T", parse=thresholds, accept=_thresholds,
+            COLUMNS, metavar="T|MODEL=T", parse=parse_thresholds, accept=_thresholds,
             takes=float | Mapping[str | None, float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -211,7 +211,7 @@ def with_input(command: Command) -> Command:
 IF_MODEL = "if it is a model, add --model NAME for each model"
 
 
-class Names:
+class ColumnNames:
     """The names that columns go by where no option says it, the likeliest first."""
 
     TRUTH = ("truth", "y_true", "target", "actual", "label", "true_label")
@@ -249,38 +249,40 @@ class Names:
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
-def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
+def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
     """Return the (exact, else first) column of the earliest name, ignoring case and spaces.
 
     `Patient No` is `patient_id`.
     """
     listed = list(columns)
-    loose = {_plain(column): column for column in reversed(listed)}
+    loose = {_normalise_name(column): column for column in reversed(listed)}
     loose |= {column: column for column in listed if column in names}
     return next((loose[name] for name in names if name in loose), None)
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     words = re.sub(r"[\s-]+", "_", name.strip().casefold())
     return re.sub(r"_(no|nr|num|number|code|key)\.?$", "_id", words)
 
 
-def is_index(name: str) -> bool:
+def is_index_name(name: str) -> bool:
     """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
     return bool(_INDEX.fullmatch(name))
 
 
-def facets_of(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
+def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by; `a*b` is a and b unless a column, `age:4` is age."""
-    from clfeval.tables.bins import split_bins
+    from clfeval.tables.bins import parse_bins
 
     whole = {*columns, *([] if roles.run is None else [roles.run])}
     entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
-    named = ([split_bins(one, whole)[0] for one in entry] for entry in entries)
+    named = ([parse_bins(one, whole)[0] for one in entry] for entry in entries)
     return tuple(dict.fromkeys(tuple(dict.fromkeys(entry)) for entry in named))
 
 
-def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str | None]]) -> None:
+def refuse_ignored_columns(
+    ignored: Collection[str], named: Mapping[str, Iterable[str | None]]
+) -> None:
     """Raise where an option names a column that --ignore leaves out; named: the names by option."""
     for flag, names in named.items():
         for name in names:
@@ -297,12 +299,12 @@ def match_names(
     for pattern in patterns:
         found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
         if not found:
-            text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
+            text = f"no {what} matches '{pattern}'; {what}s: {list_names(names)}"
             parts = [part.strip() for part in pattern.split(",")]
             hint = suggestion(pattern, names)
             if len(parts) > 1 and known.issuperset(parts):
                 flag = {"column": "--ignore"}.get(what, f"--{what}")
-                hint = f"name each one: {' '.join(given(flag, part) for part in parts)}"
-            raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
+                hint = f"name each one: {' '.join(format_option(flag, part) for part in parts)}"
+            raise UsageError.new(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)

@@ -9,47 +9,47 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from clfeval.errors import ClfevalError, DataError, Problem, bad_option, listing, unknown_column
+from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
 from clfeval.late import nw
-from clfeval.tables.align import Side, aligned
-from clfeval.tables.bins import edges_of
+from clfeval.tables.align import FileToAlign, align_rows
+from clfeval.tables.bins import find_bin_edges
 from clfeval.tables.cells import FRAME
-from clfeval.tables.damage import blaming
-from clfeval.tables.input import Input, facets_of, match_names
+from clfeval.tables.damage import converting_engine_errors
+from clfeval.tables.input import Input, match_names, parse_facets
 from clfeval.tables.layouts import wide
 from clfeval.tables.lines import with_delimiter_hint
-from clfeval.tables.names import truth_of
-from clfeval.tables.peek import Peek, peek
+from clfeval.tables.names import find_truth
+from clfeval.tables.peek import ColumnPeek, peek_columns
 from clfeval.tables.prediction import (
     Columns,
     ModelColumns,
     Predictions,
-    opened,
+    open_source,
     recognise,
 )
-from clfeval.tables.row_filter import columns_of, filtered_rows
-from clfeval.tables.scan import FILE_NAME, TableFile, frame_file
-from clfeval.tables.source import named, open_sources, paths_of
+from clfeval.tables.row_filter import filter_columns, filtered_rows
+from clfeval.tables.scan import FILE_NAME, TableFile, file_of_frame
+from clfeval.tables.source import open_sources, split_named_path, table_paths
 
-OF = "{}:{}"  # a column, or one model of several, of a file
+QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 LENT = "__clfeval_truth"  # what truth of another file is called
-SHOWN = 3  # files that the name of the whole names
+MAX_FILES_NAMED = 3  # files that the name of the whole names
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedFile:
     """One of the files: what it is called, what its columns are, and how the whole calls them."""
 
     called: str
     said: bool  # by the user, not by its name
     file: TableFile
     columns: Columns
-    peeks: Mapping[str, Peek]
+    peeks: Mapping[str, ColumnPeek]
     names: Mapping[str, str]
 
     def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
         """Return a model as the whole has it; alone: every file has one; taken: names of all."""
-        name = OF.format(self.called, one.name)
+        name = QUALIFIED_NAME.format(self.called, one.name)
         if len(self.columns.models) == 1 and (self.said or alone):
             name = self.called
         elif not self.said and taken[one.name] == 1:
@@ -59,42 +59,44 @@ class Joined:
         return replace(one, name=name, columns=columns, beside=beside)
 
 
-def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
+def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
     """Join files on the column of their ids; names: what the user calls each of them."""
-    _refuse(files, roles)
-    whole = " + ".join(file.shown for _, file in files[:SHOWN])
-    whole += f" + {len(files) - SHOWN} more" if len(files) > SHOWN else ""
-    peeks = [peek(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
+    _refuse_unjoinable(files, roles)
+    whole = " + ".join(file.shown for _, file in files[:MAX_FILES_NAMED])
+    whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
+    peeks = [peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
              for _, file in files]  # fmt: skip
-    called = [name or stem(file.shown) for name, file in files]
+    called = [name or file_stem(file.shown) for name, file in files]
     if twice := [name for name, times in Counter(called).items() if times > 1]:
         first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
         hint = f"name each file: {twice[0]}=FILE other=FILE"
-        raise bad_option(f"two files have the name {listing(twice)}, such as {first.name}", hint)
+        raise bad_option(f"two files have the name {list_names(twice)}, such as {first.name}", hint)
     known = [name for of, each in zip(called, peeks, strict=True)
-             for one in each for name in (one, OF.format(of, one))]  # fmt: skip
+             for one in each for name in (one, QUALIFIED_NAME.format(of, one))]  # fmt: skip
     known = list(dict.fromkeys(known))
     ignored = {*match_names(whole, known, roles.ignore, what="column")}
-    facets, asked = facets_of(roles, known), roles
+    facets, asked = parse_facets(roles, known), roles
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     others = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
     for name in others:
         if name not in known:
             raise unknown_column(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
-    used = ignored.union(OF.format(of, one) for of in called for one in others) | {*others}
+    used = ignored.union(QUALIFIED_NAME.format(of, one) for of in called for one in others) | {
+        *others
+    }
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions called like truth are the scores of another file
     only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
     at = next(iter(only_truth), None)
-    truths = [truth_of(each, roles) for each in peeks]
+    truths = [find_truth(each, roles) for each in peeks]
     holder = (
         at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)
     )
     given_truth = None if holder is None else peeks[holder][str(truths[holder])]
     parts = [
-        _part(
+        _recognise_part(
             of,
             of == name,
             file,
@@ -120,16 +122,16 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     wanted = match_names(whole, names, roles.model) if roles.model else names
     chosen = [by_name[name] for name in wanted]
     sides = [
-        Side(part.file, str(roles.join),
+        FileToAlign(part.file, str(roles.join),
              replace(part.columns, models=tuple(one for of, one, _ in chosen if of is part)),
              part.names)
         for part in parts
     ]  # fmt: skip
-    found = aligned(sides, drop=roles.missing == "drop")
+    found = align_rows(sides, drop=roles.missing == "drop")
     truth = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(
         truth, roles.join, tuple(new for _, _, new in chosen),
-        ignored=tuple(OF.format(part.called, name) for part in parts
+        ignored=tuple(QUALIFIED_NAME.format(part.called, name) for part in parts
                       for name in part.columns.ignored),
         facets=facets, weight=roles.weight, cluster=roles.cluster,
         null_values=roles.null_value,
@@ -150,12 +152,12 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     # labels of one file are no flags beside the scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
-    edges = edges_of((table,), asked.by, table.columns, roles.null_value)
+    edges = find_bin_edges((table,), asked.by, table.columns, roles.null_value)
     layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
     return Predictions((table,), layout, columns, looks, said, how)
 
 
-def stem(name: str) -> str:
+def file_stem(name: str) -> str:
     """Return what a file is called: its name without the endings that say its format."""
     for ending in (".gz", ".zst", ".zstd"):
         name = name.removesuffix(ending)
@@ -163,7 +165,7 @@ def stem(name: str) -> str:
     return first if dot and first else name.strip("<>")
 
 
-def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
+def _refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
     """Raise for what cannot be joined, before anything is read."""
     if len(files) < 2:
         what = "--join needs several files, but only one is given"
@@ -181,7 +183,7 @@ def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None
             raise unknown_column(file.name, str(roles.join), file.columns)
 
 
-def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
+def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
     """Raise for two models of one name, or two columns: they would be taken for one."""
     shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
     columns = Counter[str]()
@@ -193,24 +195,24 @@ def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
     for what, found in (("models", Counter(models)), ("columns", columns)):
         if alike := [name for name, count in found.items() if count > 1]:
             hint = "give the files different names: new=FILE old=FILE"
-            raise bad_option(f"two {what} would have the name {listing(alike)}", hint)
+            raise bad_option(f"two {what} would have the name {list_names(alike)}", hint)
 
 
-def _part(
-    called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
-    ignored: set[str], others: Iterable[str], times: Counter[str], truth: Peek | None, *,
+def _recognise_part(
+    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek], roles: Input,
+    ignored: set[str], others: Iterable[str], times: Counter[str], truth: ColumnPeek | None, *,
     only: bool, called_so: str | None, own_file: bool,
-) -> Joined:  # fmt: skip
+) -> JoinedFile:  # fmt: skip
     """Recognise the columns of one file; times: number of files with each column name.
 
     truth: of another file; own_file: that file has nothing else, only: this is that file.
     called_so: a single column named as truth.
     """
-    of = {OF.format(called, name): name for name in peeks}
+    of = {QUALIFIED_NAME.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
     mine = {name: column for name, column in own.items() if column is not None}
     if len({*mine.values()}) < len(mine):
-        raise bad_option(f"two of {listing(mine)} are one column of {file.name}", "name it once")
+        raise bad_option(f"two of {list_names(mine)} are one column of {file.name}", "name it once")
     left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
     local = replace(
         roles, id=roles.join, model=(), ignore=left_out,
@@ -223,9 +225,9 @@ def _part(
             facets=tuple((name,) for name in local.by), weight=local.weight,
             cluster=local.cluster, null_values=roles.null_value, fold=roles.fold_labels,
         )  # fmt: skip
-        return Joined(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
+        return JoinedFile(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
     known, known_peeks = {name for name in peeks if name not in left_out}, peeks
-    lent = truth is not None and (called_so is not None or truth_of(peeks, local) not in known)
+    lent = truth is not None and (called_so is not None or find_truth(peeks, local) not in known)
     try:
         if lent and truth is not None:
             peeks = {LENT: truth, **peeks}
@@ -242,28 +244,32 @@ def _part(
         hint = None
         if layout.gathers:
             hint = "leave out --join to read long tables with the same columns as one"
-        raise DataError.of(what, "wrong-layout", file.name, hint=hint)
+        raise DataError.new(what, "wrong-layout", file.name, hint=hint)
     names = {full: name for name, full in mine.items()}
     for model in columns.models:
         for name in (*model.columns, *([model.beside] if model.beside else [])):
-            names[name] = name if times[name] == 1 else OF.format(called, name)
-    return Joined(called, said, file, columns, peeks, names)
+            names[name] = name if times[name] == 1 else QUALIFIED_NAME.format(called, name)
+    return JoinedFile(called, said, file, columns, peeks, names)
 
 
-def _only_truth(peeks: Mapping[str, Peek], called: str, roles: Input, used: set[str]) -> str | None:
+def _only_truth(
+    peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
+) -> str | None:
     """Return the column of truth of a file that has nothing else beside its ids."""
     free = {
         name: column
         for name, column in peeks.items()
-        if name != roles.join and not {name, OF.format(called, name)} & used
+        if name != roles.join and not {name, QUALIFIED_NAME.format(called, name)} & used
     }
-    truth = truth_of(free, roles)
+    truth = find_truth(free, roles)
     return truth if truth is not None and [*free] == [truth] else None
 
 
-def _peeks(parts: Sequence[Joined], columns: Iterable[str], truth: str) -> dict[str, Peek]:
+def _peeks(
+    parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
+) -> dict[str, ColumnPeek]:
     """Return the look at every column of the whole; of truth in all files together."""
-    found: dict[str, Peek] = {}
+    found: dict[str, ColumnPeek] = {}
     for part in reversed(parts):
         for name, look in part.peeks.items():
             found[part.names.get(name, name)] = look
@@ -281,42 +287,44 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
     pairs: list[tuple[str | None, Any]] = [(None, tables)]
     if isinstance(tables, Mapping):
         pairs = [(str(name), table) for name, table in tables.items()]
-    elif paths := paths_of(tables):
-        pairs = [named(path) for path in paths]
+    elif paths := table_paths(tables):
+        pairs = [split_named_path(path) for path in paths]
     files: list[tuple[str | None, TableFile]] = []
     with ExitStack() as stack:
         for name, table in pairs:
-            paths = paths_of(table)
+            paths = table_paths(table)
             if not paths:
-                files.append((name, frame_file(table, FRAME if name is None else f"<{name}>")))
+                files.append((name, file_of_frame(table, FRAME if name is None else f"<{name}>")))
                 continue
             sources = stack.enter_context(open_sources(paths, roles))
             if name is not None and len(sources) > 1:
                 raise bad_option(f"'{name}' must name one file, not {len(sources)}")
-            stack.enter_context(blaming(sources))
-            files += [(name, opened(source)) for source in sources]
-        filtered_files = [(name, _filtered(file, roles)) for name, file in files]
+            stack.enter_context(converting_engine_errors(sources))
+            files += [(name, open_source(source)) for source in sources]
+        filtered_files = [(name, _filter_file(file, roles)) for name, file in files]
         if roles.where is not None and all(
             a is b for (_, a), (_, b) in zip(files, filtered_files, strict=True)
         ):
-            lacking = next(name for name in columns_of(roles) if name not in files[0][1].columns)
+            lacking = next(
+                name for name in filter_columns(roles) if name not in files[0][1].columns
+            )
             raise unknown_column(files[0][1].name, lacking, files[0][1].columns)
-        whole = join(filtered_files, replace(roles, where=None))
+        whole = join_files(filtered_files, replace(roles, where=None))
         try:
             yield whole
         except ClfevalError as error:
-            _place(error, whole.files[0])
+            _name_table(error, whole.files[0])
             raise
 
 
-def _filtered(file: TableFile, roles: Input) -> TableFile:
+def _filter_file(file: TableFile, roles: Input) -> TableFile:
     """Return the rows of a file that --where takes, if the file has its columns."""
-    return filtered_rows(file, roles.where) if {*columns_of(roles)} <= {*file.columns} else file
+    return filtered_rows(file, roles.where) if {*filter_columns(roles)} <= {*file.columns} else file
 
 
-def _place(error: ClfevalError, table: TableFile) -> None:
+def _name_table(error: ClfevalError, table: TableFile) -> None:
     for part in error.parts:
-        _place(part, table)
+        _name_table(part, table)
     assert table.place is not None
     found: list[Problem] = []
     for one in error.problems:

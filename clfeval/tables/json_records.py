@@ -28,7 +28,7 @@ def first_record(source: SourceFile) -> dict[str, Any]:
         return {}
 
 
-def in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
     """Order columns as the first record has them; keys of later ones follow by name."""
     place = {key: i for i, key in enumerate(first)}
     return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
@@ -50,10 +50,10 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
         hint = "the list is empty"
-        raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
+        raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    return frame.select(in_order(frame.columns, first))
+    return frame.select(order_columns(frame.columns, first))
 
 
 def _split_frame(data: bytes) -> pl.DataFrame | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from clfeval.errors import DataError, listing
-from clfeval.shell import given
+from clfeval.errors import DataError, list_names
+from clfeval.shell import format_option
 from clfeval.tables.csv import HEAD_BYTES, other_delimiter
-from clfeval.tables.input import Names, find
+from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.scan import TableFile
 from clfeval.tables.source import SourceFile
 
@@ -19,7 +19,7 @@ def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> Data
     """Return an error with the delimiter that the text seems to have."""
     shown = r"\t" if other == "\t" else other
     found = "there is only one column; " if len(columns) == 1 else ""
-    hint = f"{found}if the delimiter is different, add {given('--delimiter', shown)}"
+    hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
     return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
 
 
@@ -27,19 +27,21 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
     """Raise DataError for files that have other columns than the first."""
     first = files[0]
     for other in files[1:]:
-        if first.columns != other.columns and (apart := _apart(first, other)):
+        if first.columns != other.columns and (apart := _delimiters_differ(first, other)):
             raise apart
         ours, theirs = set(first.columns), set(other.columns)
         missing = [name for name in first.columns if name not in theirs]
         extra = [name for name in other.columns if name not in ours]
         if missing or extra:
-            parts = [f"has no column {listing(missing)}"] if missing else []
-            parts += [f"has columns that {first.name} lacks: {listing(extra)}"] if extra else []
+            parts = [f"has no column {list_names(missing)}"] if missing else []
+            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
             hint = "files read as one table need the same columns; to join files of one model each "
             hint += "by row id, add --join COLUMN"
             common = [name for name in first.columns if name in theirs]
-            key = find(common, Names.ID) or next((n for n in common if n.endswith("_id")), None)
-            raise DataError.of(
+            key = find_column(common, ColumnNames.ID) or next(
+                (n for n in common if n.endswith("_id")), None
+            )
+            raise DataError.new(
                 "; ".join(parts),
                 "different-columns",
                 other.name,
@@ -48,7 +50,7 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
             )
 
 
-def _apart(first: TableFile, other: TableFile) -> DataError | None:
+def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
     """Return the error of two files, one of which has another delimiter than both are read with."""
     texts = [file.source for file in (first, other) if file.source and file.source.text]
     if len(texts) < 2:
@@ -57,12 +59,13 @@ def _apart(first: TableFile, other: TableFile) -> DataError | None:
     if found[0] == found[1]:
         return None
     ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
-    what = f"its delimiter is {_sign(theirs)}, but that of {first.name} is {_sign(ours)}"
+    what = f"its delimiter is {_delimiter_name(theirs)}, but that of {first.name} is "
+    what += _delimiter_name(ours)
     hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
-    return DataError.of(what, "different-columns", other.name, hint=hint)
+    return DataError.new(what, "different-columns", other.name, hint=hint)
 
 
-def _sign(delimiter: str) -> str:
+def _delimiter_name(delimiter: str) -> str:
     return "a tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
@@ -73,17 +76,17 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
     other = other_delimiter(file.source, file.columns)
     if other is not None:
         shown = r"\t" if other == "\t" else other
-        hint = f"if the delimiter is different, add {given('--delimiter', shown)}"
+        hint = f"if the delimiter is different, add {format_option('--delimiter', shown)}"
         return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
-    if title := titled(file.source):
+    if title := title_error(file.source):
         return title
     if len(file.columns) == 1:
-        hint = f"there is only one column: {listing(file.columns)}"
+        hint = f"there is only one column: {list_names(file.columns)}"
         return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
     return error
 
 
-def titled(source: SourceFile) -> DataError | None:
+def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its names; None without them."""
     with source.path.open("rb") as stream:
         data = stream.read(HEAD_BYTES)
@@ -94,20 +97,22 @@ def titled(source: SourceFile) -> DataError | None:
             n for n, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
         ]  # fmt: skip
-        if delimiter == source.delimiter and heads[:1] == [0] and _even(records):
+        if delimiter == source.delimiter and heads[:1] == [0] and _has_equal_lengths(records):
             return None
         if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
             continue
         row, _ = records[heads[0]]
-        if _even(records[heads[0] :]):
+        if _has_equal_lengths(records[heads[0] :]):
             first = records[0]
-            what = f"{listing([next(filter(None, first[1]))])} is a title or comment, not a header"
+            what = (
+                f"{list_names([next(filter(None, first[1]))])} is a title or comment, not a header"
+            )
             hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
-            return DataError.of(what, "no-header", source.name, first[0], hint=hint)
+            return DataError.new(what, "no-header", source.name, first[0], hint=hint)
     return None
 
 
-def _even(records: Sequence[tuple[int, list[str]]]) -> bool:
+def _has_equal_lengths(records: Sequence[tuple[int, list[str]]]) -> bool:
     """Tell whether all lines have as many cells as the first."""
     return len({len(cells) for _, cells in records}) == 1
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.scan import TableFile, engine_errors, unreadable
+from clfeval.tables.scan import TableFile, engine_errors, unreadable_error
 
 _SCORE = re.compile(
     r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
@@ -22,7 +22,7 @@ _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
+class ColumnPeek:
     """The distinct values of a column's sample, as text.
 
     typed_number: of a numeric type. percent: most values have a percent sign, and are divided by
@@ -39,15 +39,17 @@ class Peek:
     first: tuple[str | None, ...] = ()
 
     @classmethod
-    def of(cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False) -> Peek:
+    def from_column(
+        cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False
+    ) -> ColumnPeek:
         """Look at the texts of a column."""
         values = [text for text in column if text is not None]
         texts, first = frozenset(values), tuple(column[:FIRST])
         distinct = len(values) == len(texts) > 1
         if typed_number:
             return cls(texts, typed_number, distinct=distinct, mostly_numeric=True, first=first)
-        percent = _most(_PERCENT, texts)
-        commas = decimal == "." and _most(_COMMA, texts)
+        percent = _most_match(_PERCENT, texts)
+        commas = decimal == "." and _most_match(_COMMA, texts)
         if percent or decimal == ",":
             known = (_COMMA, _PERCENT)
 
@@ -59,9 +61,9 @@ class Peek:
 
             texts = frozenset(map(plain, texts))
             first = tuple(text and plain(text) for text in first)
-        return cls(texts, typed_number, percent, commas, distinct, outweigh(texts), first)
+        return cls(texts, typed_number, percent, commas, distinct, are_mostly_numbers(texts), first)
 
-    def in_bits(self, pair: str) -> Peek:
+    def in_bits(self, pair: str) -> ColumnPeek:
         """Return the same with bits as a pair such as `False/True` has them."""
         no, yes = pair.split("/")
         written = {text: yes if text.casefold() in ("1", "true") else no for text in self.texts}
@@ -94,18 +96,18 @@ class Peek:
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
 
 
-def outweigh(texts: Collection[str]) -> bool:
+def are_mostly_numbers(texts: Collection[str]) -> bool:
     """Tell whether numbers outweigh the rest: a bad cell does not turn scores into labels."""
     return 2 * sum(map(is_score, texts)) > len(texts)
 
 
-def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:
+def _most_match(written: re.Pattern[str], texts: Collection[str]) -> bool:
     return sum(written.fullmatch(text) is not None for text in texts) * 2 > len(texts)
 
 
-def peek(
+def peek_columns(
     file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
-) -> dict[str, Peek]:
+) -> dict[str, ColumnPeek]:
     """Return each column's first non-null values, `fold` in lower case and stripped; DataError."""
     without = set(null_values)
     if file.head is not None:
@@ -122,13 +124,13 @@ def peek(
         except engine_errors() as error:
             if file.source is None:
                 raise
-            raise unreadable(file.name, file.source.format, error) from error
+            raise unreadable_error(file.name, file.source.format, error) from error
         found = {
             name: (_texts(frame[name].to_list(), without), frame.schema[name].is_numeric())
             for name in file.columns
         }
     return {
-        name: Peek.of(
+        name: ColumnPeek.from_column(
             [text and text.strip().lower() for text in values] if fold else values, decimal,
             typed_number=typed,
         )

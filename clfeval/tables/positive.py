@@ -31,12 +31,12 @@ _REST = {
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
-def partners(labels: Collection[str]) -> set[str]:
+def binary_pair(labels: Collection[str]) -> set[str]:
     """Return both of a pair like 0 and 1, where the labels are one of it or both; else nothing."""
     return set(next((pair for pair in PAIRS if {*labels} <= {*pair}), ()) if labels else ())
 
 
-def written_alike(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
+def spell_as_truth(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
     """Return how truth writes the bits of a column, such as False and True for 0 and 1, or None."""
     mine, theirs = (
         next((pair for pair in PAIRS if {*one} <= {*pair}), ("", "")) if one else ("", "")

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Any, Literal, cast
 
-from clfeval.errors import DataError, bad_option, listing, unknown_column
+from clfeval.errors import DataError, bad_option, list_names, unknown_column
 from clfeval.late import pl
-from clfeval.tables.bins import edges_of, refuse_score_slices
+from clfeval.tables.bins import find_bin_edges, refuse_score_slices
 from clfeval.tables.cells import FRAME, known_labels
-from clfeval.tables.csv import read_csv_head, with_comments
-from clfeval.tables.damage import blaming
+from clfeval.tables.csv import read_csv_head, skip_comments
+from clfeval.tables.damage import converting_engine_errors
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, facets_of, match_names, refuse_left_out
+from clfeval.tables.input import Input, Kind, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.layouts import LayoutName, layouts
-from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
-from clfeval.tables.names import refuse_commas
-from clfeval.tables.peek import Peek, outweigh, peek
-from clfeval.tables.positive import written_alike
-from clfeval.tables.row_filter import columns_of, filtered_rows, refuse_train_and_test
+from clfeval.tables.lines import check_same_columns, title_error, with_delimiter_hint
+from clfeval.tables.names import refuse_decimal_commas
+from clfeval.tables.peek import ColumnPeek, are_mostly_numbers, peek_columns
+from clfeval.tables.positive import spell_as_truth
+from clfeval.tables.row_filter import filter_columns, filtered_rows, refuse_train_and_test
 from clfeval.tables.run_files import run_files
 from clfeval.tables.scan import (
     FILE_NAME,
@@ -29,11 +29,11 @@ from clfeval.tables.scan import (
     Reading,
     TableFile,
     check_names,
-    frame_file,
+    file_of_frame,
     open_typed,
 )
-from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
-from clfeval.tables.taken import Taken
+from clfeval.tables.source import SourceFile, open_sources, refuse_named_tables, table_paths
+from clfeval.tables.taken import ColumnRole
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -151,14 +151,14 @@ class Layout:
     name: LayoutName
     needs: str
     lacking: str
-    recognise: Callable[[str, Mapping[str, Peek], Input], Columns | None]
+    recognise: Callable[[str, Mapping[str, ColumnPeek], Input], Columns | None]
     rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[
         [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
     ]
-    models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Input], Columns] | None = (
-        None
-    )
+    models: (
+        Callable[[Sequence[TableFile], Columns, Mapping[str, ColumnPeek], Input], Columns] | None
+    ) = None
     expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
     asked: tuple[str, ...] = ()
     joined: bool = False
@@ -169,58 +169,60 @@ class Layout:
         return self.joined or self.models is not None
 
 
-def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
+def guess_kind(column: ColumnPeek, classes: frozenset[str]) -> Kind:
     """Labels when the values are truth's labels, scores when they are numbers, else labels.
 
     One invalid cell does not change the kind. 0 and 1 are labels where truth is false and true.
     """
-    if written_alike(column.texts, classes):
+    if spell_as_truth(column.texts, classes):
         return "label"
     strange = column.texts - classes
-    scores = strange and column.mostly_numeric and (column.typed_number or outweigh(strange))
+    scores = (
+        strange and column.mostly_numeric and (column.typed_number or are_mostly_numbers(strange))
+    )
     return "score" if scores else "label"
 
 
 @contextmanager
 def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
-    paths = paths_of(tables)
-    refuse_names(tables)
+    paths = table_paths(tables)
+    refuse_named_tables(tables)
     if not paths:
-        yield (filtered_rows(frame_file(tables, FRAME), said.where),)
+        yield (filtered_rows(file_of_frame(tables, FRAME), said.where),)
         return
-    with open_sources(paths, said) as sources, blaming(sources):
-        files = tuple(map(opened, sources))
+    with open_sources(paths, said) as sources, converting_engine_errors(sources):
+        files = tuple(map(open_source, sources))
         check_same_columns(files)
         yield tuple(filtered_rows(file, said.where) for file in files)
 
 
-def opened(source: SourceFile) -> TableFile:
+def open_source(source: SourceFile) -> TableFile:
     """Open a source as a table, with its head where it is text."""
     if not source.text:
         return open_typed(source)
-    source = with_comments(source)
+    source = skip_comments(source)
     try:
         head = read_csv_head(source)
     except DataError as error:
-        raise titled(source) or error from error
+        raise title_error(source) or error from error
     check_names(source.name, head.columns, row=head.header_row)
     return TableFile(source.name, head.columns, source, head=head)
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
+def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
-    facets, asked = facets_of(roles, columns), roles.by
+    facets, asked = parse_facets(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     alone = {"truth": roles.truth, "id": roles.id, "weight": roles.weight, "cluster": roles.cluster}
     named: dict[str, Sequence[str | None]] = {f"--{one}": (name,) for one, name in alone.items()}
     named["--by"] = roles.by
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
-    ignored += columns_of(roles, peeks, (*used, *ignored))
+    ignored += filter_columns(roles, peeks, (*used, *ignored))
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
-    refuse_left_out(ignored, {**named, "--model": roles.model})
+    refuse_ignored_columns(ignored, {**named, "--model": roles.model})
     for flag, name in ((flag, name) for flag, names in named.items() for name in names):
         if name is not None and name not in peeks and name != FILE_NAME:
             raise unknown_column(file, name, columns, flag)
@@ -239,7 +241,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 refuse_score_slices(name, peeks.get(name))
             if roles.decimal == ".":
                 numbers = [name for one in found.models for name in one.columns]
-                refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
+                refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
             return layout, replace(
                 found,
                 facets=facets,
@@ -249,7 +251,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 null_values=roles.null_value,
                 fold=roles.fold_labels,
                 ignored=(*found.ignored, *ignored),
-                bits=_bits(found, peeks, roles),
+                bits=_recoded_columns(found, peeks, roles),
                 written=frozenset(
                     name
                     for name, column in peeks.items()
@@ -257,12 +259,14 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 ),
             )
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    what = f"{layout.lacking}; columns: {listing(columns)}"
+    what = f"{layout.lacking}; columns: {list_names(columns)}"
     hint = f"that layout needs columns such as {layout.needs}"
-    raise DataError.of(what, "wrong-layout", file, hint=hint)
+    raise DataError.new(what, "wrong-layout", file, hint=hint)
 
 
-def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str, Reading]:
+def _recoded_columns(
+    columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
+) -> dict[str, Reading]:
     """Return the columns of labels that are bits as truth's are, and written otherwise."""
     if columns.truth not in peeks:
         return {}
@@ -270,7 +274,7 @@ def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str
     labels += [one.beside for one in columns.models if one.beside]
     labels += [columns.answer] if columns.answer and roles.kind != "score" else []
     classes = known_labels(peeks[columns.truth].texts, roles)
-    found = {name: written_alike(peeks[name].texts, classes) for name in labels}
+    found = {name: spell_as_truth(peeks[name].texts, classes) for name in labels}
     return {name: cast(Reading, "/".join(pair)) for name, pair in found.items() if pair}
 
 
@@ -284,7 +288,7 @@ class Predictions:
     files: tuple[TableFile, ...]
     layout: Layout
     columns: Columns
-    peeks: Mapping[str, Peek]
+    peeks: Mapping[str, ColumnPeek]
     roles: Input
     joined: str = ""  # what was joined, and how
 
@@ -302,17 +306,17 @@ class Predictions:
         for kind, what in KINDS.items():
             names = [model.name for model in columns.models if model.kind == kind]
             if names:
-                parts.append(f"{what} of {listing(names)}")
+                parts.append(f"{what} of {list_names(names)}")
         for pair in dict.fromkeys(columns.bits.values()):
-            alike = listing(name for name, one in columns.bits.items() if one == pair)
+            alike = list_names(name for name, one in columns.bits.items() if one == pair)
             no, yes = pair.split("/")
             given = "false and true" if yes in ("1", "1.0") else "0 and 1"
             parts.append(f"{given} of {alike} read as '{no}' and '{yes}'")
         if columns.ignored:
-            parts.append(f"ignored {listing(columns.ignored)}")
+            parts.append(f"ignored {list_names(columns.ignored)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[ColumnRole]:
         """Say what every column of the files is taken for, and why."""
         columns, roles = self.columns, self.roles
         known: dict[str | None, tuple[str, str]] = {
@@ -334,7 +338,9 @@ class Predictions:
                 known.setdefault(name, (what, _kind_of(model, roles)))
         said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
         return [
-            Taken(name, *known.get(name) or said.get(name) or ("not used", "no option names it"))
+            ColumnRole(
+                name, *known.get(name) or said.get(name) or ("not used", "no option names it")
+            )
             for name in self.files[0].columns
         ]
 
@@ -366,18 +372,18 @@ def open_predictions(
         return
     with open_files(tables, roles) as files:
         files = run_files(files) if roles.run == FILE_NAME else files
-        found = _recognised(files, roles)
+        found = _recognise_predictions(files, roles)
         expand = found.layout.expand
         if expand is not None and not keep_counts:
             if len(files) > 1:
-                raise DataError.of("more than one counts table", "several-counts", files[1].name)
+                raise DataError.new("more than one counts table", "several-counts", files[1].name)
             file, roles = expand(files[0], found.columns.naming, roles)
-            found = _recognised((file,), roles)
+            found = _recognise_predictions((file,), roles)
         yield found
 
 
-def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
-    peeks = peek(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
+def _recognise_predictions(files: tuple[TableFile, ...], roles: Input) -> Predictions:
+    peeks = peek_columns(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
     if not roles.model:
         refuse_train_and_test(files, peeks, roles)
     try:
@@ -385,5 +391,5 @@ def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     except DataError as error:
         raise with_delimiter_hint(files[0], error) from error
     peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
-    edges = edges_of(files, roles.by, files[0].columns, roles.null_value)
+    edges = find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

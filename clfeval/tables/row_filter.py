@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clfeval.errors import DataError, UsageError, bad_option, joined, unknown_column
+from clfeval.errors import DataError, UsageError, bad_option, join_texts, unknown_column
 from clfeval.late import nw, pl
-from clfeval.shell import given
-from clfeval.tables.diagnose import ROW, number_of, text_of
-from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import TableFile, distinct_of, in_polars, scan
+from clfeval.shell import format_option
+from clfeval.tables.diagnose import ROW, column_as_number, column_as_text
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.peek import ColumnPeek
+from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
@@ -41,7 +41,7 @@ _SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
     ">=": operator.ge,
 }
 EXAMPLE = "\"split = 'test' and age >= 18\""
-SHOWN = 5  # values of a column in an error
+MAX_VALUES_LISTED = 5  # values of a column in an error
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
 _BITS = ({"0", "1"}, {"false", "true"})
 _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
@@ -118,10 +118,10 @@ class RowFilter:
     def _compared(self, name: str, sign: str) -> pl.Expr:
         kind, value = self._left.pop(0) if self._left else ("", "")
         if kind == "number":
-            return _SIGNS[sign](number_of(name), float(value))
+            return _SIGNS[sign](column_as_number(name), float(value))
         if kind != "text":
             raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
-        return _SIGNS[sign](text_of(name), value[1:-1])
+        return _SIGNS[sign](column_as_text(name), value[1:-1])
 
 
 def filtered_rows(file: TableFile, where: str | None) -> TableFile:
@@ -142,23 +142,23 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():
         held = [
-            f"'{name}' has the values {listed_values(distinct_of([file], name, ()))}"
+            f"'{name}' has the values {list_values(count_distinct_values([file], name, ()))}"
             for name in asked.columns
         ]
-        what = f"no row matches {given('--where', where)}"
-        raise DataError.of(what, "empty-table", file.name, hint="; ".join(held))
+        what = f"no row matches {format_option('--where', where)}"
+        raise DataError.new(what, "empty-table", file.name, hint="; ".join(held))
     return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
 
 
-def listed_values(counts: Counter[str]) -> str:
+def list_values(counts: Counter[str]) -> str:
     """List the most frequent values with their rows."""
-    shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(SHOWN)]
+    shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(MAX_VALUES_LISTED)]
     more = len(counts) - len(shown)
-    return joined(shown) + (f" and {more:,} more values" if more > 0 else "")
+    return join_texts(shown) + (f" and {more:,} more values" if more > 0 else "")
 
 
-def columns_of(
-    roles: Input, peeks: Mapping[str, Peek] | None = None, used: Iterable[str | None] = ()
+def filter_columns(
+    roles: Input, peeks: Mapping[str, ColumnPeek] | None = None, used: Iterable[str | None] = ()
 ) -> list[str]:
     """Return the columns that --where names; with `peeks` those without a role.
 
@@ -175,13 +175,13 @@ def columns_of(
         for name in asked.columns
         if name in peeks
         and name not in {*used}
-        and not find([name], Names.ID)
+        and not find_column([name], ColumnNames.ID)
         and not (peeks[name].mostly_numeric and peeks[name].shares)
     ]
 
 
 def refuse_train_and_test(
-    files: Sequence[TableFile], peeks: Mapping[str, Peek], roles: Input
+    files: Sequence[TableFile], peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> None:
     """Raise where a column of which nothing is said parts rows for training from the test's."""
     ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
@@ -191,7 +191,7 @@ def refuse_train_and_test(
         roles.run,
         roles.cluster,
         *roles.by,
-        *columns_of(roles),
+        *filter_columns(roles),
         *ignored,
     }
     for name in peeks:
@@ -202,17 +202,18 @@ def refuse_train_and_test(
         named = len(parts) > 1 and parts <= _PARTS and bool(parts & {*TRAIN, *TEST})
         if name in said or not (flag or named):
             continue
-        counts = sum((distinct_of([file], name, ()) for file in files), Counter[str]())
+        counts = sum((count_distinct_values([file], name, ()) for file in files), Counter[str]())
         column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
         wanted = {"1", "true"} if words & TEST else {"0", "false"}
         tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
-        what = f"marks training and test rows: which should be evaluated? {listed_values(counts)}"
+        what = f"marks training and test rows: which should be evaluated? {list_values(counts)}"
         hint = (
-            f"add {given('--where', where)} to evaluate one part, {given('--by', name)} to "
-            f"compare the parts, or {given('--ignore', name)} to pool all rows"
+            f"add {format_option('--where', where)} to evaluate one part, "
+            f"{format_option('--by', name)} to compare the parts, or "
+            f"{format_option('--ignore', name)} to pool all rows"
         )
-        raise DataError.of(
+        raise DataError.new(
             what, "train-and-test", files[0].name, None, name, hint=hint, fixes={"where": where}
         )

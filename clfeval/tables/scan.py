@@ -13,19 +13,19 @@ from itertools import groupby
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
-from clfeval.errors import DataError, Problem, no_table
+from clfeval.errors import DataError, Problem, not_a_table
 from clfeval.late import nw, pl
-from clfeval.tables.cells import counted_texts
+from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.foreign import refuse_result
-from clfeval.tables.json_records import first_record, in_order, json_frame
+from clfeval.tables.json_records import first_record, json_frame, order_columns
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
-# `folded` is text in small letters, without spaces around it. `False/True` and the like are bits,
-# however they are written, as the two texts; `bins (1.0, 2.0)` are numbers cut there.
+# `folded` is text in small letters, without spaces around it. `False/True` and the like are
+# bits, however they are written, as the two texts; `bins (1.0, 2.0)` are numbers cut there.
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
@@ -97,16 +97,16 @@ def scan(
         texts: dict[str, Reading] = dict.fromkeys(bits, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
         return frame.with_columns(
-            in_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
+            recode_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
             for name, pair in bits.items()
         )
     if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
-        from clfeval.tables.bins import in_bins
+        from clfeval.tables.bins import assign_bins
 
         texts = dict.fromkeys(bins, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
         return frame.with_columns(
-            in_bins(nw.col(name), literal_eval(one.removeprefix("bins "))).alias(name)
+            assign_bins(nw.col(name), literal_eval(one.removeprefix("bins "))).alias(name)
             for name, one in bins.items()
         )
     if file.native is not None:
@@ -148,27 +148,27 @@ def _read_text(name: str, reading: Reading) -> pl.Expr:
     if reading == "loose":
         return column.cast(pl.Float64, strict=False)
     if reading == "folded":
-        small: pl.Expr = folded(column)
+        small: pl.Expr = fold_text(column)
         return small
     if "written" in reading:
-        return number_in(column, strict=reading == "written")
+        return parse_number_text(column, strict=reading == "written")
     return column
 
 
-def folded(column: Any) -> Any:
+def fold_text(column: Any) -> Any:
     """Return text in small letters, without spaces around it."""
     return column.str.strip_chars().str.to_lowercase()
 
 
-def in_bits(library: Any, text: Any, pair: str) -> Any:
+def recode_bits(library: Any, text: Any, pair: str) -> Any:
     """Return a text column with its bits as a pair such as `False/True`; library: of `text`."""
     no, yes = pair.split("/")
     for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
-        text = library.when(folded(text).is_in(names)).then(library.lit(value)).otherwise(text)
+        text = library.when(fold_text(text).is_in(names)).then(library.lit(value)).otherwise(text)
     return text
 
 
-def number_in(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
+def parse_number_text(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
     """Read numbers as people write them: `12.5%` is 0.125, `0,5` is 0.5."""
     bare = text.str.strip_chars().str.replace(",", ".", literal=True)
     share = bare.str.ends_with("%")
@@ -208,10 +208,10 @@ def _scan_typed(
     for name in readings:
         if schema[name].is_nested() or schema[name] == nw.Binary:
             what = f"holds {schema[name]}, not single values"
-            raise DataError.of(what, "bad-type", file.name, None, name)
+            raise DataError.new(what, "bad-type", file.name, None, name)
     wanted = []
     # one expression for neighbours that are treated alike: a table may have 20 000 columns
-    for casts, names in groupby(readings, lambda name: _casts(schema[name], readings[name])):
+    for casts, names in groupby(readings, lambda name: _cast_types(schema[name], readings[name])):
         columns = nw.col(*names)
         for dtype in casts:
             columns = columns.cast(dtype)
@@ -222,7 +222,7 @@ def _scan_typed(
         raise pl.exceptions.ComputeError(str(error)) from error
     if small := [name for name, reading in readings.items() if reading == "folded"]:
         texts_of = [name for name in small if schema[name] != nw.Boolean]
-        frame = frame.with_columns(folded(nw.col(name).cast(nw.String)) for name in texts_of)
+        frame = frame.with_columns(fold_text(nw.col(name).cast(nw.String)) for name in texts_of)
     if null_values:
         marks = list(null_values)
         cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
@@ -230,7 +230,7 @@ def _scan_typed(
     return frame
 
 
-def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
+def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     """Return the types a typed column is cast to, one after the other."""
     casts: tuple[Any, ...] = ()
     if dtype.is_decimal():
@@ -261,9 +261,9 @@ def open_typed(source: SourceFile) -> TableFile:
         frame = scanners[source.format]()
         columns = tuple(frame.collect_schema().names())
         if source.format == "ndjson":  # polars lists many keys in an order of its own
-            columns = tuple(in_order(columns, first_record(source)))
+            columns = tuple(order_columns(columns, first_record(source)))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(source.name, source.format, error) from error
+        raise unreadable_error(source.name, source.format, error) from error
     check_names(source.name, columns)
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
 
@@ -279,18 +279,18 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
         raise DataError(problems, hint=NAMES_HINT)
 
 
-def frame_file(frame: Any, name: str) -> TableFile:
+def file_of_frame(frame: Any, name: str) -> TableFile:
     """Return a data frame as a table of this name; UsageError for what is none."""
     try:
-        native = nw.from_native(with_texts(frame, name)).lazy()
+        native = nw.from_native(with_text_columns(frame, name)).lazy()
     except TypeError as error:
-        raise no_table(frame) from error
+        raise not_a_table(frame) from error
     columns = tuple(native.collect_schema().names())
     check_names(name, columns)
     return TableFile(name, columns, native=native)
 
 
-def with_texts(frame: Any, name: str) -> Any:
+def with_text_columns(frame: Any, name: str) -> Any:
     """Return a frame with text column names, mixed cells as text; DataError for other cells."""
     if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
         return frame
@@ -301,7 +301,7 @@ def with_texts(frame: Any, name: str) -> Any:
         for one in names
     ]
     if twice := [text for text, count in Counter(texts).items() if count > 1]:
-        raise DataError.of("two columns have this name", "duplicate-column", name, None, twice[0])
+        raise DataError.new("two columns have this name", "duplicate-column", name, None, twice[0])
     if not pandas:
         return frame
     written = {}
@@ -311,18 +311,18 @@ def with_texts(frame: Any, name: str) -> Any:
         if odd := [kind for kind in kinds if kind is complex or not issubclass(kind, CELLS)]:
             value = next(one for one in known if type(one) is odd[0])
             what = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
-            raise DataError.of(what, "bad-type", name, None, text)
+            raise DataError.new(what, "bad-type", name, None, text)
         if len(kinds) > 1 or not kinds <= {str, bool}:  # as a file would have them
             written[i] = known.map(str).reindex(frame.index)
     frame = frame if texts == names else frame.set_axis(texts, axis=1)
     return frame.assign(**{texts[i]: cells for i, cells in written.items()})
 
 
-def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
+def unreadable_error(file: str, form: str, why: object, row: int | None = None) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
     hint = "if the suffix is wrong, rename the file"
-    return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
+    return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 
 CELLS = (str, Number, date)  # of a frame
@@ -336,7 +336,7 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
     return frame.collect()
 
 
-def together(frames: Sequence[Frame]) -> Frame:
+def concatenate_frames(frames: Sequence[Frame]) -> Frame:
     """Put the rows of several frames under one another."""
     return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
 
@@ -349,7 +349,7 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
     return native
 
 
-def distinct_of(
+def count_distinct_values(
     files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text"
 ) -> Counter[str]:
     """Return how often each value of one column stands in all files, as text."""
@@ -357,7 +357,7 @@ def distinct_of(
     for file in files:
         frame = scan(file, {column: reading}, null_values=null_values)
         found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
-        values += counted_texts(found[column].to_list(), found["__clfeval_n"].to_list())
+        values += count_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values
 
 
@@ -374,7 +374,9 @@ def all_distinct(
         with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
             if frame.select(rising).collect(engine="streaming").item():
                 return True
-    ids = together([scan(file, {column: "text"}, null_values=null_values) for file in files])
+    ids = concatenate_frames(
+        [scan(file, {column: "text"}, null_values=null_values) for file in files]
+    )
     return _distinct_hashes(ids.drop_nulls())
 
 

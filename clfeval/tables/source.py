@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Protocol, get_args
 
-from clfeval.errors import DataError, UsageError, listing, no_table, suggestion
+from clfeval.errors import DataError, UsageError, list_names, not_a_table, suggestion
 from clfeval.tables.foreign import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
-from clfeval.unnamed import Copy
+from clfeval.unnamed import ReadOnceCopy
 
 CHUNK = 1 << 20
 _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -50,7 +50,7 @@ def unpack(name: str, packed: _Readable, put: Callable[[bytes], object], packing
                 put(piece)
     except broken as error:
         what = f"the {packing} data is damaged: {error}"
-        raise DataError.of(what, "damaged-file", name) from error
+        raise DataError.new(what, "damaged-file", name) from error
 
 
 def _zstd() -> ModuleType:
@@ -91,10 +91,10 @@ class SourceFile:
     @property
     def display(self) -> str:
         """Its name as results show it."""
-        return display_of(self.name)
+        return display_name(self.name)
 
 
-def display_of(name: str) -> str:
+def display_name(name: str) -> str:
     """Return a name without its folders, as results show it; a pipe's number says nothing."""
     if name in ("-", STDIN):
         return STDIN
@@ -103,7 +103,7 @@ def display_of(name: str) -> str:
     return Path(name).name.encode(errors="replace").decode()
 
 
-def named(text: str) -> tuple[str | None, str]:
+def split_named_path(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE` into a model's name and a path; what is there as it stands has no name."""
     parts = text.split("=")
     if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
@@ -115,23 +115,23 @@ def named(text: str) -> tuple[str | None, str]:
     return parts[0], text.removeprefix(f"{parts[0]}=")
 
 
-def paths_of(table: Any) -> list[str]:
+def table_paths(table: Any) -> list[str]:
     """Return the paths a table is named by, one or a list of some; none for a data frame."""
     if isinstance(table, (str, os.PathLike)):
         table = [table]
     if not isinstance(table, (list, tuple)):
         return []
     if not table:
-        raise UsageError.of("no table given", "no-input")
+        raise UsageError.new("no table given", "no-input")
     for path in table:
         if not isinstance(path, (str, os.PathLike)):
-            raise no_table(path)
+            raise not_a_table(path)
     return [os.fspath(path) for path in table]
 
 
-def refuse_names(table: Any) -> None:
+def refuse_named_tables(table: Any) -> None:
     """Raise for tables that have a name each, which only a join makes one of."""
-    given = [named(path)[0] for path in paths_of(table)]
+    given = [split_named_path(path)[0] for path in table_paths(table)]
     if isinstance(table, Mapping):
         given = [
             name
@@ -139,8 +139,8 @@ def refuse_names(table: Any) -> None:
             if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
         ]
     if names := [str(name) for name in given if name is not None]:
-        what = f"{listing(names, 3)}: named files are joined by row id"
-        raise UsageError.of(what, "bad-option", hint="add --join COLUMN to name the id column")
+        what = f"{list_names(names, 3)}: named files are joined by row id"
+        raise UsageError.new(what, "bad-option", hint="add --join COLUMN to name the id column")
 
 
 _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(
@@ -149,7 +149,7 @@ _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVa
 
 
 @contextmanager
-def read_once() -> Iterator[None]:
+def reading_pipes_once() -> Iterator[None]:
     """Read every pipe once within the block, however often it is opened: its copy is kept."""
     with ExitStack() as stack:
         token = _STREAMS.set((stack, {}))
@@ -168,15 +168,15 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
     delimiter = None if said.delimiter is None else _one_character(said.delimiter)
     with ExitStack() as stack:
         sources = []
-        for name in _expanded(names):
+        for name in _expand_patterns(names):
             opened = _from_pipe if name == "-" else _from_path
-            source = _again(name, said.input_format) or opened(stack, name, said.input_format)
+            source = _cached_copy(name, said.input_format) or opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
 
 
-def _again(name: str, input_format: Format | None) -> SourceFile | None:
+def _cached_copy(name: str, input_format: Format | None) -> SourceFile | None:
     """Return the copy that was made of a pipe before."""
     streams = _STREAMS.get()
     source = streams and streams[1].get(name)
@@ -188,21 +188,21 @@ def _one_character(delimiter: str) -> str:
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
         what = f"delimiter '{delimiter}' is not one ASCII character"
         hint = r"for example --delimiter ';' or --delimiter '\t'"
-        raise UsageError.of(what, "bad-delimiter", hint=hint)
+        raise UsageError.new(what, "bad-delimiter", hint=hint)
     return character
 
 
-def _expanded(names: Sequence[str]) -> list[str]:
+def _expand_patterns(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
                 what = "the pattern searches the whole file system"
                 hint = "begin the pattern with a folder"
-                raise UsageError.of(what, "whole-disk", name, hint=hint)
+                raise UsageError.new(what, "whole-disk", name, hint=hint)
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
-                raise DataError.of("no file matches this pattern", "no-such-file", name)
+                raise DataError.new("no file matches this pattern", "no-such-file", name)
             found += matches
         else:
             found.append(name)
@@ -211,7 +211,7 @@ def _expanded(names: Sequence[str]) -> list[str]:
         real = name if name == "-" else os.path.realpath(name)
         if real in seen:
             what = "the file is named twice, so every row would count twice"
-            raise UsageError.of(what, "repeated-file", name)
+            raise UsageError.new(what, "repeated-file", name)
         seen.add(real)
     return found
 
@@ -225,51 +225,51 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
     try:
         if path.is_dir():
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
-            raise DataError.of("is a directory, not a table", "is-directory", name, hint=hint)
+            raise DataError.new("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
             magic = stream.read(FIRST)
             if not magic:
-                raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
+                raise DataError.new("the file is empty (0 bytes)", "empty-table", name)
             mode = os.fstat(stream.fileno()).st_mode
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
                 what = "is a device, not a file"
-                raise DataError.of(what, "not-readable", name, hint="pipe the table from it")
+                raise DataError.new(what, "not-readable", name, hint="pipe the table from it")
             # polars opens files by UTF-8 names only
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
-                return _copied(stack, name, stream, magic, input_format or by_suffix)
+                return _copy_stream(stack, name, stream, magic, input_format or by_suffix)
     except FileNotFoundError as error:
         folder = path.parent if path.parent.is_dir() else Path()
         close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
-        raise DataError.of("no such file", "no-such-file", name, hint=close) from error
+        raise DataError.new("no such file", "no-such-file", name, hint=close) from error
     except PermissionError as error:
         hint = "make it readable: chmod u+r FILE"
-        raise DataError.of("permission denied", "not-readable", name, hint=hint) from error
+        raise DataError.new("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
-        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
+        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
     refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         what = f"its name says {by_suffix}, but it is {binary}"
         hint = f"rename it to end with .{binary}"
-        raise DataError.of(what, "wrong-format", name, hint=hint)
+        raise DataError.new(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
     if sys.stdin is None or sys.stdin.closed:
-        raise DataError.of("standard input is closed", "not-readable", STDIN)
+        raise DataError.new("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
         what = "standard input is a terminal, not a table"
         hint = "pipe a table in, or name a file: clfeval mars preds.csv"
-        raise UsageError.of(what, "no-input", STDIN, hint=hint)
+        raise UsageError.new(what, "no-input", STDIN, hint=hint)
     try:
-        return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format)
+        return _copy_stream(stack, STDIN, sys.stdin.buffer, b"", input_format)
     except OSError as error:
-        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
+        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
 
 
-class _Given:
+class _HashedStream:
     """A stream whose bytes are hashed as they are read."""
 
     def __init__(self, stream: IO[bytes], start: bytes) -> None:
@@ -291,19 +291,19 @@ class _Given:
         return piece
 
 
-def _copied(
+def _copy_stream(
     stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
 ) -> SourceFile:
     """Copy a pipe or packed file to plain bytes that have no name, hashing what was given."""
     streams = _STREAMS.get()
     stack = stack if streams is None else streams[0]
-    given = _Given(stream, start)
+    given = _HashedStream(stream, start)
     magic = given.first_bytes()
     if not magic:
-        raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
+        raise DataError.new("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
     with _room_for(name):
-        copy = Copy()
+        copy = ReadOnceCopy()
     stack.callback(copy.close)
 
     def put(piece: bytes) -> None:
@@ -320,7 +320,7 @@ def _copied(
     with path.open("rb") as plain:
         magic = plain.read(FIRST)
     if not magic:
-        raise DataError.of("the compressed file is empty", "empty-table", name)
+        raise DataError.new("the compressed file is empty", "empty-table", name)
     refuse_foreign_file(name, path, magic)
     source = SourceFile(name, path, known or _by_magic(magic), sha256=given.digest.hexdigest())
     if streams is not None:
@@ -336,7 +336,7 @@ def _room_for(name: str) -> Iterator[None]:
     except OSError as error:
         what = f"no space for a temporary copy in '{tempfile.gettempdir()}': {error.strerror}"
         hint = "use a folder with free space: TMPDIR=FOLDER clfeval ..."
-        raise UsageError.of(what, "output", name, hint=hint) from error
+        raise UsageError.new(what, "output", name, hint=hint) from error
 
 
 def _by_magic(magic: bytes) -> Format:

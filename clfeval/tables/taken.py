@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ColumnRole:
     """A column of a table, what it is taken for, and why."""
 
     column: str
@@ -22,7 +22,7 @@ class Read(Protocol):
     def described(self) -> str:
         """Say it in one line."""
 
-    def taken(self) -> Sequence[Taken]:
+    def taken(self) -> Sequence[ColumnRole]:
         """Say it column by column."""
 
 

@@ -9,24 +9,24 @@ import numpy as np
 
 from clfeval.baseline.answer import SIGNIFICANT
 from clfeval.baseline.changes import LEVEL, ChangeKey, change_rows
-from clfeval.compare.change import Change, independent
+from clfeval.compare.change import Change, change_of_independent
 from clfeval.document import Estimate, Row
-from clfeval.history.line import PastLine, same_rows, same_values
+from clfeval.history.line import HistoryLine, same_rows, same_values
 from clfeval.inference.special import critical_value
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell
 
 
-def marks_of(lines: Sequence[PastLine]) -> list[tuple[str, ...]]:
+def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
     """Return what changed at each of one model's lines since the line before.
 
     Rows changed where their digest did; the model where only a value did.
     """
-    return [(), *(_marks(*pair) for pair in pairwise(lines))]
+    return [(), *(_changes_since(*pair) for pair in pairwise(lines))]
 
 
-def _marks(before: PastLine, now: PastLine) -> tuple[str, ...]:
+def _changes_since(before: HistoryLine, now: HistoryLine) -> tuple[str, ...]:
     settings = (SETTINGS,) if before.settings != now.settings else ()
     same = same_rows(before, now)
     if same is False:
@@ -38,8 +38,8 @@ def _marks(before: PastLine, now: PastLine) -> tuple[str, ...]:
     return (MODEL,) if before.version == now.version else (PROGRAM,)
 
 
-def changes_of(
-    series: Mapping[str, Sequence[PastLine]], accepted: Mapping[str, PastLine], last: str,
+def measure_changes(
+    series: Mapping[str, Sequence[HistoryLine]], accepted: Mapping[str, HistoryLine], last: str,
     command: str,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """Return changes of each measure at the last label from the accepted line, and their step.
@@ -48,7 +48,7 @@ def changes_of(
     significant changes: since: the label of the change point of the mean; cause: what changed
     there.
     """
-    found, sides = dict[ChangeKey, Change](), dict[str, PastLine]()
+    found, sides = dict[ChangeKey, Change](), dict[str, HistoryLine]()
     for name, lines in series.items():
         now, base = lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else None)
         if now.label == last and base is not None and base != now:
@@ -60,36 +60,38 @@ def changes_of(
         lambda name: (sides[name].label, series[name][-1].level or LEVEL),
     )  # fmt: skip
     told = [row for row in rows if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT]
-    return rows, [_step(row, path_of(series[str(row["model"])], sides[str(row["model"])]))
+    return rows, [_step_row(row,
+                            lines_since_accepted(series[str(row["model"])],
+                                                 sides[str(row["model"])]))
                   for row in told]  # fmt: skip
 
 
-def change_between(base: PastLine, now: PastLine, measure: str) -> Change:
+def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
     """Return the change of a measure from line to line, as of two independent samples."""
     old, new = (one.measures[measure].estimate if measure in one.measures else None
                 for one in (base, now))  # fmt: skip
-    change = independent(old, new, level=now.level or LEVEL)
+    change = change_of_independent(old, new, level=now.level or LEVEL)
     if base.settings != now.settings:
         return Change(change.old, change.new, Estimate(None, reason="other_settings"))
     return change
 
 
-def _step(row: Row, path: Sequence[PastLine]) -> Row:
+def _step_row(row: Row, path: Sequence[HistoryLine]) -> Row:
     """Return at which label a measure changed, and what changed there."""
-    at = changed_at(path, str(row["measure"]))
-    cause = "" if at is None else ", ".join(marks_of(path)[at])
+    at = change_point(path, str(row["measure"]))
+    cause = "" if at is None else ", ".join(line_changes(path)[at])
     return {"model": row["model"], "measure": row["measure"],
             "since": None if at is None else path[at].label, "cause": cause}  # fmt: skip
 
 
-def path_of(lines: Sequence[PastLine], base: PastLine) -> list[PastLine]:
+def lines_since_accepted(lines: Sequence[HistoryLine], base: HistoryLine) -> list[HistoryLine]:
     """Return the line that was accepted and those of later labels."""
     labels = [line.label for line in lines]
     after = labels.index(base.label) + 1 if base.label in labels else 0
     return [base, *(lines[after:] or lines[-1:])]
 
 
-def changed_at(path: Sequence[PastLine], measure: str) -> int | None:
+def change_point(path: Sequence[HistoryLine], measure: str) -> int | None:
     """Return the change point of a measure's mean, by least squares.
 
     The k that makes (mean of k.. - mean of ..k)² a b / (a + b) largest, a and b the sums of the

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval import __version__
 from clfeval.baseline.changes import LEVEL
 from clfeval.document import Document, Estimate, InputFile, Row
-from clfeval.history.file import Past
-from clfeval.history.line import PastLine
+from clfeval.history.file import HistoryLines
+from clfeval.history.line import HistoryLine
 from clfeval.pages import HISTORY, page_of
-from clfeval.schema import COMPARISONS, gated
-from clfeval.trend.judge import change_between, changes_of, marks_of
+from clfeval.schema import COMPARISONS, gateable_names
+from clfeval.trend.judge import change_between, line_changes, measure_changes
 from clfeval.trend.said import trend_answer
 
 LEADING = 3  # measures that are shown, where fewer are gated or moved
 MOST = 6  # of them
 
 
-def trend_result(past: Past, command: str) -> Document:
+def trend_result(past: HistoryLines, command: str) -> Document:
     """Return changes of measures over the lines of a command.
 
     Tables: `comparisons` of the last label with the accepted line of each model, else the line
@@ -28,17 +28,17 @@ def trend_result(past: Past, command: str) -> Document:
     """
     lines = past.of(command)
     labels = list(dict.fromkeys(line.label for line in lines))
-    series: dict[str, list[PastLine]] = {}
+    series: dict[str, list[HistoryLine]] = {}
     for line in sorted(lines, key=lambda line: labels.index(line.label)):
         series.setdefault(line.name, []).append(line)
     accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
     marks = {
         (line.name, line.label): mark
         for mine in series.values()
-        for line, mark in zip(mine, marks_of(mine), strict=True)
+        for line, mark in zip(mine, line_changes(mine), strict=True)
     }
     order = _in_order(command, series)
-    changes, steps = changes_of(series, accepted, labels[-1], command)
+    changes, steps = measure_changes(series, accepted, labels[-1], command)
     ordered = [line for label in labels for mine in series.values() for line in mine
                if line.label == label]  # fmt: skip
     events: list[Row] = [
@@ -46,7 +46,7 @@ def trend_result(past: Past, command: str) -> Document:
         for line in ordered
         for what in marks[line.name, line.label]
     ]
-    leading = _leading(order, series, steps)
+    leading = _leading_measures(order, series, steps)
     held = {one.label for one in accepted.values()}
     return Document(
         command=HISTORY,
@@ -60,15 +60,15 @@ def trend_result(past: Past, command: str) -> Document:
         summary={"labels": len(labels), "models": len(series)},
         tables={
             COMPARISONS: changes, "steps": steps, "events": events,
-            "history": list(_history(ordered, series, accepted, marks)),
+            "history": list(_history_rows(ordered, series, accepted, marks)),
         },
         answer=trend_answer(changes, steps, events, series, accepted, labels, order),
     )  # fmt: skip
 
 
-def _history(
-    lines: Sequence[PastLine], series: Mapping[str, Sequence[PastLine]],
-    accepted: Mapping[str, PastLine], marks: Mapping[tuple[str, str], Sequence[str]],
+def _history_rows(
+    lines: Sequence[HistoryLine], series: Mapping[str, Sequence[HistoryLine]],
+    accepted: Mapping[str, HistoryLine], marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a row for each line and measure."""
     befores = {
@@ -90,16 +90,16 @@ def _history(
             }  # fmt: skip
 
 
-def _in_order(command: str, series: Mapping[str, Sequence[PastLine]]) -> list[str]:
+def _in_order(command: str, series: Mapping[str, Sequence[HistoryLine]]) -> list[str]:
     """Return the measures that have a value at the end: as the page has them, then by name."""
     ends = [lines[-1].measures.items() for lines in series.values()]
     known = {name for end in ends for name, cell in end if cell.value is not None}
-    usual = [name for name in gated(page_of(command)) if name in known]
+    usual = [name for name in gateable_names(page_of(command)) if name in known]
     return list(dict.fromkeys([*usual, *sorted(known)]))
 
 
-def _leading(
-    order: Sequence[str], series: Mapping[str, Sequence[PastLine]], steps: Sequence[Row]
+def _leading_measures(
+    order: Sequence[str], series: Mapping[str, Sequence[HistoryLine]], steps: Sequence[Row]
 ) -> list[str]:
     """Return the measures to be shown: what gates name, what moved, the first of all."""
     gates = {name for lines in series.values() for name in lines[-1].gates}

@@ -20,10 +20,10 @@ from typing import Literal
 
 from clfeval.document import Gate, InputFile
 from clfeval.errors import ClfevalError, ExitCode
-from clfeval.words import plain
+from clfeval.words import escape_unprintable
 
 Weight = Literal["error", "warning"]
-SHOWN = 10  # of each level, that GitHub shows of one step
+MAX_ANNOTATIONS = 10  # of each level, that GitHub shows of one step
 REPORT = "gl-code-quality-report.json"  # as the documentation of GitLab calls it
 ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
 
@@ -41,11 +41,11 @@ class Finding:
     same: tuple[str, ...]
 
 
-def of_gates(
+def gate_findings(
     gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
 ) -> list[Finding]:
     """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
-    file = next((_place(_first(name, inputs)) for name in tables), None)
+    file = next((_relative_path(_first_file(name, inputs)) for name in tables), None)
     found = []
     for gate in gates:
         if not gate.passed:
@@ -54,39 +54,41 @@ def of_gates(
             model = "any" if gate.among else str(gate.model)
             same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit), *of)
             severity = "major" if level == "error" else "minor"
-            found.append(Finding(level, gate.kind, plain(str(gate)), file, None, severity, same))
+            found.append(
+                Finding(level, gate.kind, escape_unprintable(str(gate)), file, None, severity, same)
+            )
     return found
 
 
-def of_error(error: ClfevalError) -> list[Finding]:
+def error_findings(error: ClfevalError) -> list[Finding]:
     """Return what is to be said of an error: each problem, with the hint that goes with it."""
     severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
     found = []
     for part in error.parts or (error,):
-        hint = f"\nhint: {plain(part.hint)}" if part.hint else ""
+        hint = f"\nhint: {escape_unprintable(part.hint)}" if part.hint else ""
         for one in part.problems:
             column = f"column '{one.column}': " if one.column is not None else ""
-            text = f"{plain(f'{column}{one.what}')}{hint}"
+            text = f"{escape_unprintable(f'{column}{one.what}')}{hint}"
             name, row = one.place
             same = (one.code, str(row), str(one.column), one.what)
-            place = name and _place(name)
+            place = name and _relative_path(name)
             found.append(Finding("error", one.code, text, place, row, severity, same))
     return found
 
 
-def of_bug(lines: Sequence[str]) -> list[Finding]:
+def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return what is to be said of a bug: what broke, by the last line of its traceback."""
-    what = plain(lines[-1] if lines else "unknown")
+    what = escape_unprintable(lines[-1] if lines else "unknown")
     return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
 
 
-def _first(name: str, inputs: Sequence[InputFile]) -> str:
+def _first_file(name: str, inputs: Sequence[InputFile]) -> str:
     """Return the first file of a pattern, where it can be told."""
     first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
     return name if os.path.isfile(name) or not os.path.isfile(first) else first
 
 
-def _place(name: str) -> str | None:
+def _relative_path(name: str) -> str | None:
     """Return a file as a CI server knows it: below the folder it works in; None for no file."""
     if name in ("-", "<stdin>"):
         return None
@@ -100,19 +102,23 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
     said = Counter[Weight]()
     for one in findings:
         said[one.level] += 1
-        if said[one.level] == SHOWN < total[one.level]:
-            left = total[one.level] - SHOWN + 1
+        if said[one.level] == MAX_ANNOTATIONS < total[one.level]:
+            left = total[one.level] - MAX_ANNOTATIONS + 1
             yield f"::{one.level} title=clfeval::{left:,} more {one.level}s; the log lists them"
-        elif said[one.level] <= SHOWN:
+        elif said[one.level] <= MAX_ANNOTATIONS:
             where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
-            given = {key: _data(plain(str(v))) for key, v in where.items() if v is not None}
+            given = {
+                key: _escape_message(escape_unprintable(str(v)))
+                for key, v in where.items()
+                if v is not None
+            }
             held = (f"{k}={v.replace(':', '%3A').replace(',', '%2C')}" for k, v in given.items())
-            yield f"::{one.level} {','.join(held)}::{_data(one.text)}"
+            yield f"::{one.level} {','.join(held)}::{_escape_message(one.text)}"
 
 
-def _data(text: str) -> str:
+def _escape_message(text: str) -> str:
     """Escape a message, in which line ends may stand."""
-    lines = (plain(line).replace("%", "%25") for line in text.split("\n"))
+    lines = (escape_unprintable(line).replace("%", "%25") for line in text.split("\n"))
     return "%0A".join(lines)
 
 

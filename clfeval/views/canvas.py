@@ -79,7 +79,7 @@ class Canvas:
         """Draw a dotted line through data points, evenly spaced for the eye; return its cells."""
         drawn = []
         for a, b in pairwise(points):
-            flat = _flat(a, b)
+            flat = _is_flat(a, b)
             for column, row in self._steps(a, b):
                 if not flat or column % TALL == 0:
                     self.put(column, row, ink)
@@ -91,7 +91,7 @@ class Canvas:
         drawn: dict[int, int] = {}
         for a, b in pairwise(points):
             (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
-            for column in _between(c0, c1, self.columns):
+            for column in _whole_numbers_between(c0, c1, self.columns):
                 exact = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
                 row = floor(exact + 0.5)
                 third = min(2, int((exact + 0.5 - row) * 3))
@@ -105,32 +105,32 @@ class Canvas:
         for row in range(self.rows):
             inks = (self.cells.get((column, row), Ink(" ")) for column in range(self.columns))
             runs = groupby(inks, lambda ink: ink.style if color else "")
-            parts = (styled("".join(ink.char for ink in run), style) for style, run in runs)
+            parts = (add_ansi_style("".join(ink.char for ink in run), style) for style, run in runs)
             lines.append("".join(parts).rstrip())
         return lines
 
     def _steps(self, a: Point, b: Point) -> Iterator[tuple[int, int]]:
         """Yield the cells of a line: one for each column when it is flat, else one for each row."""
         (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
-        if _flat(a, b):
-            for column in _between(c0, c1, self.columns):
+        if _is_flat(a, b):
+            for column in _whole_numbers_between(c0, c1, self.columns):
                 part = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
                 yield column, round(r0 + (r1 - r0) * part)
         else:
-            for row in _between(r0, r1, self.rows):
+            for row in _whole_numbers_between(r0, r1, self.rows):
                 yield round(c0 + (c1 - c0) * (row - r0) / (r1 - r0)), row
 
 
-def _flat(a: Point, b: Point) -> bool:
+def _is_flat(a: Point, b: Point) -> bool:
     return abs(b[1] - a[1]) <= FLAT * abs(b[0] - a[0])
 
 
-def _between(a: float, b: float, size: int) -> range:
+def _whole_numbers_between(a: float, b: float, size: int) -> range:
     """Return the whole numbers from a to b in either order, kept on the canvas."""
     nearly = 1e-9  # an end that is whole but for rounding counts
     return range(max(0, ceil(min(a, b) - nearly)), min(size - 1, floor(max(a, b) + nearly)) + 1)
 
 
-def styled(text: str, style: str) -> str:
+def add_ansi_style(text: str, style: str) -> str:
     """Wrap text in an ANSI code, if there is one."""
     return f"\x1b[{style}m{text}\x1b[0m" if style else text

@@ -8,9 +8,9 @@ from typing import Any
 
 from clfeval.document import Cell, Document, Estimate
 from clfeval.pages import page_of
-from clfeval.schema import header, is_wide
+from clfeval.schema import certain_columns, holds_estimates
 
-ENDS = ("", "_low", "_high", "_reason")  # of an estimate's columns
+COLUMN_SUFFIXES = ("", "_low", "_high", "_reason")  # of an estimate's columns
 
 
 TEXTS = ("text", "slice", "odds", "measure")  # kinds of columns
@@ -26,11 +26,15 @@ class _Echo:
 
 def csv_lines(result: Document, table: str) -> Iterator[str]:
     """Yield the lines of one table of the result; one without rows has its columns all the same."""
-    rows, wide = result.tables[table], _wide(result, table)
+    rows, wide = result.tables[table], _estimate_columns(result, table)
     if not wide:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
-    yield write(name + end for name in wide for end in (ENDS if wide[name] else ENDS[:1]))
+    yield write(
+        name + end
+        for name in wide
+        for end in (COLUMN_SUFFIXES if wide[name] else COLUMN_SUFFIXES[:1])
+    )
     columns = list(wide.items())
     for row in rows:
         cells: list[Any] = []
@@ -39,44 +43,49 @@ def csv_lines(result: Document, table: str) -> Iterator[str]:
             if type(cell) in _PLAIN and not estimated:  # most cells of long tables
                 cells.append(cell)
             elif isinstance(cell, bool):
-                cells += _parts(str(cell).lower(), estimated)
+                cells += _cell_parts(str(cell).lower(), estimated)
             else:
-                cells += _parts(cell, estimated)
+                cells += _cell_parts(cell, estimated)
         yield write(cells)
 
 
-def columns_of(result: Document, table: str) -> dict[str, list[Any]]:
+def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
     """Return the same table by column, its flags as they are."""
     rows = result.tables[table]
     found: dict[str, list[Any]] = {}
-    for name, wide in _wide(result, table).items():
-        cells = zip(*(_parts(row[name], wide) for row in rows), strict=True)
-        ends = ENDS if wide else ENDS[:1]
+    for name, wide in _estimate_columns(result, table).items():
+        cells = zip(*(_cell_parts(row[name], wide) for row in rows), strict=True)
+        ends = COLUMN_SUFFIXES if wide else COLUMN_SUFFIXES[:1]
         columns = list(map(list, cells)) if len(rows) else [[] for _ in ends]
         found |= {name + end: column for end, column in zip(ends, columns, strict=True)}
     return found
 
 
-def texts_of(result: Document, table: str) -> set[str]:
+def text_columns(result: Document, table: str) -> set[str]:
     """Return the columns that hold text, also where every cell is empty."""
     columns = page_of(result.command).table(table).columns
     texts = {column.name for column in columns if column.kind.rstrip("?*+") in TEXTS}
-    return texts | {f"{column.name}{ENDS[3]}" for column in columns if is_wide(column)}
+    return texts | {
+        f"{column.name}{COLUMN_SUFFIXES[3]}" for column in columns if holds_estimates(column)
+    }
 
 
-def _wide(result: Document, table: str) -> dict[str, bool]:
+def _estimate_columns(result: Document, table: str) -> dict[str, bool]:
     """Return the columns of a table, and whether each holds estimates."""
     rows, page = result.tables[table], page_of(result.command)
     if len(rows):
-        known = {column.name: is_wide(column) for column in page.table(table).columns}
+        known = {column.name: holds_estimates(column) for column in page.table(table).columns}
         return {
             name: known.get(name, False) if cell is None else isinstance(cell, Estimate)
             for name, cell in rows[0].items()
         }
-    return {column.name: is_wide(column) for column in header(page.table(table), result)}
+    return {
+        column.name: holds_estimates(column)
+        for column in certain_columns(page.table(table), result)
+    }
 
 
-def _parts(cell: Cell, wide: bool) -> list[Any]:
+def _cell_parts(cell: Cell, wide: bool) -> list[Any]:
     if isinstance(cell, Estimate):
         return [cell.value, cell.low, cell.high, cell.reason]
     if isinstance(cell, list):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clfeval import COMMANDS
-from clfeval.errors import UsageError, has_it, listing, suggestion
-from clfeval.targets import Spared, place_of
+from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
+from clfeval.targets import ProtectedFiles, target_path
 from clfeval.unnamed import Draft
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FileFormat:
     """A form of a result: the suffix of its files, who writes it, and which options he asks for."""
 
     suffix: str
@@ -32,29 +32,29 @@ class Form:
 
 
 FORMATS = {
-    "json": Form(".json", "clfeval.document", "Document.json_lines"),
-    "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
-    "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
-    "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
-    "junit": Form(".xml", "clfeval.views.junit", "as_junit", lists_gates=True),
-    "metrics": Form(".metrics.json", "clfeval.views.metrics", "as_metrics"),
+    "json": FileFormat(".json", "clfeval.document", "Document.json_lines"),
+    "csv": FileFormat(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
+    "markdown": FileFormat(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
+    "html": FileFormat(".html", "clfeval.views.html", "as_page", ("digits", "names")),
+    "junit": FileFormat(".xml", "clfeval.views.junit", "as_junit", lists_gates=True),
+    "metrics": FileFormat(".metrics.json", "clfeval.views.metrics", "as_metrics"),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
 
-def form_of(name: str, said: str = "") -> Form:
+def format_of_file(name: str, said: str = "") -> FileFormat:
     """Return the form of a file by its longest suffix; UsageError, naming the option `said`."""
     end = os.path.basename(name).lower()
     fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
         what = f"{said}'{name}': unknown suffix"
         hint = f"one of {', '.join(BY_SUFFIX)}; plots are in .html"
-        raise UsageError.of(what, "bad-suffix", hint=hint)
+        raise UsageError.new(what, "bad-suffix", hint=hint)
     return BY_SUFFIX[max(fits, key=len)]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputRequest:
     """What of a result is wanted: a table alone, names of tables and plots beside the usual."""
 
     table: str | None
@@ -62,7 +62,7 @@ class Wanted:
     digits: int
 
     @classmethod
-    def of(cls, command: str, names: tuple[str, ...], digits: int) -> Wanted:
+    def from_names(cls, command: str, names: tuple[str, ...], digits: int) -> OutputRequest:
         """Return what these names ask for: the first that is a table is the one of CSV."""
         from clfeval.pages import page_of
 
@@ -81,9 +81,15 @@ def check_names(command: str, names: Sequence[str], said: str = "") -> None:
                 what = f"{said}'{name}': {command} has no such table or plot"
                 near = [one for one in known if one in name.split("_")]
                 others = [one for one in COMMANDS if name in page_of(one).names]
-                hint = f"did you mean '{near[0]}'?" if near else has_it(others) if others else None
-                hint = hint or suggestion(name, known) or f"there are {listing(known, 40)}"
-                raise UsageError.of(what, "unknown-table", hint=hint)
+                hint = (
+                    f"did you mean '{near[0]}'?"
+                    if near
+                    else say_which_have_it(others)
+                    if others
+                    else None
+                )
+                hint = hint or suggestion(name, known) or f"there are {list_names(known, 40)}"
+                raise UsageError.new(what, "unknown-table", hint=hint)
 
 
 class SavedFiles:
@@ -98,7 +104,7 @@ class SavedFiles:
         that is also an input, and one named twice.
         """
         self._said = said
-        self._inputs, self._places = Spared(inputs), set[str]()
+        self._inputs, self._places = ProtectedFiles(inputs), set[str]()
         self._stack = ExitStack()
         self._drafts: list[Draft] = []
         try:
@@ -117,77 +123,80 @@ class SavedFiles:
         self._stack.close()
 
     def _open(self, name: str, *, gates: bool) -> Draft:
-        path, form = Path(name), form_of(name, self._said)
+        path, form = Path(name), format_of_file(name, self._said)
         if form.lists_gates and not gates:
             what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
-            raise UsageError.of(what, "no-gates", hint=hint)
+            raise UsageError.new(what, "no-gates", hint=hint)
         if name in self._inputs:
             what = f"{self._said}'{name}' would overwrite an input file"
-            raise UsageError.of(what, "output", hint="choose a different name")
-        if place_of(name) in self._places:
-            raise UsageError.of(f"{self._said}'{name}' is named twice", "output")
-        self._places.add(place_of(name))
+            raise UsageError.new(what, "output", hint="choose a different name")
+        if target_path(name) in self._places:
+            raise UsageError.new(f"{self._said}'{name}' is named twice", "output")
+        self._places.add(target_path(name))
         try:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")
             draft = Draft(path)
         except OSError as error:
-            raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
+            raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         self._stack.callback(draft.close)
         return draft
 
-    def write(self, result: Document, wanted: Wanted) -> list[str]:
+    def write(self, result: Document, wanted: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         try:
             for draft in self._drafts:
                 name = draft.target
-                draft.stream.writelines(render(form_of(name.name), result, wanted))
+                draft.stream.writelines(render_format(format_of_file(name.name), result, wanted))
                 draft.stream.flush()
             for draft in self._drafts:
                 name = draft.target
-                draft.put(_mode())
+                draft.put(_default_file_mode())
         except OSError as error:
-            raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
+            raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         return [str(draft.target) for draft in self._drafts]
 
 
-def _mode() -> int:
+def _default_file_mode() -> int:
     """Return the rights a new file has."""
     os.umask(mask := os.umask(0))  # it cannot be read without being set
     return 0o666 & ~mask
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Put a text in place of a file, whole or not at all; raises UsageError."""
     try:
         draft = Draft(path)
         try:
             draft.stream.write(text)
-            draft.put(_mode())
+            draft.put(_default_file_mode())
         finally:
             draft.close()
     except OSError as error:
-        raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
+        raise UsageError.new(f"cannot write '{path}': {error.strerror}", "output") from error
 
 
-def render(form: Form, result: Document, wanted: Wanted) -> Iterable[str]:
+def render_format(form: FileFormat, result: Document, wanted: OutputRequest) -> Iterable[str]:
     """Return the pieces of a result in a form."""
     given = {
-        "table": known_table(result, wanted.table), "digits": wanted.digits, "names": wanted.names,
+        "table": table_or_first(result, wanted.table), "digits": wanted.digits,
+        "names": wanted.names,
     }  # fmt: skip
     writer = attrgetter(form.writer)(import_module(form.home))
     made: str | Iterable[str] = writer(result, **{name: given[name] for name in form.asks})
     return [made] if isinstance(made, str) else made
 
 
-def known_table(result: Document, table: str | None) -> str:
+def table_or_first(result: Document, table: str | None) -> str:
     """Return the table asked for, or the first; raises UsageError when the result lacks it."""
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
         hint = suggestion(str(table), result.tables)
-        what = f"no table '{table}'; this result has {listing(result.tables, len(result.tables))}"
+        what = (
+            f"no table '{table}'; this result has {list_names(result.tables, len(result.tables))}"
+        )
         hint = hint or "some tables need an option"
-        raise UsageError.of(what, "unknown-table", hint=hint)
+        raise UsageError.new(what, "unknown-table", hint=hint)
     return table

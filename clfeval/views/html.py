@@ -11,15 +11,15 @@ from clfeval.schema import PLOTS
 from clfeval.views.render import (
     BEST,
     GATE_SIGNS,
-    Section,
-    beside,
-    fold,
-    gate_lines,
-    headline,
-    reasons,
-    section,
+    TextTable,
+    gates_to_show,
+    layout_table,
+    other_results,
+    result_headline,
+    sort_tables,
+    undefined_reasons,
 )
-from clfeval.words import DIGITS, tame
+from clfeval.words import DIGITS, escape_control_characters
 
 WIDTH = 100  # columns of a plot
 _STYLE = (
@@ -37,33 +37,35 @@ def as_html(
     result: Document, *, digits: int = DIGITS, names: Collection[str] = (), plots: str = ""
 ) -> str:
     """Return one `<div>`: answer, gates, main tables and those of `names`, the rest folded away."""
-    first, *others = headline(result)
-    page = fold(result, names, digits)
+    first, *others = result_headline(result)
+    page = sort_tables(result, names, digits)
     out = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
     out += [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     out += [f"<p>{escape(line)}</p>" for line in others]
-    gates, left_out = gate_lines(result)
+    gates, left_out = gates_to_show(result)
     out += [f'<p class="gate">{GATE_SIGNS[gate.state]} {escape(str(gate))}</p>' for gate in gates]
     out += [f"<p>{escape(left_out)}</p>"] if left_out else []
-    out += [_table(section(one, result, digits, wide=page.wide)) for one in page.opened]
+    out += [_table_html(layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
     shown = (*page.opened, *page.folded)
-    out += [f"<p>{escape(reason)}</p>" for reason in reasons(result, shown)]
+    out += [f"<p>{escape(reason)}</p>" for reason in undefined_reasons(result, shown)]
     out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     if page.folded:
         out.append("<details><summary>More tables</summary>")
-        out += [_table(section(one, result, digits)) for one in page.folded]
+        out += [_table_html(layout_table(one, result, digits)) for one in page.folded]
         out.append("</details>")
     if plots:
         out.append(f"<details><summary>Plots</summary><pre>{escape(plots)}</pre></details>")
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    for _, other, shown_too in beside(result, names):
+    for _, other, shown_too in other_results(result, names):
         out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
-    return tame("\n".join(out))  # here alone: whatever a name holds, no reader is steered by it
+    return escape_control_characters(
+        "\n".join(out)
+    )  # here alone: whatever a name holds, no reader is steered by it
 
 
 def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return a whole page around the tables and plots."""
-    from clfeval.views.plots import plots as drawn
+    from clfeval.views.plots import draw_plots as drawn
 
     plots = drawn(result, (PLOTS,), width=WIDTH)
     return (
@@ -76,7 +78,7 @@ def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = 
     )
 
 
-def _table(part: Section) -> str:
+def _table_html(part: TextTable) -> str:
     if not part.rows:
         return f"<h4>{escape(part.title)}</h4><p>none</p>"
 

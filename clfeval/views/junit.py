@@ -8,20 +8,24 @@ from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
 from clfeval.bounds import GateState
-from clfeval.document import Document, Gate, Row, estimate
+from clfeval.document import Document, Gate, Row, as_estimate
 from clfeval.pages import SUITE
 from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
-from clfeval.pages.write import interval, show
-from clfeval.schema import BASELINE, comparisons
-from clfeval.words import plain
+from clfeval.pages.write import format_cell, format_interval
+from clfeval.schema import BASELINE, comparison_rows
+from clfeval.words import escape_unprintable
 
 TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
-COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # attributes of a suite
+COUNT_ATTRIBUTES = {
+    "failure": "failures",
+    "error": "errors",
+    "skipped": "skipped",
+}  # attributes of a suite
 RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _TestCase:
     """A test case: tag and kind of what is wrong with it, what is said of that and beside it."""
 
     name: str
@@ -39,24 +43,24 @@ def as_junit(result: Document) -> str:
     the output of a case, warnings that of the first suite. No times: equal results give equal
     bytes.
     """
-    suites = _runs(result)
-    moved = {(str(row["model"]), str(row["measure"])): _moved(row)
-             for row in comparisons(result, BASELINE)}  # fmt: skip
+    suites = _run_cases(result)
+    moved = {(str(row["model"]), str(row["measure"])): _change_text(row)
+             for row in comparison_rows(result, BASELINE)}  # fmt: skip
     for gate in result.gates:
         suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
     written = [
-        _suite(name, cases, result, notes if not at else ())
+        _suite_xml(name, cases, result, notes if not at else ())
         for at, (name, cases) in enumerate(suites.items())
     ]
-    total = _counts([case for cases in suites.values() for case in cases])
+    total = _count_attributes([case for cases in suites.values() for case in cases])
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<testsuites name="clfeval" {total}>\n{"".join(written)}</testsuites>\n'
     )
 
 
-def _runs(result: Document) -> dict[str, list[_Case]]:
+def _run_cases(result: Document) -> dict[str, list[_TestCase]]:
     """Return a case for each run of a batch; of another result none."""
     if result.command != SUITE:
         return {}
@@ -68,19 +72,21 @@ def _runs(result: Document) -> dict[str, list[_Case]]:
         name, tag = str(row["run"]), RUNS.get(str(row["state"]))
         text = "\n".join(wrong.get(name, ()))
         kind = f"exit code {row['code']}"
-        found[name] = [_Case(COMPUTED, tag, kind, text) if tag else _Case(COMPUTED)]
+        found[name] = [_TestCase(COMPUTED, tag, kind, text) if tag else _TestCase(COMPUTED)]
     return found
 
 
-def _suite(name: str, cases: Sequence[_Case], result: Document, notes: Sequence[str]) -> str:
+def _suite_xml(
+    name: str, cases: Sequence[_TestCase], result: Document, notes: Sequence[str]
+) -> str:
     properties = "".join(
-        f"<property name={_quoted(key)} value={_quoted(value)}/>\n"
+        f"<property name={_quote_attribute(key)} value={_quote_attribute(value)}/>\n"
         for key, value in _properties(result)
     )
     return (
-        f"<testsuite name={_quoted(f'clfeval {name}')} {_counts(cases)}>\n"
+        f"<testsuite name={_quote_attribute(f'clfeval {name}')} {_count_attributes(cases)}>\n"
         f"<properties>\n{properties}</properties>\n"
-        f"{''.join(_written(case, name) for case in cases)}{_output(notes)}</testsuite>\n"
+        f"{''.join(_case_xml(case, name) for case in cases)}{_output_xml(notes)}</testsuite>\n"
     )
 
 
@@ -92,49 +98,52 @@ def _properties(result: Document) -> Iterator[tuple[str, str]]:
         yield "input", f"{item.name} {item.sha256 or ''} {item.rows} rows"
 
 
-def _counts(cases: Sequence[_Case]) -> str:
+def _count_attributes(cases: Sequence[_TestCase]) -> str:
     found = Counter(case.tag for case in cases)
-    counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNTED.items())
+    counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
     return f'tests="{len(cases)}"{counts}'
 
 
-def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _Case:
+def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _TestCase:
     name = f"{replace(gate, run=None).subject} {gate.bound}"
     tag, text = TAGS.get(gate.state), str(gate)
     beside = [f"warning: {gate}"] if gate.state == "warned" else []
     move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
     if move:  # which is of the whole table
         beside.append(move)
-    return _Case(name, tag, gate.kind, text if tag else "", tuple(beside))
+    return _TestCase(name, tag, gate.kind, text if tag else "", tuple(beside))
 
 
-def _written(case: _Case, run: str) -> str:
+def _case_xml(case: _TestCase, run: str) -> str:
     inside = ""
     if case.tag:
-        type_ = "" if case.tag == "skipped" else f" type={_quoted(case.kind)}"
+        type_ = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
         first, _, more = case.text.partition("\n")
-        text = "\n".join(escape(plain(line)) for line in case.text.split("\n"))
-        message = _quoted(f"{first} ..." if more else first)
+        text = "\n".join(escape(escape_unprintable(line)) for line in case.text.split("\n"))
+        message = _quote_attribute(f"{first} ..." if more else first)
         inside = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
-    inside += _output(case.beside)
-    name = _quoted(plain(case.name))
-    start = f"<testcase classname={_quoted(f'clfeval.{run}')} name={name}"
+    inside += _output_xml(case.beside)
+    name = _quote_attribute(escape_unprintable(case.name))
+    start = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name}"
     return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
 
 
-def _output(lines: Sequence[str]) -> str:
-    text = "\n".join(escape(plain(line)) for line in lines)
+def _output_xml(lines: Sequence[str]) -> str:
+    text = "\n".join(escape(escape_unprintable(line)) for line in lines)
     return f"<system-out>{text}</system-out>\n" if lines else ""
 
 
-def _moved(row: Row) -> str:
+def _change_text(row: Row) -> str:
     names = ("old", "new", "difference")
-    said = (" ".join(filter(None, (name, show(row[name]), interval(row[name])))) for name in names)
-    reason = estimate(row["difference"]).reason
-    p = f", p {show(row['p'])}" if row["p"] is not None else ""
+    said = (
+        " ".join(filter(None, (name, format_cell(row[name]), format_interval(row[name]))))
+        for name in names
+    )
+    reason = as_estimate(row["difference"]).reason
+    p = f", p {format_cell(row['p'])}" if row["p"] is not None else ""
     return f"{', '.join(said)}{p}: {row['verdict'] or f'undefined ({reason})'}"
 
 
-def _quoted(text: str) -> str:
+def _quote_attribute(text: str) -> str:
     """Write an attribute; what does not print, which XML may not hold, as an escape."""
-    return quoteattr(plain(text))
+    return quoteattr(escape_unprintable(text))

@@ -8,19 +8,19 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval.document import Document, settings_of
-from clfeval.schema import Shown
+from clfeval.schema import TableView
 from clfeval.views.render import (
     BEST,
     GATE_SIGNS,
-    beside,
-    fold,
-    gate_lines,
-    headline,
-    reasons,
-    section,
-    worded,
+    gates_to_show,
+    layout_table,
+    other_results,
+    result_headline,
+    reword_for_caller,
+    sort_tables,
+    undefined_reasons,
 )
-from clfeval.words import DIGITS, many, tame
+from clfeval.words import DIGITS, escape_control_characters, format_count
 
 ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
@@ -32,7 +32,7 @@ _MEANT = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)|:(?=[\w+-]
 _BLOCK = re.compile(r"^(\d{0,9})([-+.)])(?![\w.])")  # opens a list, or is a rule
 
 
-def marker(result: Document) -> str:
+def comment_marker(result: Document) -> str:
     """Return the first line, by which a bot identifies its earlier comment.
 
     It has the command and a key of input names and settings, not of content, gates or version.
@@ -48,10 +48,10 @@ def markdown_lines(
     """Yield the document piece by piece: of each table some dozen rows, and no more than a comment
     on GitHub holds.
     """
-    yield from fitted([marker(result), *_document(result, digits, names)])
+    yield from pieces_that_fit([comment_marker(result), *_document_pieces(result, digits, names)])
 
 
-def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
+def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
     """Yield the pieces, each whole, that fit, and a note where some do not."""
     parts: list[tuple[str, bool]] = []
     folded = False
@@ -73,77 +73,83 @@ def fitted(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
             yield CUT
 
 
-def _document(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
-    page = fold(result, names, digits)
-    first, *others = headline(result)
-    yield f"**{escape(first)}**\n\n"
+def _document_pieces(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
+    page = sort_tables(result, names, digits)
+    first, *others = result_headline(result)
+    yield f"**{escape_markdown(first)}**\n\n"
     for sentence in result.answer:
-        yield f"{escape(sentence.text)}\n\n"
+        yield f"{escape_markdown(sentence.text)}\n\n"
     for line in others:
-        yield f"- {escape(line)}\n"
+        yield f"- {escape_markdown(line)}\n"
     yield "\n"
-    gates, left_out = gate_lines(result)
+    gates, left_out = gates_to_show(result)
     for gate in gates:
-        yield f"- {GATE_SIGNS[gate.state]} {escape(str(gate))}\n"
+        yield f"- {GATE_SIGNS[gate.state]} {escape_markdown(str(gate))}\n"
     if left_out:
-        yield f"- {escape(left_out)}\n"
+        yield f"- {escape_markdown(left_out)}\n"
     for one in page.opened:
-        yield from _table(one, result, digits, wide=page.wide)
+        yield from _table_pieces(one, result, digits, wide=page.wide)
     if names:
-        yield from _drawn(result, names)
+        yield from _plot_pieces(result, names)
     if page.folded:
         yield OPENED
         for one in page.folded:
-            yield from _table(one, result, digits)
+            yield from _table_pieces(one, result, digits)
         yield CLOSED
-    for reason in reasons(result, (*page.opened, *page.folded)):
-        yield f"\n{escape(reason)}\n"
+    for reason in undefined_reasons(result, (*page.opened, *page.folded)):
+        yield f"\n{escape_markdown(reason)}\n"
     for warning in result.warnings:
-        yield f"\n> {escape(warning.message)}\n"
-    ticks = _ticks(result.signature, 1)
+        yield f"\n> {escape_markdown(warning.message)}\n"
+    ticks = _backtick_fence(result.signature, 1)
     yield f"\n{ticks}{result.signature}{ticks}\n"
-    for _, other, shown in beside(result, names):
+    for _, other, shown in other_results(result, names):
         yield "\n"
-        yield from _document(other, digits, shown)
+        yield from _document_pieces(other, digits, shown)
 
 
-def _table(one: Shown, result: Document, digits: int, *, wide: bool = True) -> Iterator[str]:
-    part = section(one, result, digits, wide=wide)
-    title = f"\n{escape(part.title)}\n\n"
+def _table_pieces(
+    one: TableView, result: Document, digits: int, *, wide: bool = True
+) -> Iterator[str]:
+    part = layout_table(one, result, digits, wide=wide)
+    title = f"\n{escape_markdown(part.title)}\n\n"
     if not part.rows:
         yield f"{title}none\n"
         return
     sides = "|".join("---:" if strip.numeric else ":---" for strip in part.strips)
-    yield f"{title}| {' | '.join(map(escape, part.headings))} |\n|{sides}|\n"
+    yield f"{title}| {' | '.join(map(escape_markdown, part.headings))} |\n|{sides}|\n"
     rows = [*zip_longest(part.rows, part.signs)]
     for row, sign in rows[:ROWS]:
-        cells = [escape(cell).strip() for cell in row]
+        cells = [escape_markdown(cell).strip() for cell in row]
         if sign == BEST:
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     left = len(rows) - ROWS
-    cut = f"{many(left, 'row')} not shown; for all, add --format csv --show {one.table}"
-    for line in filter(None, (worded(result, cut * (left > 0)), *part.legend, part.note)):
-        yield f"\n{escape(line)}\n"
+    cut = f"{format_count(left, 'row')} not shown; for all, add --format csv --show {one.table}"
+    for line in filter(
+        None, (reword_for_caller(result, cut * (left > 0)), *part.legend, part.note)
+    ):
+        yield f"\n{escape_markdown(line)}\n"
 
 
-def _drawn(result: Document, names: Collection[str]) -> Iterator[str]:
+def _plot_pieces(result: Document, names: Collection[str]) -> Iterator[str]:
     """Yield the plots asked for as they are on a terminal, whatever their names hold."""
-    from clfeval.views.plots import asked
+    from clfeval.views.plots import draw_requested_plots
 
-    if text := asked(result, names):
-        fence = _ticks(text, 3)
+    if text := draw_requested_plots(result, names):
+        fence = _backtick_fence(text, 3)
         yield f"\n{fence}text\n{text}{fence}\n"
 
 
-def _ticks(text: str, least: int) -> str:
+def _backtick_fence(text: str, least: int) -> str:
     """Return as many backticks as close nothing inside a text."""
     return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
 
 
-def escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape Markdown, HTML, control characters and mentions in user text."""
-    text = _MEANT.sub(lambda found: found[0] + GAP, tame(text).replace("\n", " "))
+    text = _MEANT.sub(
+        lambda found: found[0] + GAP, escape_control_characters(text).replace("\n", " ")
+    )
     for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")
     text = _BLOCK.sub(r"\1\\\2", text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clfeval.baseline.models import labelled
-from clfeval.document import Document, dumps, value_of
+from clfeval.baseline.models import rows_by_label
+from clfeval.document import Document, cell_value, dumps
 
 
 def as_metrics(result: Document) -> str:
@@ -13,8 +13,8 @@ def as_metrics(result: Document) -> str:
     """
     models = {
         label: {name: value for name, cell in row.items()
-                if not isinstance(cell, bool) and (value := value_of(cell)) is not None}
-        for label, row in labelled(result).items()
+                if not isinstance(cell, bool) and (value := cell_value(cell)) is not None}
+        for label, row in rows_by_label(result).items()
     }  # fmt: skip
     lines = [f"{dumps(label)}: {dumps(measures)}" for label, measures in models.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n" if lines else "{}\n"

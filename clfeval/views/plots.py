@@ -12,13 +12,22 @@ from rich.cells import cell_len, set_cell_size
 
 from clfeval.document import Document
 from clfeval.pages import page_of
-from clfeval.pages.write import bar
-from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
+from clfeval.pages.write import draw_bar
+from clfeval.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
-from clfeval.views.render import worded
-from clfeval.views.text import TIE, Entry, apart, beside, hue, key_lines, notes_lines, short
+from clfeval.views.render import reword_for_caller
+from clfeval.views.text import (
+    TIE,
+    KeyEntry,
+    fold_notes,
+    key_lines,
+    marker_color,
+    shorten_name,
+    shorten_names_apart,
+    side_by_side_lines,
+)
 from clfeval.views.ticks import TENTHS, TICKS, height_ticks, odds_ticks
-from clfeval.words import DIGITS, many, number, plain
+from clfeval.words import DIGITS, escape_unprintable, format_count, format_number
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
@@ -27,8 +36,8 @@ HEIGHT = 20
 USUAL, BROADEST, NARROWEST = 80, 120, 20  # columns where nobody says how many; at most, at least
 FRAME = 10  # columns beside a plot, about
 ROOM = 0.08  # of the height, on top, for letters
-BESIDE = 0.04  # of an axis, beyond the outermost points
-ALIKE = 0.01  # half an axis where all values are the same
+AXIS_PADDING = 0.04  # of an axis, beyond the outermost points
+CONSTANT_HALF_AXIS = 0.01  # half an axis where all values are the same
 SHADES = " ▁▂▃▄▅▆▇█"
 LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
@@ -40,7 +49,7 @@ QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters
 GAP = 2
 
 
-def plots(
+def draw_plots(
     result: Document, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
 ) -> str:
     """Draw the plots asked for by name; without names the first that adds to the tables."""
@@ -57,63 +66,65 @@ def plots(
     elif not every:
         charts = (chart for chart in charts if chart.name in names)
     charts = (
-        replace(chart, key=tuple(replace(n, text=worded(result, n.text)) for n in chart.key))
+        replace(
+            chart, key=tuple(replace(n, text=reword_for_caller(result, n.text)) for n in chart.key)
+        )
         for chart in charts
     )
-    parts = (drawn(chart, width=width, color=color) for chart in charts)
+    parts = (draw_chart(chart, width=width, color=color) for chart in charts)
     return "\n".join(part for part in parts if part)
 
 
-def asked(
+def draw_requested_plots(
     result: Document, names: Collection[str], *,
     one: bool = False, width: int | None = None, color: bool = False,
 ) -> str:  # fmt: skip
-    """Draw what is asked for by name; where no name is a plot's nothing, or the one that `plots`
-    draws without names.
+    """Draw what is asked for by name; where no name is a plot's nothing, or the one that
+    `draw_plots` draws without names.
     """
     named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
     width = max(min(width or USUAL, BROADEST), NARROWEST)
-    return plots(result, names, width=width, color=color) if named or one else ""
+    return draw_plots(result, names, width=width, color=color) if named or one else ""
 
 
-def drawn(chart: Chart, *, width: int, color: bool) -> str:
+def draw_chart(chart: Chart, *, width: int, color: bool) -> str:
     """Draw one chart, as wide as the screen."""
     lines = DRAW[chart.kind](chart, width=width, color=color)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def bars(chart: Chart, *, width: int, color: bool) -> list[str]:
+def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
     named = [(one.name, value) for one in chart.series for value in one.values if value is not None]
     order = sorted(named, key=lambda bar: -bar[1])[:MOST_BARS][::-1]
     values = [value for _, value in order]
-    figure = _figure(chart.title, width, max(len(order), 2) + 4)
+    figure = _new_figure(chart.title, width, max(len(order), 2) + 4)
     places = list(range(1, len(order) + 1))
     figure.draw(figure.bar(places, values, orientation="horizontal", width=0.2))
     most = max([*values, 1])
     at = list(range(0, int(most) + 1, max(1, -(-int(most) // 6))))
-    _ruler(figure, "x", (0, most), (at, [str(tick) for tick in at]))
+    _set_axis(figure, "x", (0, most), (at, [str(tick) for tick in at]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
-    cut = apart([plain(name) for name, _ in order], width // 3)
-    labels = [f"{cut[plain(name)]} {value:g}" for name, value in order]
-    _ruler(figure, "y", (1, max(len(order), 2)), (places, labels))
-    return _built(figure, color)
+    cut = shorten_names_apart([escape_unprintable(name) for name, _ in order], width // 3)
+    labels = [f"{cut[escape_unprintable(name)]} {value:g}" for name, value in order]
+    _set_axis(figure, "y", (1, max(len(order), 2)), (places, labels))
+    return _figure_lines(figure, color)
 
 
-def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
+def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw named curves, each with a marker of its own, marks over them, and a key below."""
     heights = [y for one in chart.series for part in one.parts for _, y in part]
     low, high = chart.y.ends or (min(heights), max(heights))
     if low == high:
         low, high = low - 0.5, high + 0.5
     top = high if chart.y.ends else high + ROOM * (high - low)
-    figure = _figure(chart.title, width, HEIGHT)
+    figure = _new_figure(chart.title, width, HEIGHT)
     for mark in chart.marks:
         if mark.y is None:
             dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
             figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
-    named, others = _markers(chart)
-    for marker, one in (*_against(chart), *((OTHERS, one) for one in others), *named[::-1]):
+    named, others = _mark_curves(chart)
+    for marker, one in (*_reference_lines(chart), *((OTHERS, one) for one in others), *named[::-1]):
         for part in one.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
@@ -130,41 +141,45 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     if chart.x.ends:  # else plotext finds round numbers
         across = (odds_ticks(ends, chart.x.names, width - 12) if chart.x.scale == "odds"
                   else height_ticks(*ends, log=False, steps=TENTHS))  # fmt: skip
-        _ruler(figure, "x", ends, across)
+        _set_axis(figure, "x", ends, across)
         log, steps = chart.y.scale == "log", TENTHS if chart.y.ends else TICKS
-        _ruler(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
+        _set_axis(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
     figure.label(chart.x.label, axis="x")
-    return [*_built(figure, color), *_key(chart, width)]
+    return [*_figure_lines(figure, color), *_key_lines(chart, width)]
 
 
-def _markers(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
+def _mark_curves(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
     """Return the curves with a marker and a name, and those of too many that share one."""
     every = [one for one in chart.series if not one.letter]
-    few = len(every) if len(every) <= MOST_NAMED else NAMED
+    few = len(every) if len(every) <= MOST_NAMED else FEW_NAMED_CURVES
     return list(zip(MARKERS, every[:few], strict=False)), every[few:]
 
 
-def _against(chart: Chart) -> list[tuple[str, Series]]:
+def _reference_lines(chart: Chart) -> list[tuple[str, Series]]:
     """Return the lines that others are held against, each with its letter."""
     return [(one.letter, one) for one in chart.series if one.letter]
 
 
-def _key(chart: Chart, width: int) -> list[str]:
-    named, others = _markers(chart)
-    cut = apart([plain(one.name) for _, one in named], width // 3)
-    names = [f"{marker} {cut[plain(one.name)]}" for marker, one in named]
+def _key_lines(chart: Chart, width: int) -> list[str]:
+    named, others = _mark_curves(chart)
+    cut = shorten_names_apart([escape_unprintable(one.name) for _, one in named], width // 3)
+    names = [f"{marker} {cut[escape_unprintable(one.name)]}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
-        covers = (_covered(one, named[:i]) for i, (_, one) in enumerate(named))
+        covers = (_covering_marker(one, named[:i]) for i, (_, one) in enumerate(named))
         names = [name + cover for name, cover in zip(names, covers, strict=True)]
     names += [f"{OTHERS} {len(others)} others"] if others else []
-    names += [f"{letter} {one.name}" for letter, one in _against(chart)]
+    names += [f"{letter} {one.name}" for letter, one in _reference_lines(chart)]
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
     for note in chart.key:
-        notes.append(note.text.format(*(short(plain(name), width // 3) for name in note.names)))
-    return notes_lines(notes, width=width)
+        notes.append(
+            note.text.format(
+                *(shorten_name(escape_unprintable(name), width // 3) for name in note.names)
+            )
+        )
+    return fold_notes(notes, width=width)
 
 
-def _covered(one: Series, above: Sequence[tuple[str, Series]]) -> str:
+def _covering_marker(one: Series, above: Sequence[tuple[str, Series]]) -> str:
     """Say which marker stands in a curve's place where two are the same."""
     if not one.parts:
         return " (no value)"
@@ -172,10 +187,10 @@ def _covered(one: Series, above: Sequence[tuple[str, Series]]) -> str:
     return f" (under {over[0]})" if over else ""
 
 
-def points(chart: Chart, *, width: int, color: bool) -> list[str]:
+def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a letter for each series at its point; the first of those that share a cell."""
     everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
-    axes = [_room([at[i] for at, _ in everywhere]) for i in (0, 1)]
+    axes = [_padded_ends([at[i] for at, _ in everywhere]) for i in (0, 1)]
     ticks = [height_ticks(*ends, log=False) for ends in axes]
     # what the frame leaves: beside the labels of heights, above the line of ticks and the label
     columns = width - max(map(len, ticks[1][1]), default=0) - 2
@@ -188,16 +203,17 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     placed: dict[tuple[int, ...], list[Series]] = {}
     for at, one in everywhere:  # those without a name come last, and are covered
         placed.setdefault(cell(at), []).append(one)
-    figure = _figure("", width, HEIGHT)
+    figure = _new_figure("", width, HEIGHT)
     for letter in sorted({here[0].letter for here in placed.values()}):
         cells = [place for place, here in placed.items() if here[0].letter == letter]
         middles = ([a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
                    for i, (a, b) in enumerate(axes))  # fmt: skip
         figure.draw(figure.signal(*middles, marker=letter))
     for axis, ends, labelled in zip("xy", axes, ticks, strict=True):
-        _ruler(figure, axis, ends, labelled)
+        _set_axis(figure, axis, ends, labelled)
     figure.label(chart.x.label, axis="x")
-    entries = [Entry(one.letter, one.name, tuple(number(x, DIGITS) for x in one.parts[0][0]))
+    entries = [KeyEntry(one.letter, one.name,
+                        tuple(format_number(x, DIGITS) for x in one.parts[0][0]))
                for one in chart.series if one.name]  # fmt: skip
     shared = ([one.letter for one in here if one.name] for here in placed.values())
     same = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
@@ -205,23 +221,25 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     notes += [f"{'; '.join(same)} (the first is shown)"] if same else []
     head = ("model", chart.x.label, chart.y.label)
     key = key_lines(head, entries, width=width, color=False)
-    above, below = notes_lines([chart.title], width=width), notes_lines(notes, width=width)
-    return [*above, *_built(figure, color), *key, *below]
+    above, below = fold_notes([chart.title], width=width), fold_notes(notes, width=width)
+    return [*above, *_figure_lines(figure, color), *key, *below]
 
 
-def _room(values: Sequence[float]) -> Point:
+def _padded_ends(values: Sequence[float]) -> Point:
     """Return the ends of an axis: some room beyond the outermost values."""
     low, high = min(values), max(values)
-    room = BESIDE * (high - low) if high > low else ALIKE
+    room = AXIS_PADDING * (high - low) if high > low else CONSTANT_HALF_AXIS
     return low - room, high + room
 
 
-def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]) -> None:
+def _set_axis(
+    figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]
+) -> None:
     figure.ruler(axis).lim(*limits)
     figure.ruler(axis).ticks(*ticks)
 
 
-def _figure(title: str, width: int, height: int) -> Any:
+def _new_figure(title: str, width: int, height: int) -> Any:
     import plotext
 
     plotext.terminal.limit(False, False)
@@ -232,11 +250,11 @@ def _figure(title: str, width: int, height: int) -> Any:
     return figure
 
 
-def _built(figure: Any, color: bool) -> list[str]:
+def _figure_lines(figure: Any, color: bool) -> list[str]:
     return str(figure.build().string(colorless=not color)).splitlines()
 
 
-def cells(chart: Chart, **_: object) -> list[str]:
+def draw_matrix(chart: Chart, **_: object) -> list[str]:
     """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
     values = [one.values for one in chart.series]
     top = max((value for row in values for value in row if value is not None), default=0.0)
@@ -245,24 +263,27 @@ def cells(chart: Chart, **_: object) -> list[str]:
     for i, one in enumerate(chart.series):
         drawn = ""
         for j, value in enumerate(one.values):
-            block = "?" if value is None else _shade(value, top)
+            block = "?" if value is None else _shade_block(value, top)
             drawn += f" [{block}] " if i == j else f"  {block}  "
         lines.append(f"{i + 1:>2} {one.name:<{wide - 3}}{drawn}")
     return [*lines, f"{' ' * wide}blank is 0, █ is {top:.3f}"]
 
 
-def _shade(value: float, top: float) -> str:
+def _shade_block(value: float, top: float) -> str:
     if value <= 0 or top <= 0:
         return SHADES[0]
     return SHADES[max(1, round(value / top * (len(SHADES) - 1)))]
 
 
-def profile(chart: Chart, *, width: int, **_: object) -> list[str]:
+def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
-    names = [plain(name) for name in chart.names[:shown]]
+    names = [escape_unprintable(name) for name in chart.names[:shown]]
     cells = {
-        one.name: ["?" if v is None else f"{bar(v, CELLS)} {number(v, DIGITS)}" for v in one.values]
+        one.name: [
+            "?" if v is None else f"{draw_bar(v, CELLS)} {format_number(v, DIGITS)}"
+            for v in one.values
+        ]
         for one in chart.series
     }
     widest = max(cell_len(cell) for column in cells.values() for cell in column)
@@ -274,20 +295,20 @@ def profile(chart: Chart, *, width: int, **_: object) -> list[str]:
         cut = [set_cell_size(first, wide), *(set_cell_size(other, widest) for other in others)]
         return (" " * GAP).join(cut)
 
-    lines = notes_lines([chart.title], width=width)
+    lines = fold_notes([chart.title], width=width)
     for start in range(0, len(models), fit):
         here = models[start : start + fit]
-        lines += ["", line("", [short(plain(model), widest) for model in here])]
+        lines += ["", line("", [shorten_name(escape_unprintable(model), widest) for model in here])]
         lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in here]))
         for i, name in enumerate(names):
-            lines.append(line(short(name, wide), [cells[model][i] for model in here]))
+            lines.append(line(shorten_name(name, wide), [cells[model][i] for model in here]))
     left = [(len(chart.names) - shown, "more metric"),
             (chart.left + len(cells) - len(models), "more model")]  # fmt: skip
-    notes = ", ".join(many(count, what) for count, what in left if count)
-    return lines + (notes_lines([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
+    notes = ", ".join(format_count(count, what) for count, what in left if count)
+    return lines + (fold_notes([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
 
 
-def radars(chart: Chart, *, width: int, color: bool) -> list[str]:
+def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a radar for each of the first models, as many as fit."""
     fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
     series = chart.series[:fit]
@@ -298,41 +319,43 @@ def radars(chart: Chart, *, width: int, color: bool) -> list[str]:
     heads, panels = [], []
     for one in series:
         values = [value or 0.0 for value in one.values]
-        canvas = radar(values, chart.weights, radius, hue(one.letter))
+        canvas = draw_radar(values, chart.weights, radius, marker_color(one.letter))
         words = f" {one.words}" if one.words else ""
-        name = short(plain(one.name), canvas.columns - 2 - len(words))
+        name = shorten_name(escape_unprintable(one.name), canvas.columns - 2 - len(words))
         heads.append(f"{one.letter} {name}{words}")
         panels.append(canvas.render(color=color))
-    names = [f"{i} {short(plain(m), width // 2)}".replace(" ", TIE)
+    names = [f"{i} {shorten_name(escape_unprintable(m), width // 2)}".replace(" ", TIE)
              for i, m in enumerate(chart.names, start=1)]  # fmt: skip
     weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
     wide = room + GAP
-    drawn = [line.rstrip() for line in beside(panels, wide)]
+    drawn = [line.rstrip() for line in side_by_side_lines(panels, wide)]
     inked = [i for i, line in enumerate(drawn) if line]
-    above, below = notes_lines([chart.title], width=width), notes_lines([key], width=width)
-    named = beside([[head] for head in heads], wide)
+    above, below = fold_notes([chart.title], width=width), fold_notes([key], width=width)
+    named = side_by_side_lines([[head] for head in heads], wide)
     return [*above, "", *named, *drawn[inked[0] : inked[-1] + 1], *below]
 
 
-def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str = "") -> Canvas:
+def draw_radar(
+    d: Sequence[float], lengths: Sequence[float], radius: int, style: str = ""
+) -> Canvas:
     """Draw one polygon: rays of the lengths given, 1 the longest, each filled up to its d."""
     columns = 2 * (radius + MARGIN) + 1
     canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
-    rim = [_at(i, len(d), length) for i, length in enumerate(lengths)]
+    rim = [_point_on_ray(i, len(d), length) for i, length in enumerate(lengths)]
     filled = [length * x for length, x in zip(lengths, d, strict=True)]
-    corners = [_at(i, len(d), length) for i, length in enumerate(filled)]
+    corners = [_point_on_ray(i, len(d), length) for i, length in enumerate(filled)]
     canvas.dots([*rim, rim[0]], Ink("·"))
-    for (column, row), quarters in _inside(canvas, corners).items():
+    for (column, row), quarters in _filled_quarters(canvas, corners).items():
         canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
     for i, length in enumerate(lengths):
-        column, row = canvas.cell(*_at(i, len(d), length + 2.5 / radius))
+        column, row = canvas.cell(*_point_on_ray(i, len(d), length + 2.5 / radius))
         text = str(i + 1)
         canvas.text(column - len(text) // 2, row, text, Ink("", 2))
     return canvas
 
 
-def _inside(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], int]:
+def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], int]:
     """Return which quarters of which cells lie in a polygon around the middle, or on its rays."""
     cells: dict[tuple[int, int], int] = {}
 
@@ -362,17 +385,17 @@ def _inside(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], i
     return cells
 
 
-def _at(ray: int, rays: int, length: float) -> Point:
+def _point_on_ray(ray: int, rays: int, length: float) -> Point:
     """Return a point on a ray; the first stands upright, the others follow clockwise."""
     angle = pi / 2 - 2 * pi * ray / rays
     return length * cos(angle), length * sin(angle)
 
 
 DRAW: Mapping[str, Callable[..., list[str]]] = {
-    "bars": bars,
-    "lines": lines,
-    "points": points,
-    "cells": cells,
-    "profile": profile,
-    "radar": radars,
+    "bars": draw_bars,
+    "lines": draw_lines,
+    "points": draw_points,
+    "cells": draw_matrix,
+    "profile": draw_profile,
+    "radar": draw_radars,
 }

@@ -14,25 +14,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clfeval.document import Document, in_short
+from clfeval.document import Document, short_answer
 from clfeval.pages import page_of
 from clfeval.views.render import (
     BEST,
     INTERVAL,
-    Section,
-    Strip,
-    beside,
-    fold,
-    gate_lines,
-    headline,
-    notes,
-    offered,
-    reasons,
-    section,
-    worded,
+    TextColumn,
+    TextTable,
+    gates_to_show,
+    layout_table,
+    more_table_names,
+    other_results,
+    result_headline,
+    reword_for_caller,
+    sort_tables,
+    undefined_reasons,
+    visible_notes,
 )
-from clfeval.views.text import apart
-from clfeval.words import DIGITS, plain
+from clfeval.views.text import shorten_names_apart
+from clfeval.words import DIGITS, escape_unprintable
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway
@@ -46,7 +46,7 @@ SAYS = {  # of a gate, and in which colour
     "undefined": ("gate MISSED", "bold red"), "warned": ("warning", "bold yellow"),
     "skipped": ("gate skipped", "yellow"),
 }  # fmt: skip
-ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
+COMMANDS_AS_TYPED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 
 def as_text(
@@ -59,48 +59,48 @@ def as_text(
     page the answer's first sentence is repeated at the end.
     """
     out = StringIO()
-    page = fold(result, names, digits)
-    console = _console(out, width or PIPE, color=color)
-    first, *others = headline(result)
-    console.print(_text(first, style="bold"))
+    page = sort_tables(result, names, digits)
+    console = _new_console(out, width or PIPE, color=color)
+    first, *others = result_headline(result)
+    console.print(_safe_text(first, style="bold"))
     for sentence in result.answer:
-        console.print(_text(sentence.text))
+        console.print(_safe_text(sentence.text))
     for line in others:
-        console.print(_text(line, style="dim"))
+        console.print(_safe_text(line, style="dim"))
     for one in page.opened:
-        _print_section(out, section(one, result, digits, wide=page.wide), width, color=color)
-    for reason in reasons(result, page.opened):
-        console.print(_text(reason, style="dim"))
+        _print_section(out, layout_table(one, result, digits, wide=page.wide), width, color=color)
+    for reason in undefined_reasons(result, page.opened):
+        console.print(_safe_text(reason, style="dim"))
     if plots:
         console.print()
         out.write(plots)
-    for message in notes(result, page.opened):
-        console.print(_text(f"note: {message}", style="dim"))
-    gates, left_out = gate_lines(result)
+    for message in visible_notes(result, page.opened):
+        console.print(_safe_text(f"note: {message}", style="dim"))
+    gates, left_out = gates_to_show(result)
     for gate in gates:
         says, style = SAYS[gate.state]
-        console.print(_text(f"{says}: {gate}", style=style))
+        console.print(_safe_text(f"{says}: {gate}", style=style))
     if left_out:
-        console.print(_text(left_out, style="dim"))
+        console.print(_safe_text(left_out, style="dim"))
     if beyond := page_of(result.command).beyond(result):
-        console.print(_text(worded(result, beyond), style="dim"))
-    if also := offered(result, page, names):
-        console.print(_text(f"more tables: {', '.join(also)} ({offer})", style="dim"))
-    for command, other, shown in beside(result, names):
-        offer = f"clfeval {ASKED.get(command, command)} --show NAME"
+        console.print(_safe_text(reword_for_caller(result, beyond), style="dim"))
+    if also := more_table_names(result, page, names):
+        console.print(_safe_text(f"more tables: {', '.join(also)} ({offer})", style="dim"))
+    for command, other, shown in other_results(result, names):
+        offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
         told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        console.print(_text(f"summary: {in_short(result.answer)}", style="bold"))
-    return _trimmed(out)
+        console.print(_safe_text(f"summary: {short_answer(result.answer)}", style="bold"))
+    return _trim_lines(out)
 
 
-def _trimmed(out: StringIO) -> str:
+def _trim_lines(out: StringIO) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _console(out: StringIO, width: int, *, color: bool) -> Console:
+def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
     return Console(
         file=out, width=width, height=100, force_terminal=color,
         color_system="standard" if color else None, no_color=not color, highlight=False,
@@ -108,86 +108,88 @@ def _console(out: StringIO, width: int, *, color: bool) -> Console:
     )  # fmt: skip
 
 
-def _print_section(out: StringIO, part: Section, width: int | None, *, color: bool) -> None:
+def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: bool) -> None:
     console, prose = (
-        _console(out, one, color=color) for one in (width or UNBOUNDED, width or PIPE)
+        _new_console(out, one, color=color) for one in (width or UNBOUNDED, width or PIPE)
     )
     console.print()
-    prose.print(_text(part.title, style="bold"))
+    prose.print(_safe_text(part.title, style="bold"))
     if not part.rows:
-        console.print(_text("  none"))
+        console.print(_safe_text("  none"))
         return
-    part = fitted(part, width)
-    for number, strips in enumerate(blocks(part, width)):
+    part = fit_table(part, width)
+    for number, strips in enumerate(column_blocks(part, width)):
         if number:
             console.print()
         table = Table(
             box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0),
             show_header=any(strip.heading for strip in strips),
         )  # fmt: skip
-        for strip, columns in zip(strips, _widths(part, strips, width), strict=True):
+        for strip, columns in zip(strips, _column_widths(part, strips, width), strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
             table.add_column(
-                _text(strip.heading), justify=justify, no_wrap=strip.numeric or part.main,
+                _safe_text(strip.heading), justify=justify, no_wrap=strip.numeric or part.main,
                 overflow="fold", width=columns,
             )  # fmt: skip
         rows = zip(*(strip.cells for strip in strips), strict=True)
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
-            table.add_row(*map(_text, row), style="bold" if sign == BEST else None)
+            table.add_row(*map(_safe_text, row), style="bold" if sign == BEST else None)
         console.print(table)
     for line in (*part.legend, *([part.note] if part.note else [])):
-        for piece in _text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
-            prose.print(_text(INDENT, style="dim").append_text(piece))
+        for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
+            prose.print(_safe_text(INDENT, style="dim").append_text(piece))
 
 
-def _text(text: str, style: str = "") -> Text:
+def _safe_text(text: str, style: str = "") -> Text:
     """Return text without markup and without what could steer the terminal; lines stay lines."""
-    return Text("\n".join(map(plain, text.split("\n"))), style=style)
+    return Text("\n".join(map(escape_unprintable, text.split("\n"))), style=style)
 
 
-def fitted(part: Section, width: int | None) -> Section:
+def fit_table(part: TextTable, width: int | None) -> TextTable:
     """Make a table fit: one of details has its intervals beside their values, or under them."""
-    strips = (replace(strip, cells=tuple(map(plain, strip.cells))) for strip in part.strips)
+    strips = (
+        replace(strip, cells=tuple(map(escape_unprintable, strip.cells))) for strip in part.strips
+    )
     part = replace(part, strips=tuple(strips))
     if part.main:
         lines = _in_lines(part, width)
-        if width is None or _needed(lines.strips) <= width:
+        if width is None or _needed_width(lines.strips) <= width:
             return lines
         part = replace(part, main=False)  # numbers are never cut: then a row has more lines
-    if _needed(part.strips) <= (width or PIPE):
+    if _needed_width(part.strips) <= (width or PIPE):
         return part
-    stacked = _stacked(part)
-    return _halved(stacked) if len(stacked.strips) < len(part.strips) else part
+    stacked = _stack_intervals(part)
+    return _break_text(stacked) if len(stacked.strips) < len(part.strips) else part
 
 
-def _in_lines(part: Section, width: int | None) -> Section:
+def _in_lines(part: TextTable, width: int | None) -> TextTable:
     """Keep a row to one line: leave out the last columns, then cut names in the middle."""
     strips, left = list(part.strips), []
-    names = _width((strips[0].heading, *strips[0].cells))
+    names = _max_cell_width((strips[0].heading, *strips[0].cells))
     saved = max(names - NAME_WIDTH, 0)  # only names are cut
-    while len(strips) > part.kept and _needed(strips) - saved > (width or PIPE):
+    while len(strips) > part.kept and _needed_width(strips) - saved > (width or PIPE):
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:
         also = f"wider screens also show: {', '.join(left[::-1])}"
         note = f"{note}; {also}" if note else also
-    if width is not None and (beyond := _needed(strips) - width) > 0:
+    if width is not None and (beyond := _needed_width(strips) - width) > 0:
         room = max(names - beyond, min(names, SPLIT_WIDTH))
-        cut = apart(strips[0].cells, room)
+        cut = shorten_names_apart(strips[0].cells, room)
         strips[0] = replace(strips[0], cells=tuple(cut[name] for name in strips[0].cells))
     return replace(part, strips=tuple(strips), note=note)
 
 
-def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
+def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, ...]]:
     """Split a table that is still too wide into blocks of columns, each with the names in front."""
     strips, width = part.strips, width or PIPE
-    if part.main or _needed(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
+    if part.main or _needed_width(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
-    out: list[tuple[Strip, ...]] = []
+    out: list[tuple[TextColumn, ...]] = []
     keys = tuple(takewhile(lambda strip: strip.cut or not strip.numeric, strips)) or strips[:1]
     here = keys
     for strip in strips[len(keys) :]:
-        if len(here) > len(keys) and _needed((*here, strip), folded=TEXT_WIDTH) > width:
+        if len(here) > len(keys) and _needed_width((*here, strip), folded=TEXT_WIDTH) > width:
             out.append(here)
             here = keys
         here = (*here, strip)
@@ -197,19 +199,21 @@ def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
     return [*out, here]
 
 
-def _needed(strips: Sequence[Strip], *, folded: int = UNBOUNDED) -> int:
+def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> int:
     """Return the columns they need on a screen, text being folded or cut; numbers never are."""
-    return sum(2 + _least(strip, folded) for strip in strips) - 2
+    return sum(2 + _min_column_width(strip, folded) for strip in strips) - 2
 
 
-def _widths(part: Section, strips: Sequence[Strip], width: int | None) -> list[int]:
+def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
     """Return widths of columns: folded text shares what the others leave, whole words first."""
-    full, wide = ([_least(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH))
+    full, wide = (
+        [_min_column_width(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH)
+    )
     if width is None or part.main:
         return full
-    room = width - _needed(strips, folded=TEXT_WIDTH)
+    room = width - _needed_width(strips, folded=TEXT_WIDTH)
     texts = [i for i, strip in enumerate(strips) if not strip.numeric]
-    whole = [_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
+    whole = [_max_cell_width([*" ".join(strip.cells).split(), ""]) for strip in strips]
     for most in (whole, full):
         while room > 0 and (some := [i for i in texts if wide[i] < most[i]]):
             wide[min(some, key=lambda i: wide[i])] += 1
@@ -220,17 +224,21 @@ def _widths(part: Section, strips: Sequence[Strip], width: int | None) -> list[i
     return wide
 
 
-def _least(strip: Strip, folded: int) -> int:
+def _min_column_width(strip: TextColumn, folded: int) -> int:
     """Return the columns a strip needs: its text may be folded to so many, its heading to words."""
-    wide = _width((strip.heading, *strip.cells))
-    return wide if strip.numeric else min(wide, max(folded, _width([*strip.heading.split(), ""])))
+    wide = _max_cell_width((strip.heading, *strip.cells))
+    return (
+        wide
+        if strip.numeric
+        else min(wide, max(folded, _max_cell_width([*strip.heading.split(), ""])))
+    )
 
 
-def _width(cells: Sequence[str]) -> int:
+def _max_cell_width(cells: Sequence[str]) -> int:
     return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
-def _halved(part: Section) -> Section:
+def _break_text(part: TextTable) -> TextTable:
     """Break long text near its middle: where intervals stand under values, rows have two lines."""
     if not any("\n" in strip.heading for strip in part.strips):
         return part
@@ -247,9 +255,9 @@ def _halved(part: Section) -> Section:
     return replace(part, strips=tuple(strips))
 
 
-def _stacked(part: Section) -> Section:
+def _stack_intervals(part: TextTable) -> TextTable:
     """Put each interval under its value instead of beside it."""
-    strips: list[Strip] = []
+    strips: list[TextColumn] = []
     for strip in part.strips:
         if strips and strip.heading.endswith(INTERVAL):
             over = strips.pop()

@@ -17,13 +17,13 @@ def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
     low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
     if high - low < 1:
         return list(ends), list(names)
-    longest = max(len(_power(low)), len(_power(high))) + 3
+    longest = max(len(_format_power(low)), len(_format_power(high))) + 3
     step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
     at = [x for x in range(low, high + 1) if x % step == 0]
-    return [float(x) for x in at], [_power(x) for x in at]
+    return [float(x) for x in at], [_format_power(x) for x in at]
 
 
-def _power(x: int) -> str:
+def _format_power(x: int) -> str:
     many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
     return f"{many}:1" if x > 0 else f"1:{many}"
 

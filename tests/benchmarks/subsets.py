@@ -26,7 +26,7 @@ def main() -> None:
     import numpy as np
 
     from clfeval.counts.patterns import TargetCounts
-    from clfeval.methods.mars.coverage import found, score_all_subsets, score_subsets
+    from clfeval.methods.mars.coverage import score_all_subsets, score_subsets, total_detected
 
     rng = np.random.default_rng(SEED)
     drawn = rng.choice(1 << (MODELS + 1), PATTERNS, replace=False)
@@ -40,7 +40,7 @@ def main() -> None:
     for _ in range(TIMES):
         start = perf_counter()
         scores = score_all_subsets(counts)
-        total = found(counts)
+        total = total_detected(counts)
         claimed = np.maximum(scores.effort, 1)
         arrays = (
             scores.covered / claimed,  # yield; the empty subset claims nothing

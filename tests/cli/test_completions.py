@@ -26,7 +26,7 @@ from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.commands import command_of
-from clfeval.history.options import History
+from clfeval.history.options import HistoryOptions
 from tests.cli.shells import FOLDER, Bash, Terminal, installed
 
 PROGRAMS = Path(sys.executable).parent
@@ -106,7 +106,7 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
     options = [
         option
         for command in map(command_of, COMMANDS)
-        for option in command.options(Output, Gates, History)
+        for option in command.options(Output, Gates, HistoryOptions)
     ]
     text = (FOLDER / script).read_text(encoding="utf-8")
     listed = re.search(r"--truth[-a-z |]*--classes", text)

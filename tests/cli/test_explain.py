@@ -16,11 +16,11 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measured.asked import REFUSED
 from clfeval.pages import HISTORY, page_of
 from clfeval.pages.columns import SHARED
-from clfeval.pages.explain import explained, known_names, one_line, terms
-from clfeval.pages.named import EVERYWHERE, NAMED, WORDS
+from clfeval.pages.explain import explainable_names, find_terms, heading_on_one_line, page_terms
+from clfeval.pages.named import EVERYWHERE, NAMES_BY_COMMAND, WORDS
 from clfeval.schema import COMMON
 from clfeval.views import terminal
-from clfeval.views.render import Section, section
+from clfeval.views.render import TextTable, layout_table
 from clfeval.words import DIGITS
 from tests.cli.golden import CALLS, ROOT
 from tests.cli.golden import COMMANDS as SCREENS
@@ -46,8 +46,8 @@ def headings(file: str) -> frozenset[tuple[str, str]]:
     """Return the headings of every table of what an expected output shows, by their tables."""
     found: set[tuple[str, str]] = set()
 
-    def kept(shown: object, *given: object, **more: object) -> Section:
-        part: Section = section(shown, *given, **more)  # type: ignore[arg-type]
+    def kept(shown: object, *given: object, **more: object) -> TextTable:
+        part: TextTable = layout_table(shown, *given, **more)  # type: ignore[arg-type]
         found.update((shown.table, strip.heading) for strip in part.strips)  # type: ignore[attr-defined]
         return part
 
@@ -65,7 +65,7 @@ def test_every_column_of_every_table_is_explained(command: str) -> None:
     page = page_of(command)
     for table in (*page.tables, *COMMON):
         for column in table.columns:
-            found = [one for one in explained(page, column.name) if table.name in one.tables]
+            found = [one for one in find_terms(page, column.name) if table.name in one.tables]
             assert found, (table.name, column.name)
             assert any(one.meaning or one.measure for one in found), (table.name, column.name)
 
@@ -73,18 +73,21 @@ def test_every_column_of_every_table_is_explained(command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_entry_is_words_of_its_own_and_belongs_to_something(command: str) -> None:
     page = page_of(command)
-    for term in terms(page):
+    for term in page_terms(page):
         if term.meaning:
             words = term.meaning
             assert len(words.split()) >= FEWEST, term
             assert len(words) <= LONGEST, term
             assert not words.endswith("."), term
             assert "\n" not in words, term
-            assert words.casefold() not in (term.name, one_line(term.heading).casefold()), term
+            assert words.casefold() not in (
+                term.name,
+                heading_on_one_line(term.heading).casefold(),
+            ), term
         else:
             assert term.measure is not None, term
     assert {*page.headings.values()} <= {*page.glossary}
-    names = {term.name for term in terms(page)}
+    names = {term.name for term in page_terms(page)}
     assert {key.rpartition(".")[2] for key in page.glossary if key not in SHARED} <= names
 
 
@@ -103,7 +106,7 @@ def test_every_heading_of_every_screen_is_explained(file: str) -> None:
     page = page_of(command)
     for table, heading in headings(file):
         if not DATA.fullmatch(heading):
-            found = explained(page, heading)
+            found = find_terms(page, heading)
             assert found, (table, heading)
             here = [one for one in found if not one.tables or table in one.tables]
             # a view made of another table may name models and measures that the table does not
@@ -115,7 +118,7 @@ def test_every_name_that_show_takes_is_explained(command: str) -> None:
     page = page_of(command)
     for name in {*page.names} - {"all", "measures"}:  # which lists them
         assert name in asked(command, name).splitlines()
-    assert {*NAMED[command], *EVERYWHERE} == {*page.names}
+    assert {*NAMES_BY_COMMAND[command], *EVERYWHERE} == {*page.names}
 
 
 def test_words_of_sentences_and_refused_measures_are_told_too() -> None:
@@ -165,8 +168,8 @@ def test_a_measure_is_told_by_id_alias_or_title_also_where_no_table_has_it() -> 
 def test_a_heading_is_asked_for_as_it_stands_on_the_screen() -> None:
     assert asked("phidelta", "δ") == asked("phidelta", "δ ↑") == asked("phidelta", "delta")
     page = page_of("mars")
-    (head,) = {one.heading for one in terms(page) if one.name == "exclusive_tp"}
-    assert {one.name for one in explained(page, head)} == {"exclusive_tp"}
+    (head,) = {one.heading for one in page_terms(page) if one.name == "exclusive_tp"}
+    assert {one.name for one in find_terms(page, head)} == {"exclusive_tp"}
     assert asked("mlcps", "d of a metric called f1") == asked("mlcps", "d of brier")
 
 
@@ -178,7 +181,7 @@ def test_case_decides_only_where_both_are_there() -> None:
 
 def test_one_name_may_mean_several_things_each_in_its_tables() -> None:
     text = " ".join(asked("mars", "found").split())
-    assert [one for one in explained(page_of("mars"), "found") if one.meaning not in text] == []
+    assert [one for one in find_terms(page_of("mars"), "found") if one.meaning not in text] == []
     check_text([text, asked("mars", "fractional-weights")])
 
 
@@ -200,6 +203,6 @@ def test_an_unknown_name_is_refused_with_what_is_close() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_name_that_completion_offers_is_explained(command: str) -> None:
     page = page_of(command)
-    names = known_names(page)
+    names = explainable_names(page)
     assert {"all", "interval", "bad-csv", "lr_pos"} <= {*names}
-    assert [name for name in names if name != "all" and not explained(page, name)] == []
+    assert [name for name in names if name != "all" and not find_terms(page, name)] == []

@@ -9,10 +9,10 @@ from typer.main import get_command
 
 from clfeval import COMMANDS
 from clfeval.cli.app import app
-from clfeval.cli.guide import continued, guides
+from clfeval.cli.guide import break_command, guide_names
 from clfeval.cli.output import Output
 from clfeval.commands import command_of
-from clfeval.history.options import History
+from clfeval.history.options import HistoryOptions
 from clfeval.limits import Gates
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
@@ -31,7 +31,7 @@ def test_help_is_one_screen_and_help_all_has_every_option_of_a_shell(command: st
     declared = command_of(command)
     brief, whole = asked(command, "--help"), asked(command, "--help-all")
     usual = {f"--{word}" for word in declared.brief.split()}
-    for option in declared.options(Output, Gates, History):
+    for option in declared.options(Output, Gates, HistoryOptions):
         assert (f"│ {option.flag} " in whole) == option.opt.shell, option.flag
         assert (f"\n  {option.flag} " in brief) == (option.flag in usual), option.flag
         assert option.opt.shell >= (option.flag in usual), option.flag
@@ -77,7 +77,7 @@ def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
         assert asked("--guide", command).startswith(f"# {command}: ")
     assert {*COMMANDS, "batch", "tables", "gates", "history", "ci", "numbers", "words"} == {
-        *guides()
+        *guide_names()
     }
     done = clfeval("--guide", "table")
     assert (done.code, "'tables'" in done.err) == (2, True)
@@ -102,8 +102,8 @@ def test_on_a_terminal_a_guide_is_laid_out_for_the_pager_or_without_one(pager: s
 
 def test_a_command_of_a_guide_can_be_copied_from_a_narrow_screen() -> None:
     line = "$ clfeval mars t.csv --positive 'a b' --best 3 --quiet | head -3"
-    assert continued(line, 80) == line
-    folded = continued(line, 40)
+    assert break_command(line, 80) == line
+    folded = break_command(line, 40)
     assert all(len(part) <= 38 for part in folded.splitlines())
     assert folded.replace(" \\\n    ", " ") == line  # what a shell makes of it
 

@@ -13,8 +13,8 @@ import pytest
 
 import clfeval
 from clfeval import COMMANDS
-from clfeval.cli.command import OTHERS, declared
-from clfeval.cli.guide import guides
+from clfeval.cli.command import OTHERS, find_declaration
+from clfeval.cli.guide import guide_names
 from tests.cli.golden import FOLDER, ROOT
 from tests.cli.mistakes import KEPT, LINES, tables, told
 from tests.inventory import SOURCE, texts
@@ -66,7 +66,7 @@ KINDS: Mapping[str, tuple[Iterable[str], Callable[[str], str]]] = {
     "golden": ([str(one.relative_to(FOLDER)) for one in FOLDER.rglob("*.*")
                 if one.suffix in (".txt", ".md", ".json") and one.stem != "ORIGIN"], screen),
     "page": (("README.md", "CHANGELOG.md"), lambda name: (ROOT / name).read_text("utf-8")),
-    "guide": (guides(), lambda name: program("--guide", name).out.partition(FOR_WRITERS)[0]),
+    "guide": (guide_names(), lambda name: program("--guide", name).out.partition(FOR_WRITERS)[0]),
     "help": (EVERY, lambda name: program(name, "--help-all" if name != "example" else "-h").out),
     "explain": (COMMANDS, lambda name: NAMES.sub("", explained(name))),
     "help()": (clfeval.__all__, lambda name: str(getattr(clfeval, name).__doc__)),
@@ -94,7 +94,7 @@ def test_the_source_keeps_to_the_dictionary() -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_help_of_an_option_is_one_line(name: str) -> None:
-    command, _, after = declared(name)
+    command, _, after = find_declaration(name)
     long = [one.flag for one in command.options(*after) if len(one.opt.help) > LETTERS]
     assert long == []
     shown = program(name, "--help", COLUMNS=str(COLUMNS)).out

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from clfeval.cli.complete import complete_measure, complete_ranked
-from clfeval.cli.explain import known_to
+from clfeval.cli.explain import askable_measures
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
 from tests.texts import check_text
@@ -102,7 +102,7 @@ def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
     assert names > {*there.split()}
     assert names.isdisjoint(absent.split())
     assert f"clfeval {command} --explain NAME" in done.out
-    assert {*known_to(command).ids} < names
+    assert {*askable_measures(command).ids} < names
     asked = cast(
         typer.Context, SimpleNamespace(info_name=command, params={"source": "predictions"})
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.cli.command import offered
+from clfeval.cli.command import command_line_with_fixes
 from clfeval.commands import command_of
 
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -54,4 +54,4 @@ def test_what_is_proposed(case: str) -> None:
 def propose(typed: str, fixes: Mapping[str, Any]) -> str:
     """Return the line proposed where some words were typed."""
     options = command_of("mlcps").options()
-    return offered(["mlcps", *shlex.split(typed)], options, fixes)
+    return command_line_with_fixes(["mlcps", *shlex.split(typed)], options, fixes)

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.cli.run import run as show
+from clfeval.cli.run import run_command as show
 from tests.conftest import ROOT
 from tests.process.runner import Done, run
 from tests.thoroughness import thinned

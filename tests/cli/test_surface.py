@@ -7,7 +7,7 @@ import re
 import pytest
 
 from clfeval import COMMANDS
-from clfeval.cli.command import OTHERS, find
+from clfeval.cli.command import OTHERS, find_option
 from clfeval.dialect import MEANT
 from tests.process.program import clfeval
 from tests.texts import problem_places
@@ -38,7 +38,7 @@ def test_help_is_one_screen(command: str) -> None:
 @pytest.mark.parametrize("word", MEANT)
 def test_what_is_called_otherwise_is_named(word: str) -> None:
     """A word that people type is no option, and what it is called instead exists."""
-    assert not any(find(command, word) for command in EVERY)
+    assert not any(find_option(command, word) for command in EVERY)
     done = clfeval("tune-jpt", "t.csv", word, "x")
     assert (done.code, MEANT[word] in done.err) == (2, True)
     assert problem_places(done.err) == ["[command-line]"]
@@ -46,4 +46,4 @@ def test_what_is_called_otherwise_is_named(word: str) -> None:
     if first == "clfeval":
         assert others[0] in EVERY
     elif first.startswith("--") and first != "--explain":
-        assert any(find(one, first) for one in EVERY)
+        assert any(find_option(one, first) for one in EVERY)

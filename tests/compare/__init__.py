@@ -16,4 +16,4 @@ def patterns_of(
     n = np.ones(len(truth), np.int64) if weights is None else weights
     names = None if owners is None else [*map(str, owners)]
     models = [f"m{i}" for i in range(len(votes))]
-    return PatternCounts.of(models, truth, votes.T, n, owners=names)
+    return PatternCounts.from_votes(models, truth, votes.T, n, owners=names)

@@ -16,9 +16,9 @@ from clfeval.compare.change import (
     MISSING,
     Change,
     adjusted_fdr,
+    change_of_independent,
     comparison_row,
-    independent,
-    limits_p,
+    p_from_limits,
 )
 from clfeval.document import Estimate
 from tests.thoroughness import examples
@@ -104,17 +104,17 @@ def test_a_metric_the_catalogue_does_not_know_has_the_direction_that_is_given() 
 def test_independent_samples_differ_by_square_and_add() -> None:
     """.9 [.8, .95] less .7 [.6, .78]; the limit towards 0 lies hypot(.1, .08) off."""
     new, old = Estimate(0.9, 0.8, 0.95), Estimate(0.7, 0.6, 0.78)
-    found = independent(old, new)
+    found = change_of_independent(old, new)
     assert not found.paired
     low, high = 0.2 - hypot(0.1, 0.08), 0.2 + hypot(0.05, 0.1)
     d = found.difference
     assert (d.value, d.low, d.high) == pytest.approx((0.2, low, high))
     z = 0.2 / hypot(0.1, 0.08) * 1.959964
     assert found.p == pytest.approx(2 * stats.norm.sf(z), rel=1e-5)
-    assert independent(new, old).difference == found.turned().difference
+    assert change_of_independent(new, old).difference == found.turned().difference
     for level in (0.8, 0.99):  # limits are those of the level they were asked for at
         z = 0.2 / hypot(0.1, 0.08) * stats.norm.isf((1 - level) / 2)
-        assert independent(old, new, level=level).p == pytest.approx(2 * stats.norm.sf(z))
+        assert change_of_independent(old, new, level=level).p == pytest.approx(2 * stats.norm.sf(z))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_independent_samples_differ_by_square_and_add() -> None:
 def test_without_limits_there_is_a_difference_alone_and_without_values_a_reason(
     old: Any, new: Any, value: Any, reason: str | None
 ) -> None:
-    found = independent(old, new)
+    found = change_of_independent(old, new)
     assert (found.difference.value, found.difference.reason) == (value, reason)
     assert (found.difference.low, found.difference.high, found.p) == (None, None, None)
 
@@ -145,10 +145,10 @@ def test_without_limits_there_is_a_difference_alone_and_without_values_a_reason(
 def test_p_is_below_1_less_the_level_where_limits_exclude_0(
     d: float, down: float, up: float, df: float, level: float
 ) -> None:
-    (p,) = limits_p([d], [d - down], [d + up], [df], level=level)
+    (p,) = p_from_limits([d], [d - down], [d + up], [df], level=level)
     touches = abs(p - (1 - level)) < 1e-12
     assert touches or (p < 1 - level) == (d - down > 0 or d + up < 0)
-    (turned,) = limits_p([-d], [-d - up], [-d + down], [df], level=level)
+    (turned,) = p_from_limits([-d], [-d - up], [-d + down], [df], level=level)
     assert turned == p
     if d == 0:
         assert p == 1
@@ -157,7 +157,7 @@ def test_p_is_below_1_less_the_level_where_limits_exclude_0(
 def test_limits_that_are_unknown_have_no_p_and_one_that_is_the_difference_has_none_to_spare() -> (
     None
 ):
-    p = limits_p([0.1, 0.1, 0.0], [nan, 0.1, -0.1], [nan, 0.3, 0.1], [5, 5, 5], level=0.95)
+    p = p_from_limits([0.1, 0.1, 0.0], [nan, 0.1, -0.1], [nan, 0.3, 0.1], [5, 5, 5], level=0.95)
     assert isnan(p[0])
     assert p[1:].tolist() == [0, 1]
 

@@ -16,14 +16,14 @@ from clfeval.compare import families
 from clfeval.compare.families import (
     ALL_PAIRS,
     BEST,
-    Family,
+    PairFamily,
+    adjusted_family,
     best_set,
-    detectable,
-    family_of,
-    joint_maximum,
-    pairs_of,
+    detectable_difference,
+    family_pairs,
+    joint_maximum_p_values,
 )
-from clfeval.compare.paired import Errors, PairedEstimates
+from clfeval.compare.paired import DifferenceErrors, PairedEstimates
 from clfeval.inference.special import critical_value
 from clfeval.measures.catalog import CATALOG
 from tests.thoroughness import examples
@@ -37,13 +37,18 @@ def of_normals(values: Any, v: Any, *, metric: str = "mcc", df: float = np.inf, 
     v, k = np.asarray(v, np.float64), len(values)
     own = np.diag(v)
     errors = np.sqrt(np.maximum(own[:, None] + own - 2 * v, 0))
-    known, models = Errors(errors, np.full((k, k), df), v), names or [f"m{i}" for i in range(k)]
+    known, models = (
+        DifferenceErrors(errors, np.full((k, k), df), v),
+        names or [f"m{i}" for i in range(k)],
+    )
     return PairedEstimates(metric, CATALOG[metric], tuple(models), np.array(values, np.float64),
                            known, 1000, np.zeros((k, 0)), np.zeros(0))  # fmt: skip
 
 
-def in_family(one: PairedEstimates, reference: str | None = None, level: float = 0.95) -> Family:
-    family = family_of(one, pairs_of(reference, one.models), level=level, seed=0)
+def in_family(
+    one: PairedEstimates, reference: str | None = None, level: float = 0.95
+) -> PairFamily:
+    family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=0)
     assert family is not None
     return family
 
@@ -58,9 +63,9 @@ def in_family(one: PairedEstimates, reference: str | None = None, level: float =
 def test_pairs_are_any_two_or_those_with_the_reference(
     reference: str | None, expected: list[tuple[int, int]]
 ) -> None:
-    assert [*pairs_of(reference, ["a", "b", "c"])] == expected
+    assert [*family_pairs(reference, ["a", "b", "c"])] == expected
     joined = ["old:a", "old:b", "new:b", "new:a", "new:c"]
-    assert [*pairs_of("old:*", joined)] == [(2, 1), (3, 0)]
+    assert [*family_pairs("old:*", joined)] == [(2, 1), (3, 0)]
 
 
 def joint(p: Any, pairs: Any, v: Any, level: float = 0.95) -> tuple[Any, float]:
@@ -68,7 +73,7 @@ def joint(p: Any, pairs: Any, v: Any, level: float = 0.95) -> tuple[Any, float]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(families, "DRAWS", DRAWS)
         patch.setattr(families, "_MOST", 10**9)
-        return joint_maximum(np.array(p), first, second, np.asarray(v), level=level,
+        return joint_maximum_p_values(np.array(p), first, second, np.asarray(v), level=level,
                              rng=np.random.default_rng(7))  # fmt: skip
 
 
@@ -135,8 +140,8 @@ def test_an_adjusted_p_is_below_where_the_simultaneous_interval_excludes_0(
     values = rng.normal(size=k) * 0.3
     values[-1] = values[0] if twins else values[-1]
     one = of_normals(values, root @ root.T, df=df)
-    pairs = pairs_of("m0" if dunnett else None, one.models)
-    family = family_of(one, pairs, level=level, seed=seed, measures=measures)
+    pairs = family_pairs("m0" if dunnett else None, one.models)
+    family = adjusted_family(one, pairs, level=level, seed=seed, measures=measures)
     assert family is not None
     for change in family.changes():
         together, own = change.simultaneous, change.difference
@@ -238,7 +243,7 @@ def test_the_best_of_equal_models_is_too_good_by_the_mean_of_the_largest_normal(
 
 
 def test_the_smallest_difference_that_is_seen_has_that_power() -> None:
-    least = detectable(0.02, level=0.95)
+    least = detectable_difference(0.02, level=0.95)
     assert least == pytest.approx((1.959964 + 0.841621) * 0.02, rel=1e-6)
     few = stats.t(4).ppf([0.975, 0.8]).sum() * 0.02
-    assert detectable(0.02, level=0.95, df=4) == pytest.approx(few)
+    assert detectable_difference(0.02, level=0.95, df=4) == pytest.approx(few)

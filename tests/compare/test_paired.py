@@ -15,20 +15,20 @@ from clfeval.compare.paired import (
     DELONG,
     NO_ROW,
     REACHING,
-    Bootstrap,
-    Errors,
+    BootstrapLimits,
+    DifferenceErrors,
     PairedEstimates,
     errors_of_kinds,
     errors_of_rows,
 )
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.counts.weights import gathered
+from clfeval.counts.weights import group_owners
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.clustered import smallest_sizes
-from clfeval.methods.measured.asked import Asked, asked_of
+from clfeval.methods.clustered import effective_class_sizes
+from clfeval.methods.measured.asked import RequestedMeasure, parse_measures
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.report.model_estimates import row_by_row, score_estimates
+from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.compare import patterns_of
 from tests.thoroughness import examples
 
@@ -79,7 +79,7 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
     expected = written_out(f, n.astype(float), mine, sampling)
     if kinds:
         names = None if mine is None else [*map(str, mine)]
-        owned = gathered(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
+        owned = group_owners(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
         found = errors_of_kinds(f, n, owned)
     else:
         found = errors_of_rows([*f], weights, mine, sampling=sampling)
@@ -99,7 +99,7 @@ def test_rows_that_repeat_are_kinds_and_weights_have_no_scale() -> None:
     assert ten.errors == pytest.approx(one.errors, rel=1e-9)
     assert ten.df == pytest.approx(one.df, rel=1e-8, nan_ok=True)
     ones = np.ones(60, np.int64)
-    many = ClusterCounts.of(np.arange(60), np.arange(60), ones)
+    many = ClusterCounts.from_entries(np.arange(60), np.arange(60), ones)
     alone, rows = (errors_of_kinds(f, ones, c) for c in (many, None))
     assert alone.errors == pytest.approx(rows.errors, rel=1e-9)
 
@@ -113,7 +113,7 @@ def test_few_rows_bound_the_degrees_of_freedom_and_one_leaves_none() -> None:
 
 
 def estimates(
-    values: Any, known: Errors, metric: str, *, fewest: float = 50, bootstrap: Any = None
+    values: Any, known: DifferenceErrors, metric: str, *, fewest: float = 50, bootstrap: Any = None
 ) -> PairedEstimates:
     models = tuple(f"m{i}" for i in range(len(values)))
     return PairedEstimates(metric, CATALOG[metric], models, np.array(values), known, fewest,
@@ -122,7 +122,7 @@ def estimates(
 
 def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEstimates:
     """Return models by a measure as the report has them, labels at .5."""
-    (asked,) = asked_of((metric,))
+    (asked,) = parse_measures((metric,))
     owners, weights = options.get("owners"), options.get("weights")
     truth, scores = np.asarray(truth, bool), [np.asarray(one, np.float64) for one in scores]  # type: ignore[assignment]
     patterns = patterns_of(truth, np.array(scores) >= 0.5, owners=owners, weights=weights)
@@ -131,8 +131,8 @@ def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEst
     else:
         places = tuple(range(len(scores)))
         every = ScoredRows(places, tuple(scores), truth, weights, {}, owners)
-        moved = {f"m{j}": row_by_row(asked, 0.5, *every.ranked(j), truth) for j in places}
-        found = score_estimates(weights, owners, asked, moved, smallest_sizes(patterns, 2),  # type: ignore[arg-type]
+        moved = {f"m{j}": row_score_influence(asked, 0.5, *every.ranked(j), truth) for j in places}
+        found = score_estimates(weights, owners, asked, moved, effective_class_sizes(patterns, 2),  # type: ignore[arg-type]
                                 sampling=False)  # fmt: skip
     assert found is not None
     return found
@@ -268,7 +268,7 @@ def areas(values: Any, errors: Any = (0.02, 0.06), both: float = 0.0006) -> Pair
     """Return two areas of these errors and covariance."""
     v = np.array([[errors[0] ** 2, both], [both, errors[1] ** 2]])
     s = np.sqrt(v[0, 0] + v[1, 1] - 2 * both)
-    known = Errors(np.array([[0, s], [s, 0]]), np.full((2, 2), 11.0), v)
+    known = DifferenceErrors(np.array([[0, s], [s, 0]]), np.full((2, 2), 11.0), v)
     return estimates(values, known, "roc_auc", fewest=12)
 
 
@@ -325,8 +325,8 @@ def test_an_area_of_1_has_the_bound_of_pairs_in_order() -> None:
 def test_a_bootstrap_has_its_limits_at_their_level_and_narrower_ones_by_t() -> None:
     """The limit towards 0 lies .1 off at 95 %: at a level of 1 - p it is the difference itself."""
     t = stats.t.ppf(0.975, 9)
-    known = Errors(np.full((2, 2), 0.05), np.full((2, 2), 9.0))
-    limits = Bootstrap(np.full((2, 2), 0.05), np.full((2, 2), 0.5), 0.95)
+    known = DifferenceErrors(np.full((2, 2), 0.05), np.full((2, 2), 9.0))
+    limits = BootstrapLimits(np.full((2, 2), 0.05), np.full((2, 2), 0.5), 0.95)
     found = estimates([0.45, 0.3], known, "ks", bootstrap=limits)
     assert found.p_values(*BOTH)[0] == pytest.approx(2 * stats.t.sf(1.5 * t, 9))
     _, low, high, _ = found.intervals(*BOTH, level=1 - found.p_values(*BOTH)[0])
@@ -396,4 +396,4 @@ def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matt
 
 def test_a_measure_without_both_classes_has_no_estimates() -> None:
     patterns = patterns_of(np.ones(9, bool), np.ones((2, 9), bool))
-    assert label_estimates(patterns, Asked("mcc", CATALOG["mcc"], {})) is None
+    assert label_estimates(patterns, RequestedMeasure("mcc", CATALOG["mcc"], {})) is None

@@ -12,9 +12,9 @@ from scipy import stats
 from clfeval.compare.rates import RateEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.tune_jpt.contest import rate_covariance
 from tests.compare import patterns_of
@@ -39,12 +39,12 @@ def tables(kind: str, seed: int) -> PatternCounts:
     if kind == "weights":  # of sampling, with their squares
         w = rng.integers(1, 6, 130)
         names = [f"m{i}" for i in range(K)]
-        return PatternCounts.of(names, TRUTH, found.T, w, owners=w.astype(float) ** 2)
+        return PatternCounts.from_votes(names, TRUTH, found.T, w, owners=w.astype(float) ** 2)
     return patterns_of(TRUTH, found)
 
 
 def at(patterns: PatternCounts, measure: Measure, ratio: float) -> RateEstimates:
-    known = rate_covariance(ConfusionCounts.of_patterns(patterns), [patterns])
+    known = rate_covariance(ConfusionCounts.from_patterns(patterns), [patterns])
     return known.at(measure, np.arange(K), np.full(K, ratio))
 
 
@@ -58,9 +58,9 @@ PAIRS = np.array([(i, j) for i in range(K) for j in range(K)]).T
 def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, kind: str) -> None:
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
     patterns = tables(kind, 3)
-    measure = CATALOG[name].given(beta=1.0, stakes=Stakes(1.0, 7.0))
+    measure = CATALOG[name].given(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
     there = replace(measure, of=lambda table: measure.function(table.tuned(ratio)))
-    theirs = label_estimates(patterns, Asked(name, there, {}))
+    theirs = label_estimates(patterns, RequestedMeasure(name, there, {}))
     assert theirs is not None
     mine = at(patterns, measure, ratio)
     one = mine.paired(name, np.arange(K))
@@ -90,7 +90,7 @@ def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, ki
 def test_models_of_rows_of_their_own_by_hand() -> None:
     """Sensitivity and specificity of each vary by themselves; the smaller class of both counts."""
     cells = {"a": (30, 5, 10, 60), "b": (14, 12, 6, 88)}
-    counts = ConfusionCounts.of_cells([*cells], [*cells.values()])
+    counts = ConfusionCounts.from_cells([*cells], [*cells.values()])
     known = rate_covariance(counts, [])
     r, squares, value = 0.25, 0.0, []
     for tp, fp, fn, tn in cells.values():
@@ -112,7 +112,7 @@ def test_models_of_rows_of_their_own_by_hand() -> None:
 
 @pytest.mark.parametrize(("name", "cells"), [("ppv_odds", (20, 0, 5, 60)), ("ppv", (0, 0, 9, 9))])
 def test_what_is_infinite_or_undefined_is_not_compared(name: str, cells: Any) -> None:
-    counts = ConfusionCounts.of_cells(["a", "b"], [cells, (14, 12, 6, 88)])
+    counts = ConfusionCounts.from_cells(["a", "b"], [cells, (14, 12, 6, 88)])
     found = rate_covariance(counts, []).at(CATALOG[name], np.arange(2), np.ones(2))
     assert np.isnan(found.p_values(np.array([0]), np.array([1]))).all()
     assert np.isnan(found.intervals(np.array([0]), np.array([1]), level=0.95)).all()
@@ -125,7 +125,7 @@ def test_a_class_in_which_no_row_differs_is_not_known_for_certain() -> None:
     """
     truth = np.repeat([True, False], 50)
     patterns = patterns_of(truth, np.array([np.arange(100) < 45, np.arange(100) < 25]))
-    known = rate_covariance(ConfusionCounts.of_patterns(patterns), [patterns])
+    known = rate_covariance(ConfusionCounts.from_patterns(patterns), [patterns])
     found = known.at(CATALOG["tar"], np.arange(2), np.full(2, 0.01))
     s, _ = found.errors(np.array([0]), np.array([1]))
     assert s > 100 / 101 / 51

@@ -10,9 +10,9 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.slices import facet_of, slices_by
+from clfeval.counts.slices import facet_of, slice_rows
 from clfeval.errors import ClfevalError
-from clfeval.tables.input import Input, facets_of
+from clfeval.tables.input import Input, parse_facets
 
 
 def frame(rows: int = 240, seed: int = 0) -> pl.DataFrame:
@@ -110,7 +110,7 @@ def test_counts_of_slices_are_apart_too() -> None:
 def test_places_are_those_of_a_loop() -> None:
     rng = np.random.default_rng(1)
     columns = {name: rng.choice(["a", "b", "c"], 90).tolist() for name in ("p", "q")}
-    found = slices_by((("p",), ("q", "p")), columns)
+    found = slice_rows((("p",), ("q", "p")), columns)
     assert list(found) == [
         *(f"p={one}" for one in "abc"), *(f"q={one}, p={two}" for one in "abc" for two in "abc"),
     ]  # fmt: skip
@@ -138,4 +138,4 @@ def test_extremes_are_of_each_column_by_itself() -> None:
 
 def test_entries_are_columns_crossings_and_named_once() -> None:
     roles = Input(by=("a", "a*b", "b * a", "c*d", "a", "a*a"))
-    assert facets_of(roles, ["a", "b", "c*d"]) == (("a",), ("a", "b"), ("b", "a"), ("c*d",))
+    assert parse_facets(roles, ["a", "b", "c*d"]) == (("a",), ("a", "b"), ("b", "a"), ("c*d",))

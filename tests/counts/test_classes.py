@@ -18,8 +18,8 @@ from sklearn import metrics
 from clfeval.arrays import Counts
 from clfeval.counts import kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.count import count
-from clfeval.counts.counted import Counted
+from clfeval.counts.count import count_predictions
+from clfeval.counts.counted import PredictionCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES
@@ -31,15 +31,15 @@ DIGITS, WINE, CANCER = FIXTURES / "digits", FIXTURES / "wine", FIXTURES / "breas
 Slices = Mapping[str | None, ClassPatterns]
 
 
-def counted(table: Any, **said: Any) -> tuple[Counted, Slices]:
+def counted(table: Any, **said: Any) -> tuple[PredictionCounts, Slices]:
     with open_predictions(table, Input(**said)) as predictions:
-        found = count(predictions)
+        found = count_predictions(predictions)
         return found, found.labels()
 
 
 def scores_of(table: Any, i: int = 0, **said: Any) -> Mapping[str | None, ClassScores]:
     with open_predictions(table, Input(**said)) as predictions:
-        return count(predictions).class_scores(i)
+        return count_predictions(predictions).class_scores(i)
 
 
 def tallied(
@@ -94,7 +94,7 @@ def test_labels_row_by_row(folder: Path, positive: str) -> None:
 
 
 def test_labels_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept.Kept, "frames", None)
+    monkeypatch.setattr(kept.EvaluatedRows, "frames", None)
     _, slices = counted([DIGITS / "labels.csv"], positive="8")
     assert slices[None].tables.sum(axis=(1, 2)).tolist() == [450] * 6
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.count import count
-from clfeval.counts.counted import Counted
+from clfeval.counts.count import count_predictions
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -28,9 +28,9 @@ def table(n: int = 200, seed: int = 1) -> pl.DataFrame:
     )
 
 
-def counted(frame: object, **said: object) -> Counted:
+def counted(frame: object, **said: object) -> PredictionCounts:
     with open_predictions(frame, Input(cluster="patient", by=("site",), **said)) as opened:  # type: ignore[arg-type]
-        return count(opened)
+        return count_predictions(opened)
 
 
 def brute(frame: pl.DataFrame, pattern: tuple[str, str, str]) -> dict[str, int]:
@@ -64,7 +64,7 @@ def test_every_pattern_in_every_cluster(engine: str) -> None:
 def test_the_patterns_are_those_without_clusters() -> None:
     frame = table()
     with open_predictions(frame.drop("patient", "site"), Input()) as opened:
-        plain = count(opened).patterns
+        plain = count_predictions(opened).patterns
     mine = counted(frame).patterns
     assert (mine.n == plain.n).all()
     assert (mine.votes == plain.votes).all()
@@ -95,13 +95,13 @@ def test_tables_add_up_also_where_they_share_clusters() -> None:
     parts = [counted(part).patterns for part in (frame[:70], frame[70:])]
     assert (parts[0] + parts[1]).digest() == counted(frame).patterns.digest()
     with open_predictions(frame.drop("patient", "site"), Input()) as opened:
-        plain = count(opened).patterns
+        plain = count_predictions(opened).patterns
     with pytest.raises(ValueError, match=r"\w"):
         plain + parts[0]
 
 
 def test_equal_entries_are_one() -> None:
-    made = ClusterCounts.of(["b", "a", "b"], np.array([1, 0, 1]), np.array([2, 5, 3]))
+    made = ClusterCounts.from_entries(["b", "a", "b"], np.array([1, 0, 1]), np.array([2, 5, 3]))
     assert made.names == ("a", "b")
     assert made.n.tolist() == [5, 5]
     assert made.totals(np.array([[1.0, 10.0]])).tolist() == [[5.0, 50.0]]
@@ -116,7 +116,7 @@ def test_ranges_of_scores_are_added_up_in_every_cluster(seed: int) -> None:
     names = [str(one) for one in rng.integers(0, 11, entries)]
     place, n = rng.integers(0, 2 * m, entries), rng.integers(0, 4, entries)
     ends = np.sort(rng.integers(0, m + 1, (2, t)), axis=0)
-    found = ClusterCounts.of(names, place, n).ranges(m, *ends)
+    found = ClusterCounts.from_entries(names, place, n).ranges(m, *ends)
     for i, (first, last) in enumerate(ends.T.tolist()):
         rows: dict[str, list[int]] = {name: [0, 0, 0, 0] for name in names}
         for name, at, many in zip(names, place.tolist(), n.tolist(), strict=True):

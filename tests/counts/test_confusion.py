@@ -22,7 +22,7 @@ def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
 @examples(60)
 @given(tables(models=(1, 5)))
 def test_patterns_are_counted_as_rows_are(rows: list[Row]) -> None:
-    counts = ConfusionCounts.of_patterns(counts_of(rows))
+    counts = ConfusionCounts.from_patterns(counts_of(rows))
     expected = {f"m{j}": confusion(rows, j) for j in range(len(rows[0].votes))}
     assert cells(counts) == expected
     positives = sum(row.n for row in rows if row.truth)
@@ -39,8 +39,8 @@ def test_a_perfect_model_misses_nothing_whatever_the_weights() -> None:
         truth = dice.integers(0, 2, 30).astype(bool)
         votes = np.column_stack([truth, dice.integers(0, 2, (30, 4)).astype(bool)])
         tenths = dice.integers(1, 30, 30)
-        patterns = PatternCounts.of(tuple("abcde"), truth, votes, tenths, 10)
-        counts = ConfusionCounts.of_patterns(patterns)
+        patterns = PatternCounts.from_votes(tuple("abcde"), truth, votes, tenths, 10)
+        counts = ConfusionCounts.from_patterns(patterns)
         assert counts.fn[0] == counts.fp[0] == 0
         assert counts.shown("tp")[0] == counts.shown("positives")[0] == tenths[truth].sum() / 10
         for column in (counts.tp, counts.fp, counts.fn, counts.tn):
@@ -53,7 +53,7 @@ def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
         CountsRow("a", 5, 6, 7, 8, ("1",)),
         CountsRow("b", 10, 20, 30, 40, ("2",)),
     ]
-    counts = ConfusionCounts.of_rows(rows)
+    counts = ConfusionCounts.from_rows(rows)
     assert cells(counts) == {"b": (11, 22, 33, 44), "a": (5, 6, 7, 8)}
     assert list(counts.models) == ["b", "a"]
     assert counts.positives.tolist() == [44, 12]
@@ -62,8 +62,8 @@ def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
 
 def test_the_digest_knows_no_order_of_models_and_every_count() -> None:
     rows = [CountsRow("a", 1, 2, 3, 4), CountsRow("b", 5, 6, 7, 8)]
-    digest = ConfusionCounts.of_rows(rows).digest()
-    assert ConfusionCounts.of_rows(rows[::-1]).digest() == digest
+    digest = ConfusionCounts.from_rows(rows).digest()
+    assert ConfusionCounts.from_rows(rows[::-1]).digest() == digest
     others = [
         [CountsRow("a", 1, 2, 3, 5), rows[1]],
         [CountsRow("a", 2, 1, 3, 4), rows[1]],
@@ -71,13 +71,13 @@ def test_the_digest_knows_no_order_of_models_and_every_count() -> None:
         [CountsRow("b", 1, 2, 3, 4), CountsRow("a", 5, 6, 7, 8)],
         rows[:1],
     ]
-    digests = {ConfusionCounts.of_rows(other).digest() for other in others}
+    digests = {ConfusionCounts.from_rows(other).digest() for other in others}
     assert len(digests) == len(others)
     assert digest not in digests
 
 
 @pytest.mark.parametrize("names", [("a b", "c"), ("a 1 2 3 4\n'b'", "c"), ("a'", 'a"')])
 def test_names_cannot_imitate_counts(names: tuple[str, str]) -> None:
-    one = ConfusionCounts.of_rows([CountsRow(name, 1, 2, 3, 4) for name in names])
-    other = ConfusionCounts.of_rows([CountsRow(name, 1, 2, 3, 4) for name in (names[0], "d")])
+    one = ConfusionCounts.from_rows([CountsRow(name, 1, 2, 3, 4) for name in names])
+    other = ConfusionCounts.from_rows([CountsRow(name, 1, 2, 3, 4) for name in (names[0], "d")])
     assert one.digest() != other.digest()

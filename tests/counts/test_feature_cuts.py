@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.features.cuts import Split, split, split_rows
+from clfeval.counts.features.cuts import Split, split_feature, split_rows
 from clfeval.counts.scores import ScoreCounts
 from tests.methods.features import brute
 from tests.thoroughness import examples
@@ -71,7 +71,9 @@ def test_weights_are_rows_repeated(table: Rows, cut: Any, data: Any) -> None:
 @given(table=TABLES, cut=st.sampled_from(ALL_CUTS))
 def test_the_way_without_sorting_ends_where_sorting_does(table: Rows, cut: Any) -> None:
     truth, values = (np.array(column) for column in zip(*table, strict=True))
-    sorted_ = split(ScoreCounts.of_rows(values, truth, np.ones(len(values), np.int64)), cut)
+    sorted_ = split_feature(
+        ScoreCounts.from_rows(values, truth, np.ones(len(values), np.int64)), cut
+    )
     same(sorted_, cut_at(cut, table))
 
 
@@ -98,8 +100,8 @@ def test_infinities_have_an_order(name: str) -> None:
     text, cut, expected = INFINITE[name]
     assert cut_at(cut, rows(text)) == expected
     truth, values = (np.array(column) for column in zip(*rows(text), strict=True))
-    table = ScoreCounts.of_rows(values, truth, np.ones(len(values), np.int64))
-    assert split(table, cut) == expected  # type: ignore[arg-type]
+    table = ScoreCounts.from_rows(values, truth, np.ones(len(values), np.int64))
+    assert split_feature(table, cut) == expected  # type: ignore[arg-type]
 
 
 def test_best_of_weights_whose_product_leaves_64_bits() -> None:

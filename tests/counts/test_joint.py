@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from clfeval.counts import kept
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
@@ -28,7 +28,7 @@ CANCER = FIXTURES / "breast-cancer"
 
 def counted(table: Any, **said: Any) -> tuple[JointCounts, PatternCounts]:
     with open_predictions(table, Input(**said)) as predictions:
-        found = count(predictions)
+        found = count_predictions(predictions)
         return found.joint(scores=True), found.patterns
 
 
@@ -45,7 +45,7 @@ def listed(counts: JointCounts) -> dict[tuple[Any, ...], float]:
 
 def assert_votes_are(counts: JointCounts, patterns: PatternCounts) -> None:
     """Merged over scores, joint counts are the pattern counts."""
-    merged = PatternCounts.of(counts.models, counts.truth, counts.votes, counts.n)
+    merged = PatternCounts.from_votes(counts.models, counts.truth, counts.votes, counts.n)
     assert merged.models == patterns.models
     np.testing.assert_array_equal(merged.truth, patterns.truth)
     np.testing.assert_array_equal(merged.votes, patterns.votes)
@@ -74,7 +74,7 @@ def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
 
 
 def test_labels_alone_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept.Kept, "frames", None)
+    monkeypatch.setattr(kept.EvaluatedRows, "frames", None)
     found, patterns = counted([CANCER / "labels.csv"], positive="malignant")
     assert found.scores is None
     assert_votes_are(found, patterns)
@@ -186,7 +186,7 @@ def test_whatever_is_counted_is_in_the_digest() -> None:
     digests = [counted(f, kind="score", weight="n")[0].digest() for f in variants]
     digests.append(counted(frame, kind="score", weight="n", threshold={None: 0.6})[0].digest())
     whole = counted(frame, kind="score", weight="n")[1]
-    labels = JointCounts.of(whole.models, whole.truth, whole.votes, None, whole.n)
+    labels = JointCounts.from_rows(whole.models, whole.truth, whole.votes, None, whole.n)
     digests.append(labels.digest())
     assert len(set(digests)) == len(digests)
 

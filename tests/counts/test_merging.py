@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.count import count
-from clfeval.counts.counted import Counted
+from clfeval.counts.count import count_predictions
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.features import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.tables.feature import open_features
@@ -23,7 +23,7 @@ from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
 
 # of what is counted, everything that says how two of it are added
-STATISTICS: dict[str, Callable[[Counted], Any]] = {
+STATISTICS: dict[str, Callable[[PredictionCounts], Any]] = {
     "patterns": lambda counted: counted.patterns,
     "confusions": lambda counted: counted.confusions[None],
     "joint votes": lambda counted: counted.joint(scores=False),
@@ -32,10 +32,10 @@ STATISTICS: dict[str, Callable[[Counted], Any]] = {
 }
 
 
-def counted(frame: pl.DataFrame) -> Counted:
+def counted(frame: pl.DataFrame) -> PredictionCounts:
     said = Input(positive="1", classes=("0",), weight="n", kind="score")
     with open_predictions(frame, said) as opened:
-        found = count(opened)
+        found = count_predictions(opened)
         for statistic in STATISTICS.values():  # while there are rows to look at
             statistic(found)
         return found
@@ -62,8 +62,8 @@ def test_two_halves_are_the_whole(name: str, data: st.DataObject, rows: list[Sco
 
 
 def test_models_that_one_half_lacks_keep_their_counts() -> None:
-    one = ConfusionCounts.of_cells(["a", "b"], [(1, 2, 3, 4), (5, 6, 7, 8)])
-    two = ConfusionCounts.of_cells(["c", "a"], [(1, 1, 1, 1), (10, 20, 30, 40)])
+    one = ConfusionCounts.from_cells(["a", "b"], [(1, 2, 3, 4), (5, 6, 7, 8)])
+    two = ConfusionCounts.from_cells(["c", "a"], [(1, 1, 1, 1), (10, 20, 30, 40)])
     both = one + two
     assert both.models == ("a", "b", "c")
     assert both.tp.tolist() == [1 + 10, 5, 1]

@@ -9,14 +9,14 @@ import pytest
 
 import clfeval
 from clfeval.counts import group
-from clfeval.counts.count import Sample, count
-from clfeval.counts.kept import Kept
+from clfeval.counts.count import Sample, count_predictions
+from clfeval.counts.kept import EvaluatedRows
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.result import classifier_result
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.methods.tune_jpt.result import of_table, tune_result
+from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.shell import at_shell
@@ -29,28 +29,30 @@ CANCER = FIXTURES / "breast-cancer"
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every pass over rows that is begun: the count, and what is asked of the rows it kept."""
     made: list[str] = []
-    first, later = group.count_raw, Kept.frames
+    first, later = group.group_frame, EvaluatedRows.frames
 
     def raw(*given: Any) -> Any:
         made.append("count")
         return first(*given)
 
-    def frames(kept: Kept, **asked: Any) -> Any:
+    def frames(kept: EvaluatedRows, **asked: Any) -> Any:
         made.append("kept")
         return later(kept, **asked)
 
-    monkeypatch.setattr(group, "count_raw", raw)
-    monkeypatch.setattr(Kept, "frames", frames)
+    monkeypatch.setattr(group, "group_frame", raw)
+    monkeypatch.setattr(EvaluatedRows, "frames", frames)
     return made
 
 
 def test_three_methods_of_one_count(passes: list[str]) -> None:
     with open_predictions([CANCER / "labels.csv"], Input(positive="malignant")) as opened:
-        counted = count(opened)
+        counted = count_predictions(opened)
         found = [
             mars_result(counted, MarsOptions()),
-            classifier_result(Sample.of(counted), PlaneOptions(), ClassifierOptions()),
-            tune_result(of_table(Sample.of(counted)), TuneOptions()),
+            classifier_result(
+                Sample.from_predictions(counted), PlaneOptions(), ClassifierOptions()
+            ),
+            tune_result(sample_from_table(Sample.from_predictions(counted)), TuneOptions()),
         ]
     assert passes == ["count"]
     for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):
@@ -60,7 +62,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
 
 def test_scores_are_read_once_for_all_methods(passes: list[str]) -> None:
     with open_predictions([CANCER / "scores.csv"], Input(positive="malignant")) as opened:
-        counted = count(opened)
+        counted = count_predictions(opened)
         models = range(len(counted.models))
         for _ in ("curves", "thresholds"):
             assert [counted.scores(i)[None].positives.sum() for i in models] == [106] * 6

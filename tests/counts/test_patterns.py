@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -57,7 +57,7 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
 
 def read(table: object, said: Input) -> PatternCounts:
     with open_predictions(table, said) as predictions:
-        return count(predictions).patterns
+        return count_predictions(predictions).patterns
 
 
 @examples(60)
@@ -113,25 +113,27 @@ def test_other_models_cannot_be_added() -> None:
 
 def test_patterns_of_no_weight_are_dropped() -> None:
     truth, votes = np.array([True, False]), np.array([[True], [True]])
-    counts = PatternCounts.of(["a"], truth, votes, np.array([0, 2], np.int64))
+    counts = PatternCounts.from_votes(["a"], truth, votes, np.array([0, 2], np.int64))
     assert as_counter(counts) == {(0, 1): 2}
-    none = PatternCounts.of(["a"], truth, votes, np.zeros(2, np.int64))
+    none = PatternCounts.from_votes(["a"], truth, votes, np.zeros(2, np.int64))
     assert (none.rows, none.votes.shape) == (0, (0, 1))
     assert same(none + counts, counts)
 
 
 def test_fractional_weights_are_whole_numbers_of_units() -> None:
     truth, votes = np.array([True, True]), np.array([[True], [True]])
-    counts = PatternCounts.of(["a"], truth, votes, np.array([50, 25]), 100)
+    counts = PatternCounts.from_votes(["a"], truth, votes, np.array([50, 25]), 100)
     assert (counts.rows, counts.n.tolist()) == (0.75, [50 + 25])
-    assert same(counts + counts, PatternCounts.of(["a"], truth, votes, np.array([100, 50]), 100))
+    assert same(
+        counts + counts, PatternCounts.from_votes(["a"], truth, votes, np.array([100, 50]), 100)
+    )
     with pytest.raises(ValueError, match=r"100\b.*\b1\b"):
-        counts + PatternCounts.of(["a"], truth, votes, np.array([1, 1]))
+        counts + PatternCounts.from_votes(["a"], truth, votes, np.array([1, 1]))
 
 
 def test_sums_beyond_what_floats_hold_are_exact() -> None:
     truth, votes = np.array([True, True]), np.array([[True], [True]])
-    counts = PatternCounts.of(["a"], truth, votes, np.array([2**53, 1]))
+    counts = PatternCounts.from_votes(["a"], truth, votes, np.array([2**53, 1]))
     assert counts.n.tolist() == [2**53 + 1]
 
 

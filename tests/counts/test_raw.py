@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.group import MISSING, Grouped, count_raw
-from clfeval.counts.judge import judge, slices_of
+from clfeval.counts.group import MISSING, RawPatterns, group_frame
+from clfeval.counts.judge import check_patterns, patterns_by_slice
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.settle import Settled
+from clfeval.counts.settle import CountSettings
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
 from clfeval.tables.prediction import Columns, ModelColumns
@@ -47,19 +47,21 @@ def plan(
     positive: str = "1",
     cuts: dict[str, float] | None = None,
     **more: Any,
-) -> Settled:
+) -> CountSettings:
     thresholds = {model.name: cut for model in models} | (cuts or {})
     columns = Columns("truth", models=models, **more)
-    return Settled(columns, positive, thresholds, Input(), wide.LAYOUT, (), (), {})
+    return CountSettings(columns, positive, thresholds, Input(), wide.LAYOUT, (), (), {})
 
 
-def count(native: Any, what: Settled) -> Grouped:
-    return Grouped.of([count_raw(nw.from_native(native).lazy(), what)], what, "plain")
+def count(native: Any, what: CountSettings) -> RawPatterns:
+    return RawPatterns.from_frames(
+        [group_frame(nw.from_native(native).lazy(), what)], what, "plain"
+    )
 
 
-def patterns(raw: Grouped, what: Settled) -> PatternCounts:
+def patterns(raw: RawPatterns, what: CountSettings) -> PatternCounts:
     """Drop the patterns with a missing value and count the rest."""
-    return slices_of(judge(raw, what), what)[None]
+    return patterns_by_slice(check_patterns(raw, what), what)[None]
 
 
 def check(ours: PatternCounts, rows: list[Row], models: list[str]) -> None:
@@ -89,7 +91,7 @@ def test_labels_are_not_numbers(engine: Native) -> None:
     frame = pl.DataFrame({"truth": ["1", "01", "NA", "1"], "a": ["1", "1", "1", "01"]})
     what = plan(labels("a"))
     raw = count(engine(frame), what)
-    judged = judge(raw, what)
+    judged = check_patterns(raw, what)
     assert set(judged.classes) == {"1", "01", "NA"}
     assert not judged.missing.any()
     check(patterns(raw, what), [Row(1, (1,)), Row(0, (1,), 2), Row(1, (0,))], ["a"])

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.counts.count import count
-from clfeval.counts.counted import Counted
-from clfeval.counts.rows import scored_rows
+from clfeval.counts.count import count_predictions
+from clfeval.counts.counted import PredictionCounts
+from clfeval.counts.rows import read_scored_rows
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
@@ -29,10 +29,10 @@ def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def counted(frame: pl.DataFrame, **roles: object) -> Counted:
+def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
     said = Input(model=("a", "said", "b"), **roles)  # type: ignore[arg-type]
     with open_predictions(frame, said) as opened:
-        return count(opened)
+        return count_predictions(opened)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def counted(frame: pl.DataFrame, **roles: object) -> Counted:
 )  # fmt: skip
 def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> None:
     found = counted(table(), **roles)
-    every = scored_rows(found.kept)
+    every = read_scored_rows(found.kept)
     assert every.models == (0, 2)
     for j, i in enumerate(every.models):
         alone = found.scores(i)
@@ -58,4 +58,4 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
 def test_rows_that_lack_a_value_are_left_out() -> None:
     frame = table(50).with_columns(b=pl.when(pl.int_range(50) < 5).then(None).otherwise("b"))
     found = counted(frame, missing="drop")
-    assert len(scored_rows(found.kept).truth) == 45
+    assert len(read_scored_rows(found.kept).truth) == 45

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given
 
 from clfeval.counts import scores as score_counts
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.counts.scores import ScoreCounts, read_scores
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -28,7 +28,7 @@ Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 def scores(table: Any, **said: Any) -> dict[str | None, dict[str, Table]]:
     with open_predictions(table, Input(**said)) as predictions:
-        counted = count(predictions)
+        counted = count_predictions(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):
             if model.kind != "label":
@@ -127,7 +127,7 @@ def test_a_slice_that_is_no_number_is_missing() -> None:
     found = scores(frame, by=("site",))
     assert found["site=(missing)"]["a"] == [(0.25, 1, 0), (0.5, 0, 1)]
     with open_predictions(frame, Input(by=("site",))) as predictions:
-        table, masks = read_scores(count(predictions).kept, "all")
+        table, masks = read_scores(count_predictions(predictions).kept, "all")
     assert table.scores[0][masks["site=(missing)"]].tolist() == [0.25, 0.5]
 
 
@@ -153,8 +153,8 @@ def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.Monk
     taken = []
     monkeypatch.setattr(
         score_counts,
-        "_sorted",
-        lambda *rows, known=score_counts._sorted: taken.append(1) or known(*rows),
+        "_count_by_sorting",
+        lambda *rows, known=score_counts._count_by_sorting: taken.append(1) or known(*rows),
     )
     score = [(i * 7919 % n) % (kept * n) / n for i in range(n)]
     truth = [int(i % 3 == 0) for i in range(n)]
@@ -173,6 +173,8 @@ def test_the_digest_is_of_the_columns_in_turn(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_merging_keeps_whole_numbers_whole() -> None:
-    counts = ScoreCounts.of(np.array([0.5, 0.1, 0.5]), np.array([1, 2, 3]), np.array([4, 0, 6]))
+    counts = ScoreCounts.from_scores(
+        np.array([0.5, 0.1, 0.5]), np.array([1, 2, 3]), np.array([4, 0, 6])
+    )
     assert listed(counts) == [(0.1, 2, 0), (0.5, 4, 10)]
     assert counts.positives.dtype == np.int64

@@ -15,10 +15,10 @@ import clfeval
 from clfeval.counts import count as counting
 from clfeval.counts.scores import (
     ScoreTable,
-    grouped_scores,
-    ranks,
+    merge_group_scores,
+    parse_top_count,
+    rank_scores,
     read_scores,
-    top_count,
     top_cuts,
 )
 from clfeval.tables.input import Input
@@ -56,19 +56,19 @@ def table_of(rows: list[ScoredRow]) -> ScoreTable:
     ],
 )
 def test_top_count(text: str, rows: int, count: int) -> None:
-    assert top_count(text, rows) == count
+    assert parse_top_count(text, rows) == count
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "0.0", "1.5", "101%", "5.5.5", "x", "", "%", "1/0"])
 def test_top_that_is_neither_count_nor_fraction(text: str) -> None:
     with pytest.raises(clfeval.UsageError, match="bad-top") as caught:
-        top_count(text, 1000)
+        parse_top_count(text, 1000)
     assert problem_places(str(caught.value)) == ["[bad-top]"]
 
 
 def test_top_of_less_than_a_row() -> None:
     with pytest.raises(clfeval.UsageError, match="bad-top") as caught:
-        top_count("0.01", 99)
+        parse_top_count("0.01", 99)
     check_text(str(caught.value))
 
 
@@ -77,7 +77,7 @@ def test_top_of_less_than_a_row() -> None:
 def test_top_cuts_and_ranks_take_the_same_rows(rows: list[ScoredRow], count: int) -> None:
     table = table_of(rows)
     cuts, taken = top_cuts(table, count)
-    ranked = ranks(table, table)
+    ranked = rank_scores(table, table)
     voted = ref.voted_top(rows, count)
     for j, name in enumerate(table.models):
         claimed = [row.votes[j] == 1 for row in voted]
@@ -90,19 +90,19 @@ def test_ranks_are_among_all_rows_not_the_target_alone() -> None:
     everything = ScoreTable(("a",), (np.array([0.9, 0.5, 0.5, 0.1]),), np.array([1, 1, 2, 1]))
     target = everything.where(np.array([False, True, False, True]))
     # .5 has one row above it, .1 has 1 + 1 + 2
-    assert [column.tolist() for column in ranks(everything, target).scores] == [[-2, -5]]
+    assert [column.tolist() for column in rank_scores(everything, target).scores] == [[-2, -5]]
 
 
 def test_grouped_scores_take_the_best_for_the_target() -> None:
     columns = (np.array([0.1, 0.9]), np.array([0.5, 0.5]), np.array([0.3, 0.2]))
     table = ScoreTable(("a", "b", "c"), columns, np.array([1, 1]))
     groups = {"g": ("a", "c")}
-    found = grouped_scores(table, groups, "positive")
+    found = merge_group_scores(table, groups, "positive")
     assert found.models == ("g", "b")
     assert [column.tolist() for column in found.scores] == [[0.3, 0.9], [0.5, 0.5]]
-    negative = grouped_scores(table, groups, "negative")
+    negative = merge_group_scores(table, groups, "negative")
     assert [column.tolist() for column in negative.scores] == [[0.1, 0.2], [0.5, 0.5]]
-    assert grouped_scores(table, {}, "positive").models == table.models
+    assert merge_group_scores(table, {}, "positive").models == table.models
 
 
 @examples(25)
@@ -136,7 +136,7 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
     )
     said = Input(weight="n", by=("site",), missing="drop", positive="1")
     with open_predictions(ENGINES[engine](frame), said) as predictions:
-        counted = counting.count(predictions)
+        counted = counting.count_predictions(predictions)
         found = {kind: read_scores(counted.kept, kind) for kind in ("positive", "negative", "all")}
     rows = {
         kind: sorted(zip(*map(np.ndarray.tolist, (*table.scores, table.n)), strict=True))
@@ -157,7 +157,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
     with open_predictions(paths, Input(kind="score")) as predictions:
-        table, masks = read_scores(counting.count(predictions).kept, "all")
+        table, masks = read_scores(counting.count_predictions(predictions).kept, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.counts.count import Sample, count
-from clfeval.counts.counted import Counted
+from clfeval.counts.count import Sample, count_predictions
+from clfeval.counts.counted import PredictionCounts
 from clfeval.errors import DataError
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -17,10 +17,10 @@ LONG = "id,model,prediction,truth\n1,m,a,a\n2,m,c,b\n3,m,c,c\n"
 SHARES = "truth,m:a,m:b,m:c\na,.8,.1,.1\nb,.2,.2,.6\na,.1,.6,.3\n"
 
 
-def counted(tmp_path: Path, text: str, **said: object) -> Counted:
+def counted(tmp_path: Path, text: str, **said: object) -> PredictionCounts:
     (tmp_path / "t.csv").write_text(text)
     with open_predictions(str(tmp_path / "t.csv"), Input(**said)) as opened:  # type: ignore[arg-type]
-        return count(opened)
+        return count_predictions(opened)
 
 
 @pytest.mark.parametrize("text", [THREE, LONG, SHARES])
@@ -29,7 +29,7 @@ def test_three_classes_need_no_positive_one(tmp_path: Path, text: str) -> None:
     assert found.several
     assert found.order == ("a", "b", "c")
     assert found.labels()[None].n.sum() == text.count("\n") - 1
-    assert Sample.of(found).facts["classes"] == "3: 'a', 'b', 'c'"
+    assert Sample.from_predictions(found).facts["classes"] == "3: 'a', 'b', 'c'"
     with pytest.raises(DataError, match="positive-needed"):
         counted(tmp_path, text)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.group import in_single
+from clfeval.counts.group import float32_threshold
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 
@@ -76,12 +76,12 @@ def test_typed_files_say_what_their_csv_says(tmp_path: Path, form: str) -> None:
     st.one_of(st.floats(0, 1), st.floats(-1e30, 1e30), st.integers(0, 1000).map(lambda n: n / 1000))
 )
 def test_the_least_number_of_32_bits_that_is_written_at_or_above(threshold: float) -> None:
-    least = np.float32(in_single(threshold))
-    assert least == in_single(threshold)
+    least = np.float32(float32_threshold(threshold))
+    assert least == float32_threshold(threshold)
     assert float(str(least)) >= threshold
     assert float(str(np.nextafter(least, np.float32(-np.inf)))) < threshold
 
 
 @pytest.mark.parametrize("end", [float("inf"), float("-inf")])
 def test_infinite_thresholds_stay_infinite(end: float) -> None:
-    assert in_single(end) == end
+    assert float32_threshold(end) == end

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.units import in_units, limit_in_units, rounding, shown, unit_of
+from clfeval.counts.units import from_units, in_units, limit_in_units, rounding_error, weight_unit
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 
@@ -44,24 +44,24 @@ def units_of(weights: list[float], unit: float) -> list[int]:
 def test_the_unit_is_the_last_decimal_place_or_as_fine_as_sums_allow(
     weights: list[float], unit: float, engine: str
 ) -> None:
-    assert unit_of([frame_of(weights, engine)], "n") == unit
+    assert weight_unit([frame_of(weights, engine)], "n") == unit
 
 
 def test_all_files_have_one_unit() -> None:
-    assert unit_of([frame_of([0.5]), frame_of([0.25])], "n") == 100
+    assert weight_unit([frame_of([0.5]), frame_of([0.25])], "n") == 100
 
 
 def test_a_bound_on_sums_makes_decimals_binary() -> None:
     """Two rows of at most 0.25 may be 0.5 in all: 10**15 / 2 units, or 2**48 of 2**-48."""
-    assert unit_of([frame_of([0.25, 0.123456789012345])], "n", most=2**48) == 2**48
-    assert unit_of([frame_of([0.25, 0.123456789012345])], "n") == 10**15
+    assert weight_unit([frame_of([0.25, 0.123456789012345])], "n", most=2**48) == 2**48
+    assert weight_unit([frame_of([0.25, 0.123456789012345])], "n") == 10**15
 
 
 @examples(300)
 @given(st.integers(1, 12), st.lists(st.integers(1, 10**12), min_size=1, max_size=40))
 def test_decimals_are_counted_exactly(places: int, numbers: list[int]) -> None:
     weights = [float(Fraction(number, 10**places)) for number in numbers]
-    unit = unit_of([frame_of(weights)], "n")
+    unit = weight_unit([frame_of(weights)], "n")
     assert Fraction(sum(units_of(weights, unit))) / Fraction(unit) == sum(
         Fraction(repr(weight)) for weight in weights
     )
@@ -70,7 +70,7 @@ def test_decimals_are_counted_exactly(places: int, numbers: list[int]) -> None:
 @examples(300)
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40))
 def test_other_weights_are_rounded_to_sixty_bits(weights: list[float]) -> None:
-    found = units_of(weights, unit := unit_of([frame_of(weights)], "n"))
+    found = units_of(weights, unit := weight_unit([frame_of(weights)], "n"))
     assert sum(found) <= 2**60
     for units, weight in zip(found, weights, strict=True):
         assert abs(Fraction(units) / Fraction(unit) - Fraction(weight)) < Fraction(1, 10**13)
@@ -78,15 +78,15 @@ def test_other_weights_are_rounded_to_sixty_bits(weights: list[float]) -> None:
 
 def test_no_weight_vanishes_beside_a_great_one() -> None:
     weights = [1e30, 1 / 3, 1e-30]
-    unit = unit_of([frame_of(weights)], "n")
+    unit = weight_unit([frame_of(weights)], "n")
     assert units_of(weights, unit)[1:] == [1, 1]
     assert units_of([0.0, *weights], unit)[0] == 0
 
 
 def test_whole_weights_stay_as_they_are() -> None:
     assert units_of([3.0, 2.0], 1) == [3.0, 2.0]
-    assert shown(np.array([3, 2]), 1).tolist() == [3, 2]
-    assert shown(np.array([3, 2]), 10).tolist() == [0.3, 0.2]
+    assert from_units(np.array([3, 2]), 1).tolist() == [3, 2]
+    assert from_units(np.array([3, 2]), 10).tolist() == [0.3, 0.2]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_weights_that_differ_too_much_say_how_far_they_are_off(
     weights: list[float], least: float
 ) -> None:
     frames = [frame_of(weights)]
-    unit = unit_of(frames, "n")
-    off = rounding(frames, "n", unit)
+    unit = weight_unit(frames, "n")
+    off = rounding_error(frames, "n", unit)
     exact = max(abs(Fraction(round(w * unit)) / Fraction(unit) / Fraction(w) - 1) for w in weights)
     if least:
         assert least < off < 1

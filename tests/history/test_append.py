@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.history.file import append, read_past
-from clfeval.history.line import Accepted
+from clfeval.history.file import append_entries, read_history
+from clfeval.history.line import AcceptedLabel
 from tests.history.lines import line, measured
 from tests.process.program import BIN, clfeval, environment, python
 from tests.texts import check_text, problem_places
@@ -57,7 +57,7 @@ def test_a_missed_gate_adds_its_line_with_the_miss() -> None:
 def test_every_command_with_models_can_add(command: str) -> None:
     Path("m.csv").write_text("model,a,b,c\nx,.1,.2,.3\ny,.3,.4,.5\n", encoding="utf-8")
     assert clfeval(*command.split(), "-q", *ADDING).code == 0
-    assert len(read_past("h.jsonl").lines) >= 1
+    assert len(read_history("h.jsonl").lines) >= 1
 
 
 def test_a_dry_run_and_a_refused_table_add_nothing() -> None:
@@ -111,7 +111,7 @@ main()
 def test_a_full_disk_keeps_the_old(disk: str) -> None:
     if disk == "narrow":
         pytest.importorskip("resource", reason="this system has no limits of file sizes")
-    append("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
+    append_entries("h.jsonl", [line("W0", auc=measured(0.8, 0.1))])
     old = Path("h.jsonl").read_bytes()
     size = [str(len(old) + 100)] if disk == "narrow" else []
     done = python(FULL if disk == "full" else NARROW, *size, *WORDS, *ADDING)
@@ -188,8 +188,8 @@ def test_one_that_is_killed_leaves_the_old_or_the_new_file(kills: int) -> None:
         assert len(fresh) % lines == 0
         whole = now
     assert died == kills
-    append("h.jsonl", [Accepted("report", json.loads(whole.splitlines()[0])["label"])])
-    read_past("h.jsonl")
+    append_entries("h.jsonl", [AcceptedLabel("report", json.loads(whole.splitlines()[0])["label"])])
+    read_history("h.jsonl")
     drafts = {name for name in os.listdir() if name.startswith(".clfeval-")}
     assert {*os.listdir()} - drafts <= {"h.jsonl", "t.csv", "h.jsonl.lock"}
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.history.file import append, baseline_of, read_past
-from clfeval.history.line import Accepted, PastLine
+from clfeval.history.file import append_entries, baseline_lines, read_history
+from clfeval.history.line import AcceptedLabel, HistoryLine
 from tests.history.lines import line, measured, past
 from tests.texts import check_text, problem_places
 
@@ -21,15 +21,17 @@ A, B = measured(0.8, 0.02), measured(0.7, 0.02)
 def refused(name: str = "h.jsonl", **asked: str) -> list[str]:
     """Return the places of what is wrong with a history; what is said is kept."""
     with pytest.raises(UsageError) as caught:
-        baseline_of(name, asked.pop("command", "report"), {}, **asked)
+        baseline_lines(name, asked.pop("command", "report"), {}, **asked)
     check_text(str(caught.value))
     return problem_places(str(caught.value))
 
 
-def held(name: str, command: str, models: Sequence[str] = (), **asked: Any) -> dict[str, PastLine]:
+def held(
+    name: str, command: str, models: Sequence[str] = (), **asked: Any
+) -> dict[str, HistoryLine]:
     """Return what models of today, on rows of their own, are compared with."""
     now = {model: line("now", model, "ids:now") for model in models}
-    return baseline_of(name, command, now, **asked)[0]
+    return baseline_lines(name, command, now, **asked)[0]
 
 
 WHOLE = line("W1", auc=A).text().encode()
@@ -39,7 +41,7 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {  # where
     "a newer program": (WHOLE + NEWER, [":2"]),
     "a merge": (b"<<<<<<< ours\n" + WHOLE + b"=======\n" + WHOLE + b">>>>>>> b\n", [":1"]),
     "no history": (b"version: 1\nruns: {}\n", [""]),
-    "a label that no line has": (Accepted("report", "W9").text().encode(), [":1"]),
+    "a label that no line has": (AcceptedLabel("report", "W9").text().encode(), [":1"]),
 }
 
 
@@ -54,7 +56,7 @@ def test_lines_of_both_sides_of_a_merge_are_read_in_any_order() -> None:
     one, other = line("W1", auc=A).text(), line("W2", auc=B).text()
     for text in (one + other, other + one):
         Path("h.jsonl").write_text(text, encoding="utf-8")
-        assert {item.label for item in read_past("h.jsonl").lines} == {"W1", "W2"}
+        assert {item.label for item in read_history("h.jsonl").lines} == {"W1", "W2"}
 
 
 def test_a_run_that_is_repeated_replaces_its_lines_in_their_place() -> None:
@@ -63,32 +65,32 @@ def test_a_run_that_is_repeated_replaces_its_lines_in_their_place() -> None:
 
 
 def test_what_was_accepted_stays_as_it_was_then() -> None:
-    found = past([line("W1", auc=A), Accepted("report", "W1"), line("W1", auc=B)])
+    found = past([line("W1", auc=A), AcceptedLabel("report", "W1"), line("W1", auc=B)])
     (held,) = found.accepted.values()
     assert held.measures["auc"] == A
 
 
 def test_the_last_acceptance_counts() -> None:
-    found = past([line("W1", auc=A), line("W2", auc=B), Accepted("report", "W2"),
-                  Accepted("report", "W1")])  # fmt: skip
+    found = past([line("W1", auc=A), line("W2", auc=B), AcceptedLabel("report", "W2"),
+                  AcceptedLabel("report", "W1")])  # fmt: skip
     assert [one.label for one in found.accepted.values()] == ["W1"]
 
 
 def test_an_acceptance_may_stand_above_its_lines_as_where_a_merge_sorted_them() -> None:
-    entries = [line("W1", auc=A), Accepted("report", "W1"), line("W2", auc=B)]
+    entries = [line("W1", auc=A), AcceptedLabel("report", "W1"), line("W2", auc=B)]
     texts = sorted(one.text() for one in entries)
     assert '"accepted"' in texts[0]
     Path("h.jsonl").write_text("".join(texts), encoding="utf-8")
-    found = read_past("h.jsonl")
+    found = read_history("h.jsonl")
     assert [(one.label, one.measures["auc"]) for one in found.accepted.values()] == [("W1", A)]
 
 
-def value(found: dict[str, PastLine], model: str) -> float | None:
+def value(found: dict[str, HistoryLine], model: str) -> float | None:
     return found[model].measures["auc"].value
 
 
 def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
-    past([line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1"),
+    past([line("W1", auc=A), line("W1", "svm", auc=A), AcceptedLabel("report", "W1"),
           line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
     found = held("h.jsonl", "report", ["new", "other"])
     assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
@@ -119,21 +121,21 @@ def test_a_run_is_not_compared_with_itself_where_there_is_another(case: str) -> 
     accepted, truth, auc, label, same = SAME[case]
     weeks = [line("W1", truth="ids:a", auc=A), line("W2", truth="ids:b", auc=B),
              line("W3", truth="ids:c", auc=A)]  # fmt: skip
-    past([*weeks, *([Accepted("report", accepted)] if accepted else [])])
+    past([*weeks, *([AcceptedLabel("report", accepted)] if accepted else [])])
     now = {"rf": replace(line("now", truth=truth, auc=auc), data=("other",))}
-    found, known = baseline_of("h.jsonl", "report", now)
+    found, known = baseline_lines("h.jsonl", "report", now)
     assert (found["rf"].label, known) == (label, same)
     past(weeks[2:])  # there is no other
-    found, known = baseline_of("h.jsonl", "report", {"rf": weeks[2]})
+    found, known = baseline_lines("h.jsonl", "report", {"rf": weeks[2]})
     assert (found["rf"].label, known) == ("W3", ["W3"])
-    assert baseline_of("h.jsonl", "report", {"rf": weeks[2]}, but="W3") == ({}, [])
+    assert baseline_lines("h.jsonl", "report", {"rf": weeks[2]}, but="W3") == ({}, [])
 
 
 def test_a_model_that_was_given_up_counts_until_a_label_without_it_is_accepted() -> None:
-    weeks = [line("W1", auc=A), line("W1", "svm", auc=A), Accepted("report", "W1")]
+    weeks = [line("W1", auc=A), line("W1", "svm", auc=A), AcceptedLabel("report", "W1")]
     past([*weeks, line("W2", auc=A)])
     assert [*held("h.jsonl", "report", ["rf"])] == ["rf", "svm"]
-    past([*weeks, line("W2", auc=A), Accepted("report", "W2")])
+    past([*weeks, line("W2", auc=A), AcceptedLabel("report", "W2")])
     assert [*held("h.jsonl", "report", ["rf"])] == ["rf"]
     assert [*held("h.jsonl", "report", ["svm"])] == ["rf", "svm"]  # it is here again
 
@@ -145,7 +147,9 @@ def test_where_none_is_accepted_the_last_label_says_which_models_there_are() -> 
 
 
 def test_lines_of_a_run_are_for_that_run() -> None:
-    past([line("W1", auc=A, run="one"), line("W1", auc=B, run="two"), Accepted("report", "W1")])
+    past(
+        [line("W1", auc=A, run="one"), line("W1", auc=B, run="two"), AcceptedLabel("report", "W1")]
+    )
     assert value(held("h.jsonl", "report", run="two"), "rf") == 0.7
     assert held("h.jsonl", "report", run="three") == {}
     assert held("h.jsonl", "mars") == {}
@@ -156,12 +160,12 @@ def test_lines_of_a_run_are_for_that_run() -> None:
 def test_a_last_line_without_its_end_is_ended_or_refused() -> None:
     whole = WHOLE
     Path("h.jsonl").write_bytes(whole.rstrip(b"\n"))
-    append("h.jsonl", [line("W2", auc=A)])
-    assert [one.label for one in read_past("h.jsonl").lines] == ["W1", "W2"]
+    append_entries("h.jsonl", [line("W2", auc=A)])
+    assert [one.label for one in read_history("h.jsonl").lines] == ["W1", "W2"]
     torn = whole + whole[: len(whole) // 2]
     Path("h.jsonl").write_bytes(torn)
     with pytest.raises(UsageError) as caught:
-        append("h.jsonl", [line("W2", auc=A)])
+        append_entries("h.jsonl", [line("W2", auc=A)])
     assert problem_places(str(caught.value)) == ["h.jsonl:2: [history]"]
     check_text(str(caught.value))
     assert Path("h.jsonl").read_bytes() == torn
@@ -169,10 +173,10 @@ def test_a_last_line_without_its_end_is_ended_or_refused() -> None:
 
 def test_a_link_and_permissions_stay() -> None:
     Path("real").mkdir()
-    append("real/h.jsonl", [line("W1", auc=A)])
+    append_entries("real/h.jsonl", [line("W1", auc=A)])
     Path("real/h.jsonl").chmod(0o640)
     Path("h.jsonl").symlink_to("real/h.jsonl")
-    append("h.jsonl", [line("W2", auc=A)])
+    append_entries("h.jsonl", [line("W2", auc=A)])
     assert Path("h.jsonl").is_symlink()
     assert Path("real/h.jsonl").stat().st_mode & 0o777 == 0o640
-    assert len(read_past("real/h.jsonl").lines) == 2
+    assert len(read_history("real/h.jsonl").lines) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Gate, InputFile, settings_of
-from clfeval.history.line import Accepted, as_result, lines_of, parsed
+from clfeval.history.line import AcceptedLabel, lines_to_result, parse_line, result_lines
 from tests.history.lines import line, measured
 from tests.texts import check_text
 
@@ -40,8 +40,8 @@ RESULT = Result(
 
 
 def test_a_line_is_read_back_as_it_was() -> None:
-    assert parsed(LINE.text()) == LINE
-    assert parsed(Accepted("report", "W1").text()) == Accepted("report", "W1")
+    assert parse_line(LINE.text()) == LINE
+    assert parse_line(AcceptedLabel("report", "W1").text()) == AcceptedLabel("report", "W1")
 
 
 def test_keys_are_sorted_and_the_line_ends() -> None:
@@ -54,7 +54,7 @@ def test_keys_are_sorted_and_the_line_ends() -> None:
 
 
 def test_a_line_keeps_measures_settings_and_gates_of_a_result() -> None:
-    (found,) = lines_of(RESULT, "W1", {"a": RESULT.tables["models"][0]})
+    (found,) = result_lines(RESULT, "W1", {"a": RESULT.tables["models"][0]})
     assert found.settings == "cmd:report|pos:1"
     assert (found.data, found.truth, found.rows, found.positives) == (("ab",), "ids:cc", 9, 4)
     assert (found.level, found.version, found.run) == (0.9, RESULT.version, None)
@@ -67,7 +67,7 @@ def test_a_line_keeps_measures_settings_and_gates_of_a_result() -> None:
 
 
 def test_lines_are_a_result_to_compare_with() -> None:
-    found = as_result({"rf": LINE})
+    found = lines_to_result({"rf": LINE})
     assert found.signature == settings_of(found.signature) == LINE.settings
     assert found.tables["models"][0]["roc_auc"] == LINE.measures["roc_auc"].estimate
     assert found.tables["measures"][0]["se"] == 0.02
@@ -76,9 +76,9 @@ def test_lines_are_a_result_to_compare_with() -> None:
 
 def test_an_older_line_may_lack_what_came_later() -> None:
     said = {"schema": "clfeval.history/1", "command": "report", "label": "a", "model": "m"}
-    found = parsed(json.dumps({**said, "measures": {}}))
+    found = parse_line(json.dumps({**said, "measures": {}}))
     assert (found.truth, found.gates, found.run) == (None, {}, None)  # type: ignore[union-attr]
-    later = parsed(json.dumps({**json.loads(LINE.text()), "news": [1]}))
+    later = parse_line(json.dumps({**json.loads(LINE.text()), "news": [1]}))
     assert later == LINE
 
 
@@ -106,5 +106,5 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_no_line_is_refused(case: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is kept
-        parsed(BROKEN[case])
+        parse_line(BROKEN[case])
     check_text(str(caught.value))

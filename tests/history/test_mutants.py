@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.history.file import append, read_past
-from clfeval.history.line import Accepted
+from clfeval.history.file import append_entries, read_history
+from clfeval.history.line import AcceptedLabel
 from clfeval.trend.result import trend_result
 from tests.history.lines import line, measured
 
@@ -22,7 +22,7 @@ NUMBERED = re.compile(r"^h\.jsonl:\d+: \S")
 @pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_damaged_history_is_read_or_refused(count: int) -> None:
     cells = {"roc_auc": measured(0.8, 0.02), "brier": measured(0.1, 0.02)}
-    append("h.jsonl", [line("W1", **cells), Accepted("report", "W1"),
+    append_entries("h.jsonl", [line("W1", **cells), AcceptedLabel("report", "W1"),
                        line("W2", truth="ids:b", gates={"brier": False}, **cells)])  # fmt: skip
     whole, rng = Path("h.jsonl").read_bytes(), random.Random(5)
     refused = 0
@@ -31,7 +31,7 @@ def test_a_damaged_history_is_read_or_refused(count: int) -> None:
         stop = start + rng.choice([0, 1, 1, 5, 200])
         Path("h.jsonl").write_bytes(whole[:start] + rng.choice(PIECES) + whole[stop:])
         try:
-            found = trend_result(read_past("h.jsonl"), "report")
+            found = trend_result(read_history("h.jsonl"), "report")
         except UsageError as error:
             refused += 1
             first = str(error).splitlines()[0]
@@ -43,6 +43,6 @@ def test_a_damaged_history_is_read_or_refused(count: int) -> None:
 
 
 def test_half_a_character_in_a_name_is_kept() -> None:
-    append("h.jsonl", [line("W\ud800", "m\udfff", roc_auc=measured(0.8, 0.1))])
-    (found,) = read_past("h.jsonl").lines
+    append_entries("h.jsonl", [line("W\ud800", "m\udfff", roc_auc=measured(0.8, 0.1))])
+    (found,) = read_history("h.jsonl").lines
     assert (found.label, found.model) == ("W\ud800", "m\udfff")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.api.result import Result
-from clfeval.history.file import read_past
+from clfeval.history.file import read_history
 from tests.history.weeks import KEPT, write
 from tests.process.program import clfeval
 from tests.test_schema import wrong_with
@@ -29,7 +29,7 @@ def weeks(folder: Path) -> Path:
 
 def test_the_fixture_is_what_a_run_writes_today(folder: Path) -> None:
     write(folder / "new.jsonl")
-    old, new = read_past(WEEKS), read_past(str(folder / "new.jsonl"))
+    old, new = read_history(WEEKS), read_history(str(folder / "new.jsonl"))
     assert [(one.label, one.model, one.truth) for one in old.lines] == [
         (one.label, one.model, one.truth) for one in new.lines
     ]

@@ -12,9 +12,9 @@ import pytest
 
 from clfeval.api.result import Result
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
-from clfeval.document import Answer, Estimate, Row, estimate
-from clfeval.history.line import Accepted, PastEntry, PastLine, PastMeasure, same_rows
-from clfeval.trend.judge import changed_at, changes_of, marks_of
+from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.history.line import AcceptedLabel, HistoryEntry, HistoryLine, HistoryMeasure, same_rows
+from clfeval.trend.judge import change_point, line_changes, measure_changes
 from clfeval.trend.result import trend_result
 from tests.history.lines import Z, line, measured, past
 from tests.texts import check_text, numbers_in
@@ -22,7 +22,7 @@ from tests.texts import check_text, numbers_in
 AUC, LESS = measured(0.8, 0.01), measured(0.7, 0.01)
 
 
-def trend(*entries: PastEntry) -> Result:
+def trend(*entries: HistoryEntry) -> Result:
     """Return the trend of these lines."""
     return trend_result(past(entries), "report")
 
@@ -59,21 +59,21 @@ MARKED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
 def test_marks_name_what_changed_from_line_to_line(case: str) -> None:
     before, now, wanted = MARKED[case]
     lines = [line(label, **{"roc_auc": AUC, **one}) for label, one in (("a", before), ("b", now))]
-    assert marks_of(lines) == [(), wanted]
+    assert line_changes(lines) == [(), wanted]
 
 
 def test_digests_of_two_kinds_say_nothing() -> None:
     one, other = line("a", truth="ids:aa"), line("b", truth="rows:aa")
     assert same_rows(one, other) is True  # the files are the same
-    files = PastLine("report", "c", "rf", data=("11",), truth="rows:bb", rows=100, positives=40)
+    files = HistoryLine("report", "c", "rf", data=("11",), truth="rows:bb", rows=100, positives=40)
     assert same_rows(one, files) is None
-    assert marks_of([one, files]) == [(), ("settings",)]
+    assert line_changes([one, files]) == [(), ("settings",)]
 
 
 def test_the_change_is_that_of_two_independent_samples() -> None:
     # .70 - .80 = -.10, of standard error sqrt(.01² + .01²)
     found = row(trend(line("W1", roc_auc=AUC), line("W2", "rf", "ids:bb", roc_auc=LESS)))
-    change, se = estimate(found["difference"]), math.sqrt(0.01**2 + 0.01**2)
+    change, se = as_estimate(found["difference"]), math.sqrt(0.01**2 + 0.01**2)
     assert change.value == pytest.approx(-0.1)
     assert change.low == pytest.approx(-0.1 - Z * se)
     assert change.high == pytest.approx(-0.1 + Z * se)
@@ -114,13 +114,13 @@ def test_the_accepted_line_is_what_others_are_held_to() -> None:
              range(4)]  # fmt: skip
     slow = trend(*steps)
     assert (row(slow)["reference"], row(slow)["verdict"]) == ("W2", "undecided")
-    held = trend(*steps, Accepted("report", "W0"))
+    held = trend(*steps, AcceptedLabel("report", "W0"))
     assert (row(held)["reference"], row(held)["verdict"]) == ("W0", "worse")
-    assert estimate(row(held)["difference"]).value == pytest.approx(-0.06)
+    assert as_estimate(row(held)["difference"]).value == pytest.approx(-0.06)
 
 
 def test_of_an_accepted_last_line_there_is_nothing_to_say() -> None:
-    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS), Accepted("report", "W2"))
+    found = trend(line("W1", roc_auc=AUC), line("W2", roc_auc=LESS), AcceptedLabel("report", "W2"))
     assert found.tables["comparisons"] == []
     check_text(texts(found.answer))
 
@@ -131,7 +131,7 @@ def test_new_gone_and_other_settings_are_said() -> None:
         line("W2", settings="other", roc_auc=AUC), line("W2", "new", roc_auc=AUC),
     )  # fmt: skip
     assert row(found)["verdict"] is None
-    assert estimate(row(found)["difference"]) == Estimate(None, reason="other_settings")
+    assert as_estimate(row(found)["difference"]) == Estimate(None, reason="other_settings")
     check_text(texts(found.answer))
 
 
@@ -142,13 +142,13 @@ def test_the_place_of_a_step_is_that_of_least_squares() -> None:
     def squares(k: int) -> float:
         return sum(len(part) * np.var(part) for part in (values[:k], values[k:]))
 
-    assert changed_at(path, "m") == min(range(1, 7), key=squares) == 4
+    assert change_point(path, "m") == min(range(1, 7), key=squares) == 4
     # a line nobody can be sure of weighs little: of se 1 beside .02 one part in 2,500
     path[1] = line("W1", m=measured(0.2, 1.0))
-    assert changed_at(path, "m") == 4
-    path[1] = line("W1", m=PastMeasure(0.2))  # and as much as others where no se is known
-    assert changed_at(path, "m") == 2
-    assert changed_at(path[:1], "m") is None
+    assert change_point(path, "m") == 4
+    path[1] = line("W1", m=HistoryMeasure(0.2))  # and as much as others where no se is known
+    assert change_point(path, "m") == 2
+    assert change_point(path[:1], "m") is None
 
 
 def test_standard_errors_are_taken_from_intervals_where_none_is_kept() -> None:
@@ -156,14 +156,14 @@ def test_standard_errors_are_taken_from_intervals_where_none_is_kept() -> None:
         line(f"W{i}", m=measured(value, se))
         for i, (value, se) in enumerate([(0.8, 0.01), (0.9, 0.4), (0.8, 0.01), (0.7, 0.01)])
     ]
-    bare = [line(one.label, m=PastMeasure(m.value, m.low, m.high))
+    bare = [line(one.label, m=HistoryMeasure(m.value, m.low, m.high))
             for one in kept for m in [one.measures["m"]]]  # fmt: skip
-    assert changed_at(bare, "m") == changed_at(kept, "m") == 3
+    assert change_point(bare, "m") == change_point(kept, "m") == 3
 
 
 def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None:
     """Rows are others from week 20 on, which moves little; the model from week 35 on."""
-    entries: list[PastEntry] = []
+    entries: list[HistoryEntry] = []
     for week in range(1, 51):
         truth = "ids:old" if week < 20 else "ids:new"
         auc = 0.85 if week < 20 else 0.86 if week < 35 else 0.78
@@ -171,7 +171,7 @@ def test_a_change_of_rows_differs_from_one_of_the_model_in_fifty_weeks() -> None
         other = 0.84 if week < 20 else 0.85
         entries.append(line(f"W{week:02}", "svm", truth=truth, roc_auc=measured(other, 0.012)))
         if week == 10:
-            entries.append(Accepted("report", "W10"))
+            entries.append(AcceptedLabel("report", "W10"))
     found = trend(*entries)
     assert found.tables["events"] == [
         {"label": "W20", "model": "rf", "changed": "rows"},
@@ -219,7 +219,7 @@ def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None
         ]  # fmt: skip
         for week in range(1, 50):
             series = {"rf": [lines[0], lines[week]]}
-            found, steps = changes_of(series, {"rf": lines[0]}, f"W{week}", "report")
+            found, steps = measure_changes(series, {"rf": lines[0]}, f"W{week}", "report")
             told.append(bool(steps))
             alone.append(any((one["p"] or 0) <= 0.05 for one in found))  # type: ignore[operator]
     slack = 2 * math.sqrt(0.05 * 0.95 / years)  # weeks of a year share the first: count years
@@ -229,5 +229,5 @@ def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None
 
 def test_a_standard_error_out_of_bounds_is_taken_as_large_or_small() -> None:
     for se in (1180591620717411303424, 5e-324):
-        odd = line("W2", m=PastMeasure(0.7, se=se))
-        assert changed_at([line("W1", m=AUC), odd, line("W3", m=LESS)], "m") == 1
+        odd = line("W2", m=HistoryMeasure(0.7, se=se))
+        assert change_point([line("W1", m=AUC), odd, line("W3", m=LESS)], "m") == 1

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from clfeval import report
-from clfeval.api.history import added
+from clfeval.api.history import append_to_history
 
 KEPT = Path(__file__).parent.parent.parent / "fixtures" / "history" / "weeks.jsonl"
 WEEKS, ROWS_CHANGE, MODEL_CHANGES, ACCEPTED = 12, 5, 9, 2
@@ -37,7 +37,7 @@ def write(path: Path) -> None:
         predictions = table(1 if week < ROWS_CHANGE else 2, broken=week >= MODEL_CHANGES)
         asked = report.asked  # type: ignore[attr-defined]
         found = asked(predictions, {"id": "id"}, lambda _: None, lambda _: "", truth=True)
-        added(str(path), found, f"2026-W{week:02}", accept=week == ACCEPTED)
+        append_to_history(str(path), found, f"2026-W{week:02}", accept=week == ACCEPTED)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import beta, betaprime, binom, chisquare, kstest
 
-from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
+from clfeval.inference.resampling import (
+    beta_odds,
+    percentile_limits,
+    random_stream,
+    resampled_rates,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -21,10 +26,10 @@ INF, NAN = math.inf, math.nan
 
 
 def test_a_stream_depends_on_seed_and_name_alone() -> None:
-    alone = stream(0, "forest").random(5)
-    stream(0, "another model").random(1000)
-    np.testing.assert_array_equal(stream(0, "forest").random(5), alone)
-    np.testing.assert_array_equal(stream(np.int64(0), "forest").random(5), alone)
+    alone = random_stream(0, "forest").random(5)
+    random_stream(0, "another model").random(1000)
+    np.testing.assert_array_equal(random_stream(0, "forest").random(5), alone)
+    np.testing.assert_array_equal(random_stream(np.int64(0), "forest").random(5), alone)
 
 
 def test_every_seed_and_name_has_a_stream_of_its_own() -> None:
@@ -46,13 +51,15 @@ def test_every_seed_and_name_has_a_stream_of_its_own() -> None:
         "\udcfe",
         "\udcff",
     ]
-    drawn = [tuple(stream(s, n).integers(0, 2**63, 4).tolist()) for s in seeds for n in names]
+    drawn = [
+        tuple(random_stream(s, n).integers(0, 2**63, 4).tolist()) for s in seeds for n in names
+    ]
     assert len(set(drawn)) == len(seeds) * len(names)
 
 
 def test_a_seed_is_a_whole_number() -> None:
     with pytest.raises(ValueError, match="format code 'd'"):
-        stream(1.5, "a")
+        random_stream(1.5, "a")
 
 
 # resampled rates
@@ -60,7 +67,7 @@ def test_a_seed_is_a_whole_number() -> None:
 
 def test_rates_have_the_distribution_of_resampled_rows() -> None:
     """7 of 10 and 2 of 8: binomial, as 40000 draws of whole rows with replacement are."""
-    tp, fp = resampled_rates(7, 10, 2, 8, resamples=40_000, rng=stream(0, "rates"))
+    tp, fp = resampled_rates(7, 10, 2, 8, resamples=40_000, rng=random_stream(0, "rates"))
     rng = np.random.default_rng(1)
     for rates, k, n in ((tp, 7, 10), (fp, 2, 8)):
         rows = np.repeat([1, 0], [k, n - k])
@@ -78,10 +85,10 @@ def test_rates_have_the_distribution_of_resampled_rows() -> None:
 
 
 def test_rates_at_the_ends_and_without_rows() -> None:
-    tp, fp = resampled_rates(5, 5, 0, 9, resamples=50, rng=stream(0, "ends"))
+    tp, fp = resampled_rates(5, 5, 0, 9, resamples=50, rng=random_stream(0, "ends"))
     assert (tp == 1).all()
     assert (fp == 0).all()
-    tp, fp = resampled_rates(0, 0, 3, 9, resamples=50, rng=stream(0, "none"))
+    tp, fp = resampled_rates(0, 0, 3, 9, resamples=50, rng=random_stream(0, "none"))
     assert tp.shape == fp.shape == (50,)
     assert np.isnan(tp).all()
     assert not np.isnan(fp).any()
@@ -89,18 +96,18 @@ def test_rates_at_the_ends_and_without_rows() -> None:
 
 def test_rates_of_a_great_many_rows() -> None:
     n = 10**15
-    tp, _ = resampled_rates(3 * n // 10, n, 0, 0, resamples=2000, rng=stream(0, "many"))
+    tp, _ = resampled_rates(3 * n // 10, n, 0, 0, resamples=2000, rng=random_stream(0, "many"))
     error = math.sqrt(0.21 / n)
     assert abs(tp.mean() - 0.3) < 4 * error / math.sqrt(2000)
     assert tp.std() == pytest.approx(error, rel=0.07)
 
 
 def test_rates_of_whole_floats_and_nothing_else() -> None:
-    whole = resampled_rates(7.0, 10.0, 2.0, 8.0, resamples=9, rng=stream(0, "x"))
+    whole = resampled_rates(7.0, 10.0, 2.0, 8.0, resamples=9, rng=random_stream(0, "x"))
     np.testing.assert_array_equal(
-        whole, resampled_rates(7, 10, 2, 8, resamples=9, rng=stream(0, "x"))
+        whole, resampled_rates(7, 10, 2, 8, resamples=9, rng=random_stream(0, "x"))
     )
-    rng = stream(0, "x")
+    rng = random_stream(0, "x")
     for bad in ((0.5, 10, 2, 8), (7, 10.5, 2, 8), (7, 10, NAN, 8), (7, 10, 2, INF)):
         with pytest.raises(ValueError, match="whole"):
             resampled_rates(*bad, resamples=9, rng=rng)
@@ -116,7 +123,7 @@ def test_rates_of_whole_floats_and_nothing_else() -> None:
 
 
 def both(values: object, level: float) -> tuple[float, float, int]:
-    low, high, failed = percentiles(values, level=level)
+    low, high, failed = percentile_limits(values, level=level)
     return float(low), float(high), int(failed)
 
 
@@ -180,22 +187,22 @@ def test_percentiles_of_many_columns() -> None:
     values = np.random.default_rng(0).normal(size=(200, 3, 2))
     values[:150, 1, 0] = NAN
     values[:30, 2, 1] = INF
-    low, high, failed = percentiles(values, level=0.9)
+    low, high, failed = percentile_limits(values, level=0.9)
     assert low.shape == high.shape == failed.shape == (3, 2)
     for i, j in np.ndindex(3, 2):
         alone = both(values[:, i, j], 0.9)
         np.testing.assert_array_equal((low[i, j], high[i, j], failed[i, j]), alone)
     assert failed.tolist() == [[0, 0], [150, 0], [0, 0]]
-    assert [part.shape for part in percentiles(np.zeros((0, 4)), level=0.9)] == [(4,)] * 3
-    assert [part.shape for part in percentiles(np.zeros((5, 0)), level=0.9)] == [(0,)] * 3
+    assert [part.shape for part in percentile_limits(np.zeros((0, 4)), level=0.9)] == [(4,)] * 3
+    assert [part.shape for part in percentile_limits(np.zeros((5, 0)), level=0.9)] == [(0,)] * 3
 
 
 def test_percentiles_that_are_refused() -> None:
     for level in (0, 1, 95, NAN):
         with pytest.raises(ValueError, match="level"):
-            percentiles([1, 2], level=level)
+            percentile_limits([1, 2], level=level)
     with pytest.raises(ValueError, match="axis"):
-        percentiles(3, level=0.9)
+        percentile_limits(3, level=0.9)
 
 
 # odds of a beta distribution
@@ -205,7 +212,7 @@ def test_percentiles_that_are_refused() -> None:
     ("a", "b"), [(0.5, 0.5), (3, 7), (10.5, 990.5), (1e6, 2), (0.05, 4), (0.5, 1e9)]
 )
 def test_beta_odds_against_scipy(a: float, b: float) -> None:
-    odds = beta_odds(a, b, draws=20_000, rng=stream(0, f"{a} {b}"))
+    odds = beta_odds(a, b, draws=20_000, rng=random_stream(0, f"{a} {b}"))
     assert kstest(odds / (1 + odds), beta(a, b).cdf).pvalue > 0.01
     assert kstest(1 / odds, betaprime(b, a).cdf).pvalue > 0.01
 
@@ -220,8 +227,8 @@ def test_odds_that_would_not_fit_a_float_are_drawn_again(a: float, b: float) -> 
         return (whole(x) - least) / (most - least)
 
     for odds in (
-        beta_odds(a, b, draws=5000, rng=stream(0, "small")),
-        1 / beta_odds(b, a, draws=5000, rng=stream(0, "great")),
+        beta_odds(a, b, draws=5000, rng=random_stream(0, "small")),
+        1 / beta_odds(b, a, draws=5000, rng=random_stream(0, "great")),
     ):
         assert np.isfinite(odds).all()
         assert np.isfinite(1 / odds).all()
@@ -232,9 +239,9 @@ def test_odds_that_would_not_fit_a_float_are_drawn_again(a: float, b: float) -> 
 
 
 def test_beta_odds_are_reproducible_and_refuse_what_they_cannot() -> None:
-    first, again = (beta_odds(2, 3, draws=5, rng=stream(0, "x")) for _ in range(2))
+    first, again = (beta_odds(2, 3, draws=5, rng=random_stream(0, "x")) for _ in range(2))
     np.testing.assert_array_equal(first, again)
-    rng = stream(0, "x")
+    rng = random_stream(0, "x")
     assert beta_odds(2, 3, draws=0, rng=rng).shape == (0,)
     for a, b in ((0, 1), (1, -1), (1e-4, 1), (1, 1e19), (1, INF), (NAN, 1)):
         with pytest.raises(ValueError, match="a and b"):

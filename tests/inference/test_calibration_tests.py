@@ -15,10 +15,10 @@ from clfeval.counts.weights import RowWeights
 from clfeval.inference.calibration_tests import (
     DRAWS,
     ScoreTests,
+    clustered_score_tests,
     score_tests,
-    score_tests_of_parts,
 )
-from clfeval.inference.resampling import stream
+from clfeval.inference.resampling import random_stream
 
 Arrays = Any
 
@@ -32,7 +32,7 @@ def outcome(p: Arrays, y: Arrays, n: Arrays = 1) -> ScoreTests:
     scores, place = np.unique(p, return_inverse=True)
     rows = np.broadcast_to(n, np.shape(p))
     pos, every = (np.bincount(place, one).astype(int) for one in (rows * y, rows))
-    return score_tests(scores, logit(scores), pos, every, stream(0, "m"))
+    return score_tests(scores, logit(scores), pos, every, random_stream(0, "m"))
 
 
 def calibrated(rows: int, seed: int) -> tuple[Arrays, Arrays]:
@@ -60,7 +60,7 @@ def test_groups_of_ten_scores_by_hand() -> None:
         0.04 / 0.19, 0.36 / 0.51, 0, 0.36 / 0.91, 0.04 / 0.99, 1.44 / 0.99, 0.16 / 0.91, 0,
         0.36 / 0.51, 0.04 / 0.19,
     ]  # fmt: skip
-    found = score_tests(p, logit(p), np.array(positives), np.full(10, 4), stream(0, "m"))
+    found = score_tests(p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m"))
     assert found.statistic[1] == pytest.approx(sum(terms), rel=1e-12)
     assert found.df[1] == 10
     np.testing.assert_allclose(found.gaps, np.array(positives) / 4 - p, atol=1e-15)
@@ -123,13 +123,13 @@ def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> ScoreTes
     order = np.argsort(p)
     p, y, w, m = p[order], y[order], w[order], len(p)
     counts, place = np.array([w * y, w * ~y]), np.arange(m) + m * ~y
-    clusters: ClusterCounts | RowWeights = RowWeights.of((1.0 * w) ** 2, place, w, 2 * m)
+    clusters: ClusterCounts | RowWeights = RowWeights.from_entries((1.0 * w) ** 2, place, w, 2 * m)
     if owners is not None:
-        clusters = ClusterCounts.of(list(map(str, owners[order])), place, w)
+        clusters = ClusterCounts.from_entries(list(map(str, owners[order])), place, w)
     heavy = (
         np.ones(2) if owners is not None else ((1.0 * counts) ** 2).sum(axis=1) / counts.sum(axis=1)
     )
-    return score_tests_of_parts(p, logit(p), counts, slice(0, m), clusters, heavy)
+    return clustered_score_tests(p, logit(p), counts, slice(0, m), clusters, heavy)
 
 
 @pytest.mark.parametrize("kind", ["clusters", "weights"])

@@ -21,7 +21,11 @@ def made(
     scores, place = np.unique(score, return_inverse=True)
     pos, neg = (np.bincount(place[truth == t], minlength=len(scores)) for t in (1, 0))
     at = place + np.where(truth == 1, 0, len(scores))
-    return pos, neg, ClusterCounts.of([f"{one:04}" for one in cluster], at, np.ones_like(at))
+    return (
+        pos,
+        neg,
+        ClusterCounts.from_entries([f"{one:04}" for one in cluster], at, np.ones_like(at)),
+    )
 
 
 def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,7 +104,9 @@ def test_one_cluster_has_no_interval() -> None:
 
 def test_scores_by_cluster_do_not_add_up_silently() -> None:
     one = np.ones(1, np.int64)
-    counts = ScoreCounts(np.zeros(1), one, one, clusters=ClusterCounts.of(["a"], one * 0, one))
+    counts = ScoreCounts(
+        np.zeros(1), one, one, clusters=ClusterCounts.from_entries(["a"], one * 0, one)
+    )
     with pytest.raises(ValueError, match=r"\w") as caught:
         counts + counts
     check_text(str(caught.value))

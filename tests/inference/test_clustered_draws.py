@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from clfeval.inference.clusters import rate_correlation
-from clfeval.inference.resampling import going_together, resampled_clusters
+from clfeval.inference.resampling import correlate_draws, resampled_clusters
 
 
 def test_drawn_clusters_keep_their_rows_together() -> None:
@@ -23,17 +23,17 @@ def test_drawn_clusters_keep_their_rows_together() -> None:
 def test_draws_in_another_order() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.beta(5, 2, 4000), rng.beta(2, 9, 4000)
-    one, other = going_together(x, y, 0.7, rng)
+    one, other = correlate_draws(x, y, 0.7, rng)
     assert sorted(one) == sorted(x)
     assert sorted(other) == sorted(y)
     # the rank correlation of normal variables of correlation .7: 6 / pi asin(.35)
     expected = 6 / np.pi * np.arcsin(0.35)
     assert stats.spearmanr(one, other)[0] == pytest.approx(expected, abs=0.04)
-    same = going_together(x, y, 0.0, rng)
+    same = correlate_draws(x, y, 0.0, rng)
     assert same[0] is x
     assert same[1] is y
     with pytest.raises(ValueError, match=r"-1.*1"):
-        going_together(x, y, 1.5, rng)
+        correlate_draws(x, y, 1.5, rng)
 
 
 def counts(seed: int) -> np.ndarray:

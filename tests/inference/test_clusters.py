@@ -13,13 +13,13 @@ from scipy import stats
 
 from clfeval.inference.clusters import (
     JointShares,
-    design,
-    divisor,
+    count_divisor,
+    design_effect,
     flip_test,
-    parts_of,
+    joint_shares,
     rate_divisors,
     share_divisor,
-    together,
+    sum_variance_factor,
 )
 from clfeval.inference.shares import clopper_pearson, sign_test
 
@@ -31,29 +31,29 @@ def sums(k: np.ndarray, n: np.ndarray) -> tuple[float, ...]:
 
 def test_three_clusters_by_hand() -> None:
     # hits 2 of 2, 1 of 2, 0 of 2: p = 1/2, residuals 1, 0, -1
-    effect, g = design(*sums(np.array([2, 1, 0]), np.array([2, 2, 2])))
+    effect, g = design_effect(*sums(np.array([2, 1, 0]), np.array([2, 2, 2])))
     assert g == 36 / 12
     variance = 3 / (3 - 1) * (1 + 0 + 1) / 36
     assert effect == pytest.approx(variance / (1 / 2 * 1 / 2 / 6), rel=1e-12)  # 2
     # clusters that are each like the whole tell more than rows: that is not relied on
-    assert design(*sums(np.array([1, 1, 1]), np.array([2, 2, 2])))[0] == 1
+    assert design_effect(*sums(np.array([1, 1, 1]), np.array([2, 2, 2])))[0] == 1
     # hits 4 of 4 and 2 of 4: p = 3/4, residuals 1, -1; half a cluster of 4 of which 2 are hits
-    effect, g = design(*sums(np.array([4, 2]), np.array([4, 4])))
+    effect, g = design_effect(*sums(np.array([4, 2]), np.array([4, 4])))
     variance = (2 / (2 - 1) * (1 + 1) + (4 * (1 / 2 - 3 / 4)) ** 2 / 2) / 64
     assert effect == pytest.approx(variance / (3 / 4 * 1 / 4 / 8), rel=1e-12)
 
 
 def test_without_errors_a_cluster_counts_as_one_row() -> None:
-    effect, g = design(*sums(np.array([4, 4, 2]), np.array([4, 4, 2])))
+    effect, g = design_effect(*sums(np.array([4, 4, 2]), np.array([4, 4, 2])))
     assert effect == (16 + 16 + 4) / 10
     assert g == 100 / 36
 
 
 def test_one_cluster_and_none() -> None:
-    effect, g = design(3, 5, 9, 15, 25)
+    effect, g = design_effect(3, 5, 9, 15, 25)
     assert (effect, g) == (np.inf, 1)
-    assert divisor(effect, g, level=0.95) == np.inf
-    assert np.isnan(design(0, 0, 0, 0, 0)[0])
+    assert count_divisor(effect, g, level=0.95) == np.inf
+    assert np.isnan(design_effect(0, 0, 0, 0, 0)[0])
     low, high = clopper_pearson(3 / np.inf, 5 / np.inf, level=0.95)
     assert np.isnan(low)
     assert np.isnan(high)
@@ -71,7 +71,7 @@ def test_variance_of_equal_clusters_is_that_of_statsmodels(c: int, m: int, seed:
     k, n = y.sum(axis=1), np.full(c, m)
     p = y.mean()
     expected = fit.cov_params()[0, 0] / (p * (1 - p) / y.size)
-    found, _ = design(*sums(k, n), cautious=False)
+    found, _ = design_effect(*sums(k, n), cautious=False)
     assert found == pytest.approx(max(expected, 1), rel=1e-9)
 
 
@@ -83,20 +83,20 @@ def test_variance_of_unequal_clusters_is_that_of_drawing_clusters() -> None:
     variance = ((drawn @ k) / (drawn @ n)).var()
     p = k.sum() / n.sum()
     # the bootstrap lacks g / (g - 1), about 80 / 79; 20,000 draws know a variance to 1 %
-    found, _ = design(*sums(k, n), cautious=False)
+    found, _ = design_effect(*sums(k, n), cautious=False)
     assert found == pytest.approx(variance / (p * (1 - p) / n.sum()), rel=0.06)
 
 
 def test_a_divisor_makes_normal_limits_those_of_t() -> None:
     z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 11)
-    assert divisor(2.0, 12.0, level=0.95) == pytest.approx(2 * (t / z) ** 2, rel=1e-12)
-    assert divisor(1.0, 1e9, level=0.95) == pytest.approx(1, rel=1e-8)
+    assert count_divisor(2.0, 12.0, level=0.95) == pytest.approx(2 * (t / z) ** 2, rel=1e-12)
+    assert count_divisor(1.0, 1e9, level=0.95) == pytest.approx(1, rel=1e-8)
 
 
 def test_parts_that_go_together() -> None:
-    assert together((4.0, 1.0), (-1.0,)) == 1 - 2 / 5
-    assert together((4.0, 1.0), (-9.0,)) == 0.05
-    assert together((0.0, 0.0), (0.0,)) == 1
+    assert sum_variance_factor((4.0, 1.0), (-1.0,)) == 1 - 2 / 5
+    assert sum_variance_factor((4.0, 1.0), (-9.0,)) == 0.05
+    assert sum_variance_factor((0.0, 0.0), (0.0,)) == 1
 
 
 @given(st.lists(st.integers(-5, 5), max_size=10))
@@ -141,7 +141,7 @@ def clusters(seed: int, c: int = 25) -> np.ndarray:
 
 def two_rates(x: np.ndarray) -> JointShares:
     part, whole = np.eye(4)[:2, None], np.eye(4)[2:, None]
-    return parts_of((x.T @ x)[None], x.sum(axis=0)[None], part, whole)
+    return joint_shares((x.T @ x)[None], x.sum(axis=0)[None], part, whole)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -149,7 +149,7 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     x = clusters(seed)
     found, (tp, fp, p, n) = two_rates(x), x.T
     for i, (k, m) in enumerate(((tp, p), (fp, n))):
-        effect, g = design(*sums(k, m))
+        effect, g = design_effect(*sums(k, m))
         assert (found.effect[i, 0], found.g[i, 0]) == pytest.approx(
             (float(effect), float(g)), rel=1e-12
         )
@@ -162,7 +162,7 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     v1, v2, cov = found.cov[0, 0, 0], found.cov[1, 1, 0], found.cov[0, 1, 0]
     shared = (v1 + v2 - 2 * cov) / (v1 + v2)
     by = found.divisors([[1.0], [-1.0]], level=0.95)[:, 0]
-    alone = [divisor(found.effect[i, 0], found.g[i, 0], level=0.95) for i in (0, 1)]
+    alone = [count_divisor(found.effect[i, 0], found.g[i, 0], level=0.95) for i in (0, 1)]
     assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
 
 
@@ -170,11 +170,11 @@ def test_a_share_of_answers_has_the_residuals_of_its_own_rows() -> None:
     # precision TP / (TP + FP): the calls of a cluster are as random as the hits among them
     x = clusters(4)
     tp, calls = x[:, 0], x[:, 0] + x[:, 1]
-    effect, g = design(*sums(tp, calls))
+    effect, g = design_effect(*sums(tp, calls))
     found = share_divisor(
         (x.T @ x)[None], x.sum(axis=0)[None], [[1.0, 0, 0, 0]], [[1.0, 1, 0, 0]], level=0.9
     )
-    assert found == pytest.approx([float(divisor(effect, g, level=0.9))])
+    assert found == pytest.approx([float(count_divisor(effect, g, level=0.9))])
 
 
 def test_the_class_ratio_is_a_third_share() -> None:
@@ -185,15 +185,15 @@ def test_the_class_ratio_is_a_third_share() -> None:
     slopes = np.array([p, -(1 - p), s - (1 - f)])
     parts = np.eye(4)[:3, None]
     whole = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1.0]])[:, None]
-    found = parts_of((x.T @ x)[None], total[None], parts, whole)
+    found = joint_shares((x.T @ x)[None], total[None], parts, whole)
     variance = slopes @ found.cov[:, :, 0] @ slopes
     right, rows = x[:, 0] + x[:, 3] - x[:, 1], x[:, 2] + x[:, 3]
-    effect, _ = design(*sums(right, rows), cautious=False)
+    effect, _ = design_effect(*sums(right, rows), cautious=False)
     share = right.sum() / rows.sum()
     # g differs between the classes and the whole, by a percent at 400 clusters
     assert variance == pytest.approx(effect * share * (1 - share) / rows.sum(), rel=0.02)
     by = rate_divisors((x.T @ x)[None], total[None], slopes[:, None], level=0.95)
     assert by.shape == (3, 1)
-    alone = divisor(found.effect, found.g, level=0.95)
+    alone = count_divisor(found.effect, found.g, level=0.95)
     parts_variance = (slopes**2 * found.cov[range(3), range(3), 0]).sum()
     assert by == pytest.approx(alone * variance / parts_variance)

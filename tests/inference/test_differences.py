@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.shares import combination, score_limits, score_parts
+from clfeval.inference.shares import combine_proportions, score_limits, score_parts
 from clfeval.inference.special import critical_value, normal_quantile
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
@@ -79,7 +79,7 @@ def test_probabilities_and_levels_outside_0_to_1_are_refused(p: float) -> None:
     with pytest.raises(ValueError, match="level"):
         critical_value(p)
     with pytest.raises(ValueError, match="level"):
-        combination(1, -1, 1, 2, 1, 2, level=p)
+        combine_proportions(1, -1, 1, 2, 1, 2, level=p)
 
 
 # Wilson
@@ -146,7 +146,7 @@ def test_counts_that_are_none_are_refused(k: int, n: int) -> None:
     with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
         wilson(k, n, 1)
     with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
-        combination(1, -1, 1, 2, k, n, level=0.95)
+        combine_proportions(1, -1, 1, 2, k, n, level=0.95)
 
 
 def test_a_negative_z_is_refused() -> None:
@@ -163,18 +163,18 @@ def test_differences_against_statsmodels(
 ) -> None:
     n1, n2 = sum(x), sum(y)
     expected = confint_proportions_2indep(x[0], n1, y[0], n2, method="newcomb", alpha=1 - level)
-    _, low, high = plain(combination(1, -1, x[0], n1, y[0], n2, level=level))
+    _, low, high = plain(combine_proportions(1, -1, x[0], n1, y[0], n2, level=level))
     assert (low, high) == pytest.approx(expected, abs=1e-7)  # its root of rounding errors at k = 0
 
 
 def test_a_weighted_sum_by_hand() -> None:
     """2 p1 + 3 p2 and 2 p1 - 3 p2 at 1/2 and 4/5, from the Wilson limits of statsmodels."""
     (l1, u1), (l2, u2) = (proportion_confint(k, n, method="wilson") for k, n in ((5, 10), (16, 20)))
-    value, low, high = plain(combination(2, 3, 5, 10, 16, 20, level=0.95))
+    value, low, high = plain(combine_proportions(2, 3, 5, 10, 16, 20, level=0.95))
     assert value == pytest.approx(2 * 0.5 + 3 * 0.8)
     assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (0.8 - l2) ** 2))
     assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (u2 - 0.8) ** 2))
-    value, low, high = plain(combination(2, -3, 5, 10, 16, 20, level=0.95))
+    value, low, high = plain(combine_proportions(2, -3, 5, 10, 16, 20, level=0.95))
     assert value == pytest.approx(2 * 0.5 - 3 * 0.8)
     assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (u2 - 0.8) ** 2))
     assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (0.8 - l2) ** 2))
@@ -185,16 +185,16 @@ def test_what_holds_of_every_combination(
     x: tuple[int, int], y: tuple[int, int], a: float, b: float, level: float
 ) -> None:
     k1, n1, k2, n2 = x[0], sum(x), y[0], sum(y)
-    value, low, high = plain(combination(a, b, k1, n1, k2, n2, level=level))
+    value, low, high = plain(combine_proportions(a, b, k1, n1, k2, n2, level=level))
     corners = [a * p + b * q for p in (0, 1) for q in (0, 1)]
     assert min(corners) <= low <= value <= high <= max(corners)
     scale = abs(a) + abs(b) + 1e-300
-    mirrored = plain(combination(-a, -b, k1, n1, k2, n2, level=level))
+    mirrored = plain(combine_proportions(-a, -b, k1, n1, k2, n2, level=level))
     assert mirrored == pytest.approx((-value, -high, -low), abs=1e-14 * scale)
-    exchanged = plain(combination(b, a, k2, n2, k1, n1, level=level))
+    exchanged = plain(combine_proportions(b, a, k2, n2, k1, n1, level=level))
     assert exchanged == pytest.approx((value, low, high), abs=1e-14 * scale)
     # a p1 + b p2 = b + a p1 - b (1 - p2)
-    turned = plain(combination(a, -b, k1, n1, n2 - k2, n2, level=level))
+    turned = plain(combine_proportions(a, -b, k1, n1, n2 - k2, n2, level=level))
     assert tuple(b + t for t in turned) == pytest.approx((value, low, high), abs=1e-14 * scale)
 
 
@@ -203,11 +203,11 @@ def test_combinations_of_arrays() -> None:
     n1, n2 = rng.integers(1, 500, 20_000), rng.integers(1, 500, 20_000)
     k1, k2 = rng.integers(0, n1 + 1), rng.integers(0, n2 + 1)
     a, b = rng.normal(size=(2, 20_000))
-    result = combination(a, b, k1, n1, k2, n2, level=0.95)
+    result = combine_proportions(a, b, k1, n1, k2, n2, level=0.95)
     for i in range(0, 20_000, 1999):
-        alone = plain(combination(a[i], b[i], k1[i], n1[i], k2[i], n2[i], level=0.95))
+        alone = plain(combine_proportions(a[i], b[i], k1[i], n1[i], k2[i], n2[i], level=0.95))
         assert alone == tuple(float(part[i]) for part in result)
-    result = combination(1, -1, [0, 1], [0, 2], 1, 2, level=0.95)
+    result = combine_proportions(1, -1, [0, 1], [0, 2], 1, 2, level=0.95)
     assert all(np.isnan(part[0]) for part in result)
     assert not any(np.isnan(part[1]) for part in result)
-    assert combination([[1], [1]], [1, -1, 0], 1, 2, 1, 2, level=0.95)[0].shape == (2, 3)
+    assert combine_proportions([[1], [1]], [1, -1, 0], 1, 2, 1, 2, level=0.95)[0].shape == (2, 3)

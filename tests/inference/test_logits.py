@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from clfeval.inference.shares import odds_ratio, predictive_value, rate_ratio, unsure
+from clfeval.inference.shares import has_unreliable_error, odds_ratio, predictive_value, rate_ratio
 from clfeval.inference.special import critical_value
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -167,5 +167,5 @@ def test_arrays_and_what_is_refused() -> None:
     ],
 )
 def test_an_error_is_unsure_of_few_rows_and_next_to_an_end(k: int, n: int, expected: bool) -> None:
-    assert bool(unsure(k, n)) is expected
-    assert bool(unsure([k, 50], [n, 100])[0]) is expected
+    assert bool(has_unreliable_error(k, n)) is expected
+    assert bool(has_unreliable_error([k, 50], [n, 100])[0]) is expected

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference.multinomial import weighed_difference
+from clfeval.inference.multinomial import weighted_difference
 
 
 def test_without_the_second_share_limits_are_wilsons() -> None:
-    value, low, high = weighed_difference(2.0, 30, 0.0, 12, 100, level=0.95)
+    value, low, high = weighted_difference(2.0, 30, 0.0, 12, 100, level=0.95)
     wilson = proportion_confint(30, 100, method="wilson")
     assert value == pytest.approx(0.6)
     assert (float(low), float(high)) == pytest.approx((2 * wilson[0], 2 * wilson[1]), abs=1e-7)
@@ -18,7 +18,7 @@ def test_without_the_second_share_limits_are_wilsons() -> None:
 
 def test_square_and_add_written_out() -> None:
     """60 of 200 rows against half of 40: .3 - .1, both with Wilson's limits, rho by hand."""
-    value, low, high = weighed_difference(1, 60, 0.5, 40, 200, level=0.95)
+    value, low, high = weighted_difference(1, 60, 0.5, 40, 200, level=0.95)
     (l1, u1), (l2, u2) = (proportion_confint(k, 200, method="wilson") for k in (60, 40))
     rho = -np.sqrt(0.3 * 0.2 / (0.7 * 0.8))
     d, e = 0.3 - l1, 0.5 * (u2 - 0.2)
@@ -30,4 +30,4 @@ def test_square_and_add_written_out() -> None:
 
 def test_counts_beyond_the_rows_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
-        weighed_difference(1, 30, 1, 0, 20, level=0.95)
+        weighted_difference(1, 30, 1, 0, 20, level=0.95)

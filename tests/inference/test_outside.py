@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.influence import uncertainty
-from clfeval.inference.outside import Powers, RankedPairs
+from clfeval.inference.influence import covariance_from_influence
+from clfeval.inference.outside import PowerSums, RankedPairs
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, truth, which rows are in the part
 
@@ -25,13 +25,13 @@ def drawn(seed: int, rows: int | None = None) -> Table:
 
 
 def counts(x: np.ndarray, y: np.ndarray) -> ScoreCounts:
-    return ScoreCounts.of_rows(x, y, None)
+    return ScoreCounts.from_rows(x, y, None)
 
 
 def of_pairs(x: np.ndarray, y: np.ndarray, part: np.ndarray, level: float = 0.95) -> Any:
     """Return the area outside from sums, None where there is none, and that of the rows."""
     whole, inside, left = (counts(x[one], y[one]) for one in (slice(None), part, ~part))
-    pairs = RankedPairs.of(whole.positives, whole.negatives)
+    pairs = RankedPairs.from_counts(whole.positives, whole.negatives)
     if pairs is None:
         return None, None
     at = np.searchsorted(whole.scores, inside.scores)
@@ -81,7 +81,9 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(10, 200))
     x, times, part = rng.random(n) ** 3, rng.integers(1, 4, n), rng.random(n) < 0.3
-    every, mine = (Powers.of([(x[some] - 0.2, times[some])]) for some in (slice(None), part))
+    every, mine = (
+        PowerSums.from_values([(x[some] - 0.2, times[some])]) for some in (slice(None), part)
+    )
     found = every.outside(mine, fewest=5)
     if times[part].sum() * 2 > times.sum():
         assert found is None
@@ -89,7 +91,7 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
     assert found is not None
     values = np.repeat(x[~part], times[~part])
     mean = values.mean()
-    direct = uncertainty(x[~part] - mean, times[~part], fewest=5)
+    direct = covariance_from_influence(x[~part] - mean, times[~part], fewest=5)
     assert found[0] + 0.2 == pytest.approx(mean, abs=1e-13)
     assert found[1].errors == pytest.approx([values.std(ddof=1) / math.sqrt(len(values))], 1e-11)
     assert found[1].df == pytest.approx(direct.df, rel=1e-9)
@@ -98,7 +100,7 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
 def test_losses_that_are_all_one_have_no_error() -> None:
     x, part = np.full(50, 0.25), np.arange(50) < 10
     x[:5] = 0.9  # only inside
-    every, mine = (Powers.of([(x[some] - 0.3, np.ones(some.sum()))])
+    every, mine = (PowerSums.from_values([(x[some] - 0.3, np.ones(some.sum()))])
                    for some in (part | True, part))  # fmt: skip
     found = every.outside(mine, fewest=5)
     assert found is not None

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.inference.paired_measures import difference, slopes
+from clfeval.inference.paired_measures import measure_difference, partial_derivatives
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import position
+from clfeval.measures.plane import phi_delta
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -28,7 +28,7 @@ estimate = st.lists(st.floats(-100, 100), min_size=3, max_size=3).map(
 
 
 def at_rates(name: str, tp: Any, fp: Any, p: Any) -> Any:
-    return CATALOG[name].function(Confusion.of_prevalence(tp, fp, p))
+    return CATALOG[name].function(Confusion.from_prevalence(tp, fp, p))
 
 
 def plain(result: Arrays) -> Numbers:
@@ -41,29 +41,31 @@ def plain(result: Arrays) -> Numbers:
 def test_differences_by_hand() -> None:
     """5 (2..9) less 1 (0..5): 3 down and 4 of the other up; 4 up and 1 of the other down."""
     first, second = (5, 2, 9), (1, 0, 5)
-    assert plain(difference(*first, *second, 0)) == pytest.approx((4, 4 - 5, 4 + math.sqrt(17)))
-    assert plain(difference(*first, *second, 1)) == pytest.approx((4, 4 - 1, 4 + 3))
-    assert plain(difference(*first, *second, -1)) == pytest.approx((4, 4 - 7, 4 + 5))
+    assert plain(measure_difference(*first, *second, 0)) == pytest.approx(
+        (4, 4 - 5, 4 + math.sqrt(17))
+    )
+    assert plain(measure_difference(*first, *second, 1)) == pytest.approx((4, 4 - 1, 4 + 3))
+    assert plain(measure_difference(*first, *second, -1)) == pytest.approx((4, 4 - 7, 4 + 5))
     # rho = 1/2: 9 - 12 + 16 = 13 and 16 - 4 + 1 = 13
     expected = (4, 4 - math.sqrt(13), 4 + math.sqrt(13))
-    assert plain(difference(*first, *second, 0.5)) == pytest.approx(expected)
+    assert plain(measure_difference(*first, *second, 0.5)) == pytest.approx(expected)
 
 
 @given(estimate, estimate, st.floats(-1, 1))
 def test_what_holds_of_every_difference(first: Numbers, second: Numbers, rho: float) -> None:
-    value, low, high = plain(difference(*first, *second, rho))
+    value, low, high = plain(measure_difference(*first, *second, rho))
     assert value == first[0] - second[0]
     assert first[1] - second[2] <= low <= value <= high <= first[2] - second[1]
-    assert plain(difference(*second, *first, rho)) == pytest.approx((-value, -high, -low))
-    looser = plain(difference(*first, *second, (rho - 1) / 2))
+    assert plain(measure_difference(*second, *first, rho)) == pytest.approx((-value, -high, -low))
+    looser = plain(measure_difference(*first, *second, (rho - 1) / 2))
     assert looser[1] <= low + 1e-12
     assert high <= looser[2] + 1e-12
 
 
 def test_the_same_estimate_twice() -> None:
     """At rho = 1 the legs lie on one another: what is left is how much they differ."""
-    assert plain(difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
-    assert plain(difference(3, 2, 6, 3, 2, 6, 1)) == (0, 1 - 3, 3 - 1)
+    assert plain(measure_difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
+    assert plain(measure_difference(3, 2, 6, 3, 2, 6, 1)) == (0, 1 - 3, 3 - 1)
 
 
 def test_infinite_limits_and_values() -> None:
@@ -79,23 +81,23 @@ def test_infinite_limits_and_values() -> None:
         (3, 1, 1e300, 2, 1, 4, 0.5): (1, 1 - 2, 1e300),
         (3, 4, 5, 2, 1, 1.5, 0): (1, 1, 1 + math.sqrt(5)),  # both miss their value
     }
-    result = difference(*np.array(list(expected)).T)
+    result = measure_difference(*np.array(list(expected)).T)
     np.testing.assert_allclose(np.array(result).T, list(expected.values()), rtol=1e-12)
 
 
 def test_unknown_arguments_and_wrong_ones() -> None:
     whole = [3.0, 1, 5, 2, 1, 4, 0.5]
     for place in range(7):
-        value, low, high = plain(difference(*whole[:place], NAN, *whole[place + 1 :]))
+        value, low, high = plain(measure_difference(*whole[:place], NAN, *whole[place + 1 :]))
         assert math.isnan(low)
         assert math.isnan(high)
         assert math.isnan(value) == (place in (0, 3))
-    assert difference([[3], [4]], 1, 5, [2, 2, 2], 1, 4, 0.5)[1].shape == (2, 3)
+    assert measure_difference([[3], [4]], 1, 5, [2, 2, 2], 1, 4, 0.5)[1].shape == (2, 3)
     for args in ((3, 5, 1, 2, 1, 4, 0), (3, 1, 5, 2, 4, 1, 0)):
         with pytest.raises(ValueError, match="low"):
-            difference(*args)
+            measure_difference(*args)
     with pytest.raises(ValueError, match="correlation"):
-        difference(3, 1, 5, 2, 1, 4, 1.1)
+        measure_difference(3, 1, 5, 2, 1, 4, 1.1)
 
 
 # slopes
@@ -131,7 +133,7 @@ def test_slopes_against_analytic_ones(measure: Measure, exact: Measure) -> None:
     p = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99])
     for t in (1e-4, 0.01, 0.3, 0.7, 0.99, 0.9999, 1):
         for f in (0, 1e-4, 0.003, 0.2, 0.7, 0.9999):
-            mine = slopes(lambda tp, fp: measure(tp, fp, p), t, f)
+            mine = partial_derivatives(lambda tp, fp: measure(tp, fp, p), t, f)
             expected = np.broadcast_arrays(*exact(t, f, p))
             # a slope of 1e-6 is lost in the rounding of values near 1
             np.testing.assert_allclose(mine, expected, rtol=1e-6, atol=1e-11)
@@ -140,7 +142,7 @@ def test_slopes_against_analytic_ones(measure: Measure, exact: Measure) -> None:
 def test_slopes_on_any_scale_at_a_border() -> None:
     """1 / (1 + x/s) at 0 has the slope -1/s."""
     s = 10.0 ** -np.arange(0, 10)
-    mine = slopes(lambda tp, fp: 1 / (1 + tp / s) + 1 / (1 + (1 - fp) / s), 0, 1)
+    mine = partial_derivatives(lambda tp, fp: 1 / (1 + tp / s) + 1 / (1 + (1 - fp) / s), 0, 1)
     np.testing.assert_allclose(mine, (-1 / s, 1 / s), rtol=1e-6)
 
 
@@ -150,11 +152,11 @@ def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
     Its terms cancel to 1e-12, and by steps below 1e-9 the sums of their rests double or vanish.
     """
     t, p = 1 - 1e-6, 1 - 1e-6
-    mine, _ = slopes(lambda tp, fp: at_rates("mutual_information", tp, fp, p), t, 1)
+    mine, _ = partial_derivatives(lambda tp, fp: at_rates("mutual_information", tp, fp, p), t, 1)
     exact = p * (math.log2(t / (1 - t)) - math.log2((p * t + 1 - p) / (p * (1 - t))))
     assert float(mine) == pytest.approx(exact, rel=1e-3)
     p = 1e-6
-    mine, _ = slopes(lambda tp, fp: at_rates("mutual_information", tp, fp, p), 0, 0)
+    mine, _ = partial_derivatives(lambda tp, fp: at_rates("mutual_information", tp, fp, p), 0, 0)
     assert float(mine) == pytest.approx(p * math.log2(1 / p), rel=1e-3)
 
 
@@ -172,21 +174,21 @@ def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
     ids=["infinite value", "infinite", "NaN", "0/0", "constant", "flat", "no rates"],
 )
 def test_what_has_no_slope_has_0(measure: Measure, tp: float, fp: float) -> None:
-    assert plain(slopes(measure, tp, fp)) == (0, 0)
+    assert plain(partial_derivatives(measure, tp, fp)) == (0, 0)
 
 
 @pytest.mark.parametrize("rates", [(-0.1, 0.5), (0.5, 1.1)])
 def test_rates_that_are_none_are_refused(rates: Numbers) -> None:
     with pytest.raises(ValueError, match="rate"):
-        slopes(lambda tp, fp: position(tp, fp)[1], *rates)
+        partial_derivatives(lambda tp, fp: phi_delta(tp, fp)[1], *rates)
 
 
 def test_every_element_by_itself() -> None:
     odds = np.array([[0.01], [1], [100]])
     tp, fp = np.array([0, 0.3, 0.9999, 1]), np.array([0.5, 0, 1e-5, 1])
-    together = slopes(lambda t, f: at_rates("mcc", t, f, odds / (1 + odds)), tp, fp)
+    together = partial_derivatives(lambda t, f: at_rates("mcc", t, f, odds / (1 + odds)), tp, fp)
     assert together[0].shape == together[1].shape == (3, 4)
     for i, j in np.ndindex(3, 4):
         p = odds[i, 0] / (1 + odds[i, 0])
-        alone = slopes(lambda t, f, p=p: at_rates("mcc", t, f, p), tp[j], fp[j])
+        alone = partial_derivatives(lambda t, f, p=p: at_rates("mcc", t, f, p), tp[j], fp[j])
         assert plain(alone) == (together[0][i, j], together[1][i, j])

@@ -104,10 +104,10 @@ def test_many_coins_are_scipys() -> None:
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (40, 0.5), (200, 0.9), (5, 0.0)])
 def test_binomial_draws_have_the_shares_of_their_outcomes(n: int, p: float) -> None:
-    from clfeval.inference.calibration_tests import DRAWS, _binomials
+    from clfeval.inference.calibration_tests import DRAWS, _draw_binomials
 
     rng = np.random.default_rng(7)
-    found = np.array([_binomials(np.array([n, n]), np.array([p, p]), rng) for _ in range(30)])
+    found = np.array([_draw_binomials(np.array([n, n]), np.array([p, p]), rng) for _ in range(30)])
     draws = found.size
     assert found.shape == (30, 2, DRAWS)
     for k in range(n + 1):

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from clfeval.inference.special import level_together
+from clfeval.inference.special import simultaneous_level
 
 
 def distance(level: float) -> float:
@@ -15,12 +15,12 @@ def distance(level: float) -> float:
 
 
 def test_one_interval_keeps_its_level() -> None:
-    assert level_together(0.95) == 0.95
+    assert simultaneous_level(0.95) == 0.95
 
 
 @pytest.mark.parametrize("comparisons", [2, 3, 10, 435, 44850])
 def test_without_a_turn_it_is_bonferroni(comparisons: int) -> None:
-    found = level_together(0.95, comparisons=comparisons)
+    found = simultaneous_level(0.95, comparisons=comparisons)
     assert 1 - found == pytest.approx(0.05 / comparisons, rel=1e-7)
 
 
@@ -28,7 +28,7 @@ def test_without_a_turn_it_is_bonferroni(comparisons: int) -> None:
 @pytest.mark.parametrize("comparisons", [1, 3])
 def test_a_turn_is_a_tail_of_two_dimensions(level: float, comparisons: int) -> None:
     """P(|X| > c) + (turn / pi) exp(-c²/2), which is P(X² + Y² > c²), is 1 - level."""
-    c = distance(level_together(level, comparisons=comparisons, turn=np.pi / 2))
+    c = distance(simultaneous_level(level, comparisons=comparisons, turn=np.pi / 2))
     assert 2 * norm.sf(c) + 0.5 * np.exp(-c * c / 2) == pytest.approx((1 - level) / comparisons)
 
 
@@ -38,7 +38,7 @@ def test_all_directions_of_a_turn_are_covered(turn: float) -> None:
 
     Beside the arc, at an angle d from its nearer end, R cos d has to be more than c.
     """
-    c = distance(level_together(0.95, turn=turn))
+    c = distance(simultaneous_level(0.95, turn=turn))
     inside = turn / np.pi * np.exp(-c * c / 2)
     beside, _ = quad(lambda d: np.exp(-((c / np.cos(d)) ** 2) / 2), 0, (np.pi - turn) / 2)
     exact = inside + 2 / np.pi * beside
@@ -55,4 +55,4 @@ def test_all_directions_of_a_turn_are_covered(turn: float) -> None:
 def test_what_is_no_such_thing_is_refused(wrong: dict[str, float]) -> None:
     level = wrong.pop("level")
     with pytest.raises(ValueError, match=r"level|comparisons"):
-        level_together(level, **wrong)  # type: ignore[arg-type]
+        simultaneous_level(level, **wrong)  # type: ignore[arg-type]

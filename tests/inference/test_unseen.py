@@ -7,18 +7,18 @@ import pytest
 from scipy import linalg, stats
 
 from clfeval.inference import unseen
-from clfeval.inference.unseen import dirichlet_counts, unseen_errors
+from clfeval.inference.unseen import dirichlet_counts, prior_error_patterns
 
 
 @pytest.mark.parametrize("models", [1, 3, 63])
 def test_the_columns_are_those_of_a_hadamard_matrix(models: int) -> None:
-    ours, theirs = unseen_errors(models), linalg.hadamard(64) < 0
+    ours, theirs = prior_error_patterns(models), linalg.hadamard(64) < 0
     np.testing.assert_array_equal(ours, theirs[:, 1 : models + 1])
 
 
 @pytest.mark.parametrize(("models", "rows"), [(1, 64), (63, 64), (64, 128), (200, 256)])
 def test_every_model_errs_in_half_and_every_two_agree_in_half(models: int, rows: int) -> None:
-    errs = unseen_errors(models).astype(int)
+    errs = prior_error_patterns(models).astype(int)
     assert errs.shape == (rows, models)
     together = errs.T @ errs  # both err in a quarter of the rows, one alone in another
     assert (np.diag(together) == rows // 2).all()
@@ -27,7 +27,7 @@ def test_every_model_errs_in_half_and_every_two_agree_in_half(models: int, rows:
 
 def test_no_model_is_refused() -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        unseen_errors(0)
+        prior_error_patterns(0)
 
 
 def drawn(counts: list[list[int]], n: int = 20_000) -> np.ndarray:
@@ -56,7 +56,7 @@ def test_rates_are_of_jeffreys_distribution_and_the_class_ratio_too() -> None:
 
 def test_a_pair_of_models_is_perks_distribution() -> None:
     """Of 9 rows both right in 7, one alone in 2 and 0: Dirichlet(7.25, 2.25, .25, .25)."""
-    errs = unseen_errors(2)
+    errs = prior_error_patterns(2)
     patterns = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], bool)
     shares = [(errs == one).all(axis=1).sum() / len(errs) for one in patterns]
     assert shares == [0.25] * 4

@@ -9,12 +9,14 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.inference.resampling import resampled_weights
-from clfeval.inference.shares import shared_sign_test, sign_test
+from clfeval.inference.shares import sign_test, weighted_sign_test
 
 
 def test_sums_by_hand() -> None:
     """Weights 1, 3 of the first kind and 2 of the second: 6 in all, squares 10 and 4."""
-    one = RowWeights.of(np.array([1.0, 9.0, 4.0]), np.array([0, 0, 1]), np.array([1, 3, 2]), 3)
+    one = RowWeights.from_entries(
+        np.array([1.0, 9.0, 4.0]), np.array([0, 0, 1]), np.array([1, 3, 2]), 3
+    )
     assert (one.n.tolist(), one.squares.tolist()) == ([4, 2, 0], [10, 4, 0])
     assert one.size == pytest.approx(6**2 / 14)
     products, kurtosis = one.moments(np.array([[1.0, 0, 0], [1, -1, 7]]))
@@ -32,19 +34,19 @@ def test_files_add_up() -> None:
     squares = n.astype(float) ** 2
 
     def of(rows: slice) -> PatternCounts:
-        return PatternCounts.of(
+        return PatternCounts.from_votes(
             ["a", "b"], truth[rows], votes[rows], n[rows], 1e6, owners=squares[rows]
         )
 
     whole, parts = of(slice(None)), of(slice(15)) + of(slice(15, None))
-    classes = [ClassPatterns.of_two(one, ("0", "1"), "1") for one in (whole, parts)]
+    classes = [ClassPatterns.from_binary_patterns(one, ("0", "1"), "1") for one in (whole, parts)]
     for one, other in ((whole, parts), (classes[0], classes[1])):
         assert isinstance(one.clusters, RowWeights)
         assert isinstance(other.clusters, RowWeights)
         assert one.digest() == other.digest()
         np.testing.assert_allclose(one.clusters.squares, other.clusters.squares, rtol=1e-8)
     with pytest.raises(ValueError, match="only one"):
-        whole + PatternCounts.of(["a", "b"], truth, votes, n, 1e6)
+        whole + PatternCounts.from_votes(["a", "b"], truth, votes, n, 1e6)
 
 
 def test_draws_have_the_mean_and_the_variance_of_the_weights() -> None:
@@ -61,7 +63,7 @@ def test_draws_have_the_mean_and_the_variance_of_the_weights() -> None:
 def test_the_sign_test_of_equal_weights_is_that_of_rows() -> None:
     for a, b in ((6, 0), (9, 2), (5, 5), (0, 0), (700, 620)):
         expected = sign_test(a, b)
-        assert shared_sign_test(a, b, a + b) == pytest.approx(expected, rel=1e-9)
-        assert shared_sign_test(a * 0.3, b * 0.3, (a + b) * 0.09) == pytest.approx(expected)
+        assert weighted_sign_test(a, b, a + b) == pytest.approx(expected, rel=1e-9)
+        assert weighted_sign_test(a * 0.3, b * 0.3, (a + b) * 0.09) == pytest.approx(expected)
     # half the effective rows say less
-    assert shared_sign_test(9, 2, 22) > sign_test(9, 2)
+    assert weighted_sign_test(9, 2, 22) > sign_test(9, 2)

@@ -10,8 +10,8 @@ import pytest
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.logistic import line, log_odds, shift
-from clfeval.measures.record import why
+from clfeval.measures.logistic import fit_intercept, fit_line, log_odds
+from clfeval.measures.record import undefined_reason
 from tests.texts import check_text
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -150,7 +150,7 @@ def test_what_is_undefined_says_why(
     every = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.of]
     table = Confusion(sum(pos), sum(neg), 0, 0)
     found = {
-        measure.id: why(measure.undefined, table)
+        measure.id: undefined_reason(measure.undefined, table)
         for measure in every
         if math.isnan(value(measure.id, p, pos, neg, **settings))
     }
@@ -163,7 +163,7 @@ def test_almost_separated_classes_have_a_line() -> None:
     truth = p > 0.5
     truth[[4999, 5000]] = truth[[5000, 4999]]
     x, pos, neg = log_odds(p), truth * 1.0, ~truth * 1.0
-    a, b = line(x, pos, neg)
+    a, b = fit_line(x, pos, neg)
     assert b > 100
     rest = truth - 1 / (1 + np.exp(-np.clip(a + b * x, -700, 700)))
     assert abs(rest.sum()) < 1e-8
@@ -175,12 +175,12 @@ def test_lines_from_far_off() -> None:
     p = np.array([0.0, 1e-9, 0.5, 1 - 1e-9, 1.0])
     pos, neg = np.array([50, 0, 1, 1, 1]), np.array([1, 1, 2, 0, 40])
     x = log_odds(p)
-    a, b = line(x, pos, neg)
+    a, b = fit_line(x, pos, neg)
     assert b < 0
     rest = pos - (pos + neg) / (1 + np.exp(-a - b * x))
     assert abs(rest.sum()) < 1e-10
     assert abs((x * rest).sum()) < 1e-9
-    shifted = shift(x, np.array([0, 0, 0, 0, 1]), np.array([0, 0, 0, 0, 10**6]))
+    shifted = fit_intercept(x, np.array([0, 0, 0, 0, 1]), np.array([0, 0, 0, 0, 10**6]))
     assert shifted == pytest.approx(-math.log(10**6) - x[-1], abs=1e-9)
 
 
@@ -190,7 +190,7 @@ def test_a_first_fit_of_blocks_changes_nothing(rows: int) -> None:
     p = np.sort(rng.beta(0.5, 0.5, rows))
     truth = rng.random(rows) < p**1.3
     x = log_odds(p)
-    a, b = line(x, truth * 1, ~truth * 1)
+    a, b = fit_line(x, truth * 1, ~truth * 1)
     rest = truth - 1 / (1 + np.exp(-a - b * x))
     assert abs(rest.sum()) < 1e-9 * rows
     assert abs((x * rest).sum()) < 1e-9 * rows

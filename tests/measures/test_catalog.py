@@ -9,12 +9,18 @@ import pytest
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Estimate
-from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, same_measure
-from clfeval.measures.odds import JPT, Stakes
+from clfeval.measures.catalog import (
+    CATALOG,
+    equivalent_names,
+    find_measure,
+    match_measure,
+    measure_functions,
+)
+from clfeval.measures.odds import JPT, OutcomeCosts
 from clfeval.measures.record import Measure
-from clfeval.methods.estimates import Cells, limits
+from clfeval.methods.estimates import Cells, measure_limits
 from clfeval.methods.mlcps.asked import MEASURED
-from clfeval.methods.tune_jpt.tables import formulas
+from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.methods.phidelta.byhand import EVERY
 
 REASONS = {  # METHODS section 0, and what MARS adds
@@ -87,17 +93,17 @@ def test_best_values_point_the_right_way() -> None:
 def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
     found = find_measure(alias)
     assert found is CATALOG[name]
-    assert name in same_measure(alias)
+    assert name in equivalent_names(alias)
 
 
 def test_what_the_class_ratio_leaves_alone() -> None:
     """METHODS section 3: everything else moves, MCC and the information coefficient included."""
-    tuned = {name for name in JPT if name in formulas() and not CATALOG[name].invariant}
+    tuned = {name for name in JPT if name in measure_formulas() and not CATALOG[name].invariant}
     assert tuned == {
         "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
     }  # fmt: skip
     assert CATALOG["roc_auc"].invariant
-    assert set(formulas(stakes=Stakes(1, 1))) <= set(CATALOG)
+    assert set(measure_formulas(stakes=OutcomeCosts(1, 1))) <= set(CATALOG)
 
 
 def test_twins_are_one_function_under_another_id() -> None:
@@ -109,8 +115,8 @@ def test_twins_are_one_function_under_another_id() -> None:
     for name, other in twins.items():
         one, two = CATALOG[name], CATALOG[other]
         assert (one.of, one.low, one.high, one.best) == (two.of, two.low, two.high, two.best)
-        assert name in same_measure(other)
-        assert other in same_measure(name)
+        assert name in equivalent_names(other)
+        assert other in equivalent_names(name)
 
 
 @pytest.mark.parametrize("measure", CATALOG.values(), ids=lambda measure: measure.id)
@@ -118,7 +124,7 @@ def test_what_is_typed_shown_or_stored_finds_it(measure: Measure) -> None:
     for name in (measure.id, measure.id.upper(), measure.title, measure.title.upper()):
         assert find_measure(name) is measure, name
     for alias in measure.aliases:
-        assert measure.id in same_measure(alias), alias
+        assert measure.id in equivalent_names(alias), alias
 
 
 @pytest.mark.parametrize(
@@ -135,7 +141,7 @@ def test_what_is_typed_shown_or_stored_finds_it(measure: Measure) -> None:
 def test_every_name_is_looked_up_in_one_place(
     name: str, tuned: str | None, ranked: str | None
 ) -> None:
-    assert (one_of(name, JPT), one_of(name, MEASURED)) == (tuned, ranked)
+    assert (match_measure(name, JPT), match_measure(name, MEASURED)) == (tuned, ranked)
 
 
 def test_records_that_nothing_computes_yet() -> None:
@@ -148,13 +154,13 @@ def test_records_that_nothing_computes_yet() -> None:
 
 def test_every_measure_of_a_table_has_an_interval_by_its_record() -> None:
     """At another class ratio too: from the record alone, whoever asks."""
-    counts = ConfusionCounts.of_cells(["m"], [(7, 2, 3, 8)])
-    cells, stakes = Cells.at_odds(counts, [0], np.array([0.1])), Stakes(1, 10)
-    given = computed("confusion", beta=1.0, stakes=stakes)
+    counts = ConfusionCounts.from_cells(["m"], [(7, 2, 3, 8)])
+    cells, stakes = Cells.at_odds(counts, [0], np.array([0.1])), OutcomeCosts(1, 10)
+    given = measure_functions("confusion", beta=1.0, stakes=stakes)
     for name in ("prevalence", "no_information_rate"):  # of the rows, whatever the population
         del given[name]
     for name, of in given.items():
-        low, high = limits(name, cells, level=0.95, stakes=stakes)
+        low, high = measure_limits(name, cells, level=0.95, stakes=stakes)
         assert low[0] < of(cells.tuned)[0] < high[0], name
 
 

@@ -12,8 +12,8 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from clfeval.arrays import Counts, Floats
 from clfeval.measures.averages import (
     Average,
-    average,
     average_influence,
+    class_average,
 )
 from clfeval.measures.catalog import CATALOG
 from tests.measures.test_classes import DICE
@@ -37,7 +37,7 @@ def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:
             for by in averages:
                 yield (
                     f"{name} {by}",
-                    lambda n, m=one, by=by: average(m, n, by),
+                    lambda n, m=one, by=by: class_average(m, n, by),
                     lambda n, m=one, by=by: average_influence(m, n, by),
                 )
 

@@ -13,8 +13,8 @@ from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.class_scores import clipped_rows, roc_auc_rest
-from clfeval.measures.record import OfClasses
+from clfeval.measures.class_scores import clipped_weight, roc_auc_by_class
+from clfeval.measures.record import MulticlassDefinition
 
 Rows = tuple[Ints, Floats, Counts]
 # all of the catalogue that are smooth; those of the largest probability: see test_top_label
@@ -27,7 +27,7 @@ NAMES = [
 ]
 
 
-def form_of(name: str, **settings: Any) -> OfClasses:
+def form_of(name: str, **settings: Any) -> MulticlassDefinition:
     form = CATALOG[name].given(**settings).classes
     assert form is not None
     return form
@@ -182,7 +182,7 @@ def test_a_class_without_rows() -> None:
         here, there = (moved, wide, n), (truth, p, n)
         assert measured(name, here) == pytest.approx(measured(name, there), abs=1e-15)
         np.testing.assert_allclose(influence(name, here), influence(name, there), atol=1e-12)
-    assert np.isnan(roc_auc_rest(moved, wide, n)).tolist() == [False, True, False, False]
+    assert np.isnan(roc_auc_by_class(moved, wide, n)).tolist() == [False, True, False, False]
     assert not np.isnan(measured("log_loss_skill", (moved, wide, n)))
 
 
@@ -202,7 +202,7 @@ def test_certainty_that_is_wrong_costs_no_more_than_the_clip() -> None:
     truth, p = np.array([0, 1]), np.array([[0.0, 1.0, 0.0], [2.0**-52, 0.5, 0.5]])
     rows = truth, p, np.array([3, 1])
     assert measured("log_loss", rows) == pytest.approx((3 * 52 + 1) * math.log(2) / 4, rel=1e-15)
-    assert clipped_rows(*rows) == 3
+    assert clipped_weight(*rows) == 3
 
 
 @pytest.mark.parametrize("bad", [-1e-9, 1.0000001, math.inf, math.nan])

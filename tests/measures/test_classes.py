@@ -13,7 +13,13 @@ from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats
 from clfeval.measures import classes
-from clfeval.measures.averages import Average, against_rest, average, by_class, defined
+from clfeval.measures.averages import (
+    Average,
+    class_average,
+    defined_class_count,
+    measure_by_class,
+    one_vs_rest_tables,
+)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 
@@ -41,7 +47,7 @@ def measured(name: str, n: Counts, **settings: Any) -> Floats:
 
 def of_class(name: str, n: Counts, by: Average | None = None, **settings: Any) -> Floats:
     measure = CATALOG[name].given(**settings)
-    return by_class(measure, n) if by is None else average(measure, n, by)
+    return measure_by_class(measure, n) if by is None else class_average(measure, n, by)
 
 
 def random_tables() -> Iterator[Counts]:
@@ -150,7 +156,7 @@ def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
     truth, said, w = rows_of(n)
     tables = metrics.multilabel_confusion_matrix(truth, said, labels=range(len(n)), sample_weight=w)
     (tn, fp), (fn, tp) = np.moveaxis(tables, 0, -1)
-    mine = against_rest(n)
+    mine = one_vs_rest_tables(n)
     for cell, expected in ((mine.tp, tp), (mine.fp, fp), (mine.fn, fn), (mine.tn, tn)):
         np.testing.assert_array_equal(cell, expected)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -163,7 +169,7 @@ def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
     for name, each in expected.items():
         found, some = of_class(name, n), ~np.isnan(each)
         np.testing.assert_allclose(found, each, atol=1e-12, rtol=0)
-        assert defined(CATALOG[name], n) == some.sum()
+        assert defined_class_count(CATALOG[name], n) == some.sum()
         mean = each[some].mean()
         assert of_class(name, n, "macro") == pytest.approx(mean, abs=1e-12), name
         heavy = some & (rows > 0)  # a class without rows has no weight, whatever its value
@@ -193,7 +199,7 @@ def test_two_classes_are_many_of_two(seed: int) -> None:
     for name, measure in CATALOG.items():
         if measure.classes is not None and measure.classes.parts is not None:
             one = measure.given(beta=2.0)
-            found, expected = by_class(one, n)[1], one.function(table)
+            found, expected = measure_by_class(one, n)[1], one.function(table)
             if seed % 2:  # of rows, to the last bit
                 np.testing.assert_array_equal(found, expected, err_msg=name)
             np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0, err_msg=name)
@@ -216,7 +222,7 @@ def test_undefined() -> None:
     assert CATALOG["balanced_accuracy"].classes is not None
     assert CATALOG["balanced_accuracy"].classes.undefined == ("class_absent",)
     np.testing.assert_array_equal(of_class("precision", alike), [1, np.nan, np.nan])
-    assert defined(CATALOG["precision"], alike) == 1
+    assert defined_class_count(CATALOG["precision"], alike) == 1
     assert np.isnan(of_class("precision", nothing, "macro"))
     assert np.isnan(of_class("f1", nothing, "weighted"))
 

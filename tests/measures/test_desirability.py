@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.measures.desirability import box, custom, maximize, minimize, overall, target
+from clfeval.measures.desirability import (
+    box,
+    custom,
+    maximize,
+    minimize,
+    overall_desirability,
+    target,
+)
 from tests.texts import check_text
 
 NAN, INF = math.nan, math.inf
@@ -121,11 +128,11 @@ def test_the_shape_of_the_values_is_kept(shape: tuple[int, ...]) -> None:
         (lambda: custom(1, [(1, 1), (0, 0)]), "x"),
         (lambda: custom(1, [(0, 1), (1, 1.5)]), "d"),
         (lambda: custom(1, [(0, NAN), (1, 1)]), "d"),
-        (lambda: overall([0.5, 0.5], [1, -1]), "d"),
-        (lambda: overall([0.5, 0.5], [0, 0]), "d"),
-        (lambda: overall([0.5, 0.5], [1, INF]), "d"),
-        (lambda: overall([0.5, 0.5], [1]), "d"),
-        (lambda: overall([0.5, 1.5], [1, 1]), "d"),
+        (lambda: overall_desirability([0.5, 0.5], [1, -1]), "d"),
+        (lambda: overall_desirability([0.5, 0.5], [0, 0]), "d"),
+        (lambda: overall_desirability([0.5, 0.5], [1, INF]), "d"),
+        (lambda: overall_desirability([0.5, 0.5], [1]), "d"),
+        (lambda: overall_desirability([0.5, 1.5], [1, 1]), "d"),
     ],
 )
 def test_what_has_no_meaning_is_refused(ask: object, about: str) -> None:
@@ -137,15 +144,17 @@ def test_what_has_no_meaning_is_refused(ask: object, about: str) -> None:
 
 def test_one_zero_decides_and_one_gap_decides_before_it() -> None:
     d = [[0, 1, 1], [1, 0, 0.5], [NAN, 1, 1], [NAN, 0, 1], [1, 1, NAN]]
-    same(overall(d, [1, 1, 1]), [0, 0, NAN, NAN, NAN])
-    same(overall(d, [1e-320, 1e10, 1]), [0, 0, NAN, NAN, NAN])
-    same(overall(d, [0, 1, 1]), [1, 0, 1, 0, NAN])  # a weight of 0 leaves its d out, gap and all
+    same(overall_desirability(d, [1, 1, 1]), [0, 0, NAN, NAN, NAN])
+    same(overall_desirability(d, [1e-320, 1e10, 1]), [0, 0, NAN, NAN, NAN])
+    same(
+        overall_desirability(d, [0, 1, 1]), [1, 0, 1, 0, NAN]
+    )  # a weight of 0 leaves its d out, gap and all
 
 
 def test_200_metrics_do_not_vanish() -> None:
     """Their product is 1e-1000, far below what a float can hold; its 200th root is 1e-5."""
-    same(overall(np.full((1, 200), 1e-5), np.ones(200)), [1e-5], rel=1e-12)
-    same(overall(np.full((1, 200), 5e-324), np.full(200, 1e308)), [5e-324])
+    same(overall_desirability(np.full((1, 200), 1e-5), np.ones(200)), [1e-5], rel=1e-12)
+    same(overall_desirability(np.full((1, 200), 5e-324), np.full(200, 1e308)), [5e-324])
 
 
 moderate = st.tuples(st.floats(1e-3, 1), st.integers(1, 9))
@@ -159,5 +168,7 @@ def test_the_overall_value_against_a_plain_product(
     repeated = [d for d, w in parts for _ in range(w)]
     expected = math.prod(d ** (1 / len(repeated)) for d in repeated)
     d, w = zip(*parts, strict=True)
-    assert float(overall(d, w)) == pytest.approx(expected, rel=1e-12)
-    assert float(overall(d, [scale * one for one in w])) == pytest.approx(expected, rel=1e-12)
+    assert float(overall_desirability(d, w)) == pytest.approx(expected, rel=1e-12)
+    assert float(overall_desirability(d, [scale * one for one in w])) == pytest.approx(
+        expected, rel=1e-12
+    )

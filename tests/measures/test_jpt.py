@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion, f_beta
-from clfeval.measures.odds import Stakes, expected_cost, net_benefit
-from clfeval.methods.tune_jpt.tables import formulas
+from clfeval.measures.odds import OutcomeCosts, expected_cost, net_benefit
+from clfeval.methods.tune_jpt.tables import measure_formulas
 
-PLAIN = formulas()
+PLAIN = measure_formulas()
 
 # Nishimura's pooled rates as counts of 100 and 100: TP, FP, FN, TN
 ANTI_CCP, RF = Confusion(67, 5, 33, 95), Confusion(69, 15, 31, 85)
@@ -142,16 +142,16 @@ def test_f_counts_recall_beta_times_as_much() -> None:
         1.25 * precision * recall / (0.25 * precision + recall), rel=1e-14
     )
     f = float(f_beta(t, 2.0))
-    assert float(formulas(2.0)["f_odds"](t)) == pytest.approx(f / (1 - f), rel=1e-12)
+    assert float(measure_formulas(2.0)["f_odds"](t)) == pytest.approx(f / (1 - f), rel=1e-12)
 
 
 def test_cost_and_net_benefit() -> None:
     """Per row of 100: (2 x 10 + 20 x 5 - 1 x 15 - 0.5 x 70) / 100."""
-    t, stakes = Confusion(15, 10, 5, 70), Stakes(fp=2, fn=20, tp=1, tn=0.5)
+    t, stakes = Confusion(15, 10, 5, 70), OutcomeCosts(fp=2, fn=20, tp=1, tn=0.5)
     assert float(expected_cost(t, stakes)) == pytest.approx((20 + 100 - 15 - 35) / 100, rel=1e-14)
     exchange = (2 + 0.5) / (20 + 1)
     assert stakes.exchange == pytest.approx(exchange, rel=1e-15)
     assert stakes.probability == pytest.approx(exchange / (1 + exchange), rel=1e-15)
     assert float(net_benefit(t, stakes)) == pytest.approx((15 - exchange * 10) / 100, rel=1e-14)
     # at equal stakes the risk is one half, and net benefit counts TP - FP
-    assert Stakes(1, 1).probability == 0.5
+    assert OutcomeCosts(1, 1).probability == 0.5

@@ -6,12 +6,12 @@ import pytest
 
 from clfeval.measures.catalog import (
     CATALOG,
-    SAME,
-    folded,
-    measure_of,
-    negated,
-    same_thing,
-    sounds_like_less,
+    EQUIVALENCES,
+    equivalence_formula,
+    is_negated_loss,
+    lower_is_better_by_name,
+    measure_of_column,
+    normalize_name,
 )
 from tests.texts import check_text
 
@@ -29,36 +29,36 @@ from tests.texts import check_text
     ],
 )  # fmt: skip
 def test_a_column_finds_its_measure(name: str, measure: str) -> None:
-    assert measure_of(name) is CATALOG[measure]
+    assert measure_of_column(name) is CATALOG[measure]
 
 
 @pytest.mark.parametrize(
     "name", ["my_metric", "score", "predictors", "test", "macro", "", "f", "_"]
 )
 def test_other_columns_find_none(name: str) -> None:
-    assert measure_of(name) is None
+    assert measure_of_column(name) is None
 
 
 @pytest.mark.parametrize(
     "name", ["val_loss", "Test Error", "rmse", "fit_time", "hinge loss", "neg_log_loss", "latency"]
 )
 def test_names_that_speak_of_less(name: str) -> None:
-    assert sounds_like_less(name)
+    assert lower_is_better_by_name(name)
 
 
 @pytest.mark.parametrize("name", ["glossary", "timeliness", "score", "erring", "lossless"])
 def test_words_within_words_say_nothing(name: str) -> None:
-    assert not sounds_like_less(name)
+    assert not lower_is_better_by_name(name)
 
 
 def test_scikit_learns_losses_turned_round() -> None:
-    assert negated("neg_log_loss")
-    assert negated("mean_test_neg_brier_score")
-    assert not negated("negative_share")
+    assert is_negated_loss("neg_log_loss")
+    assert is_negated_loss("mean_test_neg_brier_score")
+    assert not is_negated_loss("negative_share")
 
 
 def test_folding() -> None:
-    assert folded("  Average   Precision/ap ") == "average_precision_ap"
+    assert normalize_name("  Average   Precision/ap ") == "average_precision_ap"
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_folding() -> None:
      ("recall_weighted", "accuracy"), ("youden", "balanced_accuracy")],
 )  # fmt: skip
 def test_one_thing_in_two_forms(first: str, second: str) -> None:
-    check_text(str(same_thing(first, second)))
-    assert same_thing(first, second) is not None
-    assert same_thing(second, first) is not None
+    check_text(str(equivalence_formula(first, second)))
+    assert equivalence_formula(first, second) is not None
+    assert equivalence_formula(second, first) is not None
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_one_thing_in_two_forms(first: str, second: str) -> None:
     [("recall", "precision"), ("recall_macro", "recall_weighted"), ("f1", "f1_macro"), ("x", "x1")],
 )
 def test_two_things(first: str, second: str) -> None:
-    assert same_thing(first, second) is None
+    assert equivalence_formula(first, second) is None
 
 
 def test_every_name_of_a_line_is_known_or_an_average() -> None:
-    names = [name for line in SAME for name in line]
+    names = [name for line in EQUIVALENCES for name in line]
     assert len(names) == len(set(names))
     averages = {name for name in names if name not in CATALOG}
     assert averages == {

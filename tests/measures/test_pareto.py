@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from clfeval.measures.pareto import dominators, under
+from clfeval.measures.pareto import dominators, front_dominators
 
 BY_RANK = np.arange(100_000)[::-1]
 
 
 def front(d: ArrayLike) -> np.ndarray:
     """Who is on the front: the models that no other is above."""
-    return under(d, np.arange(len(np.asarray(d)))) < 0
+    return front_dominators(d, np.arange(len(np.asarray(d)))) < 0
 
 
 def dominates(better: np.ndarray, worse: np.ndarray) -> bool:
@@ -33,8 +33,8 @@ def test_by_hand() -> None:
     on_front = front(d)
     assert on_front.tolist() == [True, False, True, True, False]
     assert [row.tolist() for row in dominators(d)] == [[], [0, 3], [], [], [0, 3]]
-    assert under(d, [0, 1, 2, 3, 4]).tolist() == [-1, 0, -1, -1, 0]
-    assert under(d, [2, 3, 0, 1, 4]).tolist() == [-1, 3, -1, -1, 3]
+    assert front_dominators(d, [0, 1, 2, 3, 4]).tolist() == [-1, 0, -1, -1, 0]
+    assert front_dominators(d, [2, 3, 0, 1, 4]).tolist() == [-1, 3, -1, -1, 3]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -49,7 +49,7 @@ def test_small_random_tables(seed: int) -> None:
         assert [row.tolist() for row in dominators(d)] == better
         order = rng.permutation(k)
         expected = [next((j for j in order if on_front[j] and j in row), -1) for row in better]
-        assert under(d, order).tolist() == expected
+        assert front_dominators(d, order).tolist() == expected
 
 
 def test_sums_that_round_to_the_same() -> None:
@@ -62,10 +62,10 @@ def test_sums_that_round_to_the_same() -> None:
 
 def test_nobody_and_one() -> None:
     assert front(np.empty((0, 3))).tolist() == []
-    assert under(np.empty((0, 3)), np.empty(0, np.int64)).tolist() == []
+    assert front_dominators(np.empty((0, 3)), np.empty(0, np.int64)).tolist() == []
     assert dominators(np.empty((0, 3))) == []
     assert front([[0.5, 0.1]]).tolist() == [True]
-    assert under([[0.5, 0.1]], [0]).tolist() == [-1]
+    assert front_dominators([[0.5, 0.1]], [0]).tolist() == [-1]
 
 
 def of_kind(kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -99,7 +99,7 @@ def test_large_tables(kind: str, least: int, most: int) -> None:
     d = of_kind(kind, rng)
     on_front = front(d)
     assert least <= on_front.sum() <= most
-    by = under(d, BY_RANK)
+    by = front_dominators(d, BY_RANK)
     assert np.array_equal(by < 0, on_front)
     for i in rng.choice(np.flatnonzero(on_front), 20):
         assert not ((d >= d[i]).all(axis=1) & (d > d[i]).any(axis=1)).any()
@@ -117,11 +117,11 @@ def test_everybody_on_the_front(n: int) -> None:
         np.concatenate([np.repeat(x, n - 1, axis=1), -x], axis=1) if n > 1 else np.ones((6000, 1))
     )
     assert front(best).all()
-    assert (under(best, np.arange(6000)[::-1]) == -1).all()
+    assert (front_dominators(best, np.arange(6000)[::-1]) == -1).all()
     d = np.concatenate([best, best - rng.random((500, 1))[np.arange(6000) % 500] - 0.01])
     on_front = front(d)
     assert np.array_equal(on_front, np.arange(12_000) < 6000)
-    by = under(d, np.arange(12_000))[6000:]
+    by = front_dominators(d, np.arange(12_000))[6000:]
     assert (d[by] >= d[6000:]).all()
 
 
@@ -129,7 +129,7 @@ def test_everybody_on_the_front(n: int) -> None:
     "d", [[[0.1, math.nan]], [[], []], [0.1, 0.2], np.ones((2, 2, 2))], ids=str
 )
 def test_tables_that_cannot_be(d: list[list[float]]) -> None:
-    for function in (front, dominators, lambda x: under(x, [0])):
+    for function in (front, dominators, lambda x: front_dominators(x, [0])):
         with pytest.raises(ValueError, match="metrics"):
             function(d)
 
@@ -137,4 +137,4 @@ def test_tables_that_cannot_be(d: list[list[float]]) -> None:
 @pytest.mark.parametrize("order", [[0, 1, 2], [0, 0], [0], [1, 2]])
 def test_orders_that_cannot_be(order: list[int]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        under([[1.0], [0.0]], order)
+        front_dominators([[1.0], [0.0]], order)

@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import position, tilted
+from clfeval.measures.plane import phi_delta, phi_delta_at_prevalence
 from tests.methods.phidelta import byhand
 
 
 def at_rates(name: str) -> Callable[..., Any]:
     of = CATALOG[name].function
-    return lambda tp, fp, p: of(Confusion.of_prevalence(tp, fp, p))
+    return lambda tp, fp, p: of(Confusion.from_prevalence(tp, fp, p))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: at_rates(name)
     for name in ("accuracy", "precision", "npv", "f1", "mcc", "mutual_information")
 } | {
-    "phi_b": lambda tp, fp, p: tilted(tp, fp, p)[0],
-    "delta_b": lambda tp, fp, p: tilted(tp, fp, p)[1],
+    "phi_b": lambda tp, fp, p: phi_delta_at_prevalence(tp, fp, p)[0],
+    "delta_b": lambda tp, fp, p: phi_delta_at_prevalence(tp, fp, p)[1],
 }
 SHARES = [Fraction(i, 8) for i in range(9)]
 PREVALENCES = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 1000), Fraction(19, 20)]
@@ -71,8 +71,8 @@ def test_plain_floats_are_numbers_too(name: str) -> None:
 
 def test_the_plane() -> None:
     x, y = np.array([1.0, 1.0, 0.0, 0.0, 0.75]), np.array([0.0, 1.0, 1.0, 0.0, 0.5])
-    assert position(x, y)[0].tolist() == [0, 1, 0, -1, 0.25]
-    assert position(x, y)[1].tolist() == [1, 0, -1, 0, 0.25]
+    assert phi_delta(x, y)[0].tolist() == [0, 1, 0, -1, 0.25]
+    assert phi_delta(x, y)[1].tolist() == [1, 0, -1, 0, 0.25]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

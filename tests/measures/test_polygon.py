@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.measures import polygon
-from clfeval.measures.polygon import areas_over, cyclic_orders, extremes, order_free, sampled_orders
+from clfeval.measures.polygon import (
+    area_range,
+    areas_by_order,
+    cyclic_orders,
+    mean_area,
+    sampled_orders,
+)
 
 metric = st.floats(0, 1)
 rays = st.lists(metric, min_size=3, max_size=12)
@@ -38,7 +44,7 @@ def test_the_area_is_that_of_the_vertices(n: int) -> None:
     tables = [rng.random((50, n)), rng.integers(0, 2, (50, n)), 3 * rng.random((50, n)) ** 4]
     table = np.concatenate([*tables, np.zeros((1, n)), np.ones((1, n))])
     expected = [shoelace(d) for d in table]
-    np.testing.assert_allclose(polygon.area(table), expected, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(polygon.polygon_area(table), expected, rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("n", range(3, 10))
@@ -49,23 +55,23 @@ def test_all_orders(n: int) -> None:
     tables = [rng.random((count, n)), rng.integers(0, 4, (count, n)) / 3, rng.random((1, n)) ** 9]
     table = np.concatenate([*tables, np.eye(n)[:1], np.ones((1, n))])
     areas = np.array([all_areas(d) for d in table])
-    lowest, highest = extremes(table)
+    lowest, highest = area_range(table)
     np.testing.assert_allclose(lowest, areas.min(axis=1), rtol=1e-14, atol=1e-16)
     np.testing.assert_allclose(highest, areas.max(axis=1), rtol=1e-14, atol=1e-16)
-    np.testing.assert_allclose(order_free(table), areas.mean(axis=1), rtol=1e-12, atol=1e-16)
+    np.testing.assert_allclose(mean_area(table), areas.mean(axis=1), rtol=1e-12, atol=1e-16)
 
 
 @given(rays, st.integers(0, 11), st.randoms(use_true_random=False))
 def test_the_same_bits(d: list[float], turn: int, random: object) -> None:
-    here = polygon.area(d)
+    here = polygon.polygon_area(d)
     turned = d[turn % len(d) :] + d[: turn % len(d)]
-    assert polygon.area(turned) == here
-    assert polygon.area(turned[::-1]) == here
-    assert polygon.area([[0.5] * len(d), turned])[1] == here
+    assert polygon.polygon_area(turned) == here
+    assert polygon.polygon_area(turned[::-1]) == here
+    assert polygon.polygon_area([[0.5] * len(d), turned])[1] == here
     shuffled = list(d)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert order_free(shuffled) == order_free(d)
-    lowest, highest = extremes(d)
+    assert mean_area(shuffled) == mean_area(d)
+    lowest, highest = area_range(d)
     assert lowest <= here <= highest
     assert lowest >= 0
 
@@ -74,9 +80,9 @@ def test_the_same_bits(d: list[float], turn: int, random: object) -> None:
 def test_the_area_lies_between_the_extremes_where_only_roundings_part_them(n: int) -> None:
     rng = np.random.default_rng(n)
     d = rng.random((3000, 1)) + rng.integers(0, 4, (3000, n)) * 2.0**-53
-    lowest, highest = extremes(d)
-    assert (lowest <= polygon.area(d)).all()
-    assert (polygon.area(d) <= highest).all()
+    lowest, highest = area_range(d)
+    assert (lowest <= polygon.polygon_area(d)).all()
+    assert (polygon.polygon_area(d) <= highest).all()
 
 
 @given(st.lists(st.tuples(metric, metric), min_size=3, max_size=12))
@@ -84,9 +90,13 @@ def test_a_model_that_is_at_least_as_good_everywhere_never_has_less(
     pairs: list[tuple[float, float]],
 ) -> None:
     worse, better = np.sort(np.array(pairs), axis=1).T
-    assert polygon.area(worse) <= polygon.area(better) <= polygon.area(np.ones(len(pairs)))
-    assert order_free(worse) <= order_free(better)
-    for less, more in zip(extremes(worse), extremes(better), strict=True):
+    assert (
+        polygon.polygon_area(worse)
+        <= polygon.polygon_area(better)
+        <= polygon.polygon_area(np.ones(len(pairs)))
+    )
+    assert mean_area(worse) <= mean_area(better)
+    for less, more in zip(area_range(worse), area_range(better), strict=True):
         assert less <= more
 
 
@@ -94,21 +104,21 @@ def test_a_model_that_is_at_least_as_good_everywhere_never_has_less(
 def test_too_few_rays(n: int) -> None:
     for shape in ((n,), (4, n)):
         d = np.ones(shape)
-        results = [polygon.area(d), order_free(d), *extremes(d)]
+        results = [polygon.polygon_area(d), mean_area(d), *area_range(d)]
         assert all(result.shape == shape[:-1] and np.isnan(result).all() for result in results)
-    assert np.isnan(areas_over(np.ones((4, n)), [range(n)])).all()
+    assert np.isnan(areas_by_order(np.ones((4, n)), [range(n)])).all()
 
 
 @pytest.mark.parametrize("bad", [-0.1, -1e-300, math.nan, math.inf, 1e151])
 def test_rays_that_cannot_be_used(bad: float) -> None:
     """Two negative neighbours would give a positive area."""
     d = np.array([[bad, bad, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5]])
-    for result in (polygon.area(d), order_free(d), *extremes(d)):
+    for result in (polygon.polygon_area(d), mean_area(d), *area_range(d)):
         assert np.isnan(result).tolist() == [True, False]
     for count in (1, 500):
-        result = areas_over(d, np.tile(np.arange(4), (count, 1)))
+        result = areas_by_order(d, np.tile(np.arange(4), (count, 1)))
         assert np.isnan(result).tolist() == [[True] * count, [False] * count]
-    assert polygon.area([1e150] * 4) == pytest.approx(2e300)
+    assert polygon.polygon_area([1e150] * 4) == pytest.approx(2e300)
 
 
 @pytest.mark.parametrize("n", range(3, 10))
@@ -143,8 +153,8 @@ def test_areas_over_orders_are_the_areas_to_the_last_bit(n: int, count: int) -> 
         [rng.random((4, n)), rng.integers(0, 3, (3, n)) / 2, np.full((1, n), -1)]
     )
     for orders in (sampled_orders(n, count, rng), sampled_orders(n, 3, rng)):
-        expected = np.column_stack([polygon.area(table[:, order]) for order in orders])
-        assert np.array_equal(areas_over(table, orders), expected, equal_nan=True)
+        expected = np.column_stack([polygon.polygon_area(table[:, order]) for order in orders])
+        assert np.array_equal(areas_by_order(table, orders), expected, equal_nan=True)
 
 
 def test_orders_that_cannot_be() -> None:
@@ -156,4 +166,4 @@ def test_orders_that_cannot_be() -> None:
             sampled_orders(n, count, np.random.default_rng(0))
     for orders in ([[0, 1, 1]], [[0, 1]], [[0, 1, 3]], [0, 1, 2]):
         with pytest.raises(ValueError, match=r"\w"):
-            areas_over(np.ones((2, 3)), orders)
+            areas_by_order(np.ones((2, 3)), orders)

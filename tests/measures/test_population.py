@@ -24,7 +24,7 @@ from clfeval.measures.population import BALANCED, Population
     ],
 )
 def test_a_prevalence_says_its_odds(prevalence: float, odds: str) -> None:
-    assert Population.of_prevalence(prevalence) == Population(
+    assert Population.from_prevalence(prevalence) == Population(
         prevalence, odds, prevalence / (1 - prevalence)
     )
 
@@ -40,15 +40,15 @@ def test_a_prevalence_says_its_odds(prevalence: float, odds: str) -> None:
     ],
 )
 def test_odds_are_positives_to_negatives(text: str, prevalence: float, odds: str) -> None:
-    found = Population.of_odds(text)
+    found = Population.from_odds(text)
     assert found.prevalence == pytest.approx(prevalence, rel=1e-15)
     assert found.odds == odds
 
 
 def test_counts_of_a_sample() -> None:
-    assert Population.of_counts(6, 4) == Population(0.6, "6:4", 1.5)
-    assert Population.of_counts(10**9, 3 * 10**9).odds == "1000000000:3000000000"
-    assert Population.of_counts(0.5, 1.5) == Population(0.25, "0.5:1.5", 1 / 3)
+    assert Population.from_counts(6, 4) == Population(0.6, "6:4", 1.5)
+    assert Population.from_counts(10**9, 3 * 10**9).odds == "1000000000:3000000000"
+    assert Population.from_counts(0.5, 1.5) == Population(0.25, "0.5:1.5", 1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -56,34 +56,34 @@ def test_counts_of_a_sample() -> None:
     [(1e-3, "1:1000"), (0.25, "1:4"), (1.0, "1:1"), (2.5, "2.5:1"), (1e6, "1000000:1")],
 )
 def test_a_ratio_is_kept_where_negatives_are_rare(ratio: float, odds: str) -> None:
-    found = Population.of_ratio(ratio)
+    found = Population.from_ratio(ratio)
     assert (found.ratio, found.odds) == (ratio, odds)
     assert found.prevalence == pytest.approx(ratio / (1 + ratio), rel=1e-15)
-    assert Population.of_odds("1000000:1").ratio == 1e6  # p / (1 - p) would be off by 1e-11
+    assert Population.from_odds("1000000:1").ratio == 1e6  # p / (1 - p) would be off by 1e-11
 
 
 def test_equal_classes() -> None:
-    assert Population.of_prevalence(0.5) == BALANCED == Population.of_odds("1:1")
+    assert Population.from_prevalence(0.5) == BALANCED == Population.from_odds("1:1")
 
 
 @given(st.floats(1e-9, 1 - 1e-9))
 def test_the_odds_of_a_prevalence_lead_back_to_it(prevalence: float) -> None:
     """The text keeps six digits of the larger side."""
-    back = Population.of_odds(Population.of_prevalence(prevalence).odds)
+    back = Population.from_odds(Population.from_prevalence(prevalence).odds)
     assert back.prevalence == pytest.approx(prevalence, rel=1e-5)
     assert 1 - back.prevalence == pytest.approx(1 - prevalence, rel=1e-5)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_odds_of_whole_numbers(positives: int, negatives: int) -> None:
-    found = Population.of_odds(f"{positives}:{negatives}").prevalence
+    found = Population.from_odds(f"{positives}:{negatives}").prevalence
     assert found == positives / (positives + negatives)
 
 
 @pytest.mark.parametrize("prevalence", [0, 1, -0.1, 2, 1.0000001, float("nan"), float("inf")])
 def test_no_prevalence(prevalence: float) -> None:
     with pytest.raises(UsageError, match="bad-prevalence") as caught:
-        Population.of_prevalence(prevalence)
+        Population.from_prevalence(prevalence)
     percent = 1 <= prevalence < 100 and f"{prevalence / 100:g} for {prevalence:g}%"
     assert (percent or "--prevalence 0.01") in str(caught.value.hint)
 
@@ -94,7 +94,7 @@ def test_no_prevalence(prevalence: float) -> None:
 )
 def test_no_odds(text: str) -> None:
     with pytest.raises(UsageError, match="bad-odds") as caught:
-        Population.of_odds(text)
+        Population.from_odds(text)
     assert "--prevalence 1:100" in str(caught.value.hint)
 
 
@@ -102,4 +102,4 @@ def test_no_odds(text: str) -> None:
 def test_odds_that_round_to_certainty_are_none(text: str) -> None:
     """As --prevalence 1 is refused: there a class would have no share at all."""
     with pytest.raises(UsageError, match="bad-odds"):
-        Population.of_odds(text)
+        Population.from_odds(text)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clfeval.measures.probability import clipped, log_losses, mean_loss, squared_errors
-from clfeval.measures.scored import LEAST
+from clfeval.measures.probability import clipped_weight, log_losses, mean_loss, squared_errors
+from clfeval.measures.scored import MIN_PROBABILITY
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -28,17 +28,17 @@ def test_by_hand() -> None:
     assert brier(P, TRUTH, N) == (2 * 0.25**2 + 0.5**2 + 0.25**2) / 4
     expected = -(2 * math.log(0.75) + math.log(0.5) + math.log(1 - 0.25)) / 4
     assert log_loss(P, TRUTH, N) == pytest.approx(expected, abs=1e-15)
-    assert clipped(P, TRUTH, N) == 0
+    assert clipped_weight(P, TRUTH, N) == 0
 
 
 def test_certainty_that_is_wrong_costs_no_more_than_the_clip() -> None:
     p, truth, n = np.array([0.0, 1.0, 2.0**-53, 1 - 2.0**-53]), np.array([1, 0, 1, 0]), np.ones(4)
     assert log_loss(p, truth, n) == -math.log(2.0**-52)
-    assert clipped(p, truth, np.array([1, 2, 4, 8])) == 1 + 2 + 4 + 8
+    assert clipped_weight(p, truth, np.array([1, 2, 4, 8])) == 1 + 2 + 4 + 8
     assert brier(p[:2], truth[:2], n[:2]) == 1
     # 2**-52 itself is no smaller than itself
-    p = np.array([LEAST, 1 - LEAST])
-    assert clipped(p, np.array([1, 0]), np.ones(2)) == 0
+    p = np.array([MIN_PROBABILITY, 1 - MIN_PROBABILITY])
+    assert clipped_weight(p, np.array([1, 0]), np.ones(2)) == 0
     assert log_loss(p, np.array([1, 0]), np.ones(2)) == pytest.approx(52 * math.log(2), abs=1e-13)
 
 
@@ -47,7 +47,7 @@ def test_certainty_that_is_right_costs_nothing() -> None:
     for found in (brier(p, truth, np.ones(2)), log_loss(p, truth, np.ones(2))):
         assert found == 0
         assert not np.signbit(found)
-    assert clipped(p, truth, np.ones(2)) == 0
+    assert clipped_weight(p, truth, np.ones(2)) == 0
 
 
 def test_small_probabilities_keep_their_digits() -> None:

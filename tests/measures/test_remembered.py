@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from clfeval.arrays import Counts, Floats, remembered
+from clfeval.arrays import Counts, Floats, cache_last_call
 from clfeval.measures.calibration import (
     calibration_in_the_large,
     calibration_slope,
@@ -29,7 +29,7 @@ def counting() -> tuple[list[int], Callable[..., Floats]]:
         asked.append(threading.get_ident())
         return np.asarray(sum(array.sum() for array in arrays))
 
-    return asked, remembered(total)
+    return asked, cache_last_call(total)
 
 
 def test_the_same_arrays_are_not_looked_at_twice() -> None:
@@ -58,7 +58,7 @@ def test_what_can_be_written_to_is_looked_at_again() -> None:
 
 
 def test_what_is_remembered_cannot_be_written_to() -> None:
-    double = remembered(lambda a: 2 * a)
+    double = cache_last_call(lambda a: 2 * a)
     a = fixed(1, 2)
     with pytest.raises(ValueError, match="read-only"):
         double(a)[0] = 5

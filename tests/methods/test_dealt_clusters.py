@@ -13,7 +13,7 @@ from clfeval.api.mars import mars
 from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.document import Estimate, whole
+from clfeval.document import Estimate, whole_table_rows
 
 Deals = list[dict[str, int]]
 MODELS = ("a", "b", "c")
@@ -52,7 +52,7 @@ def test_sets_of_models(deals: Deals, effort: float | None) -> None:
     result = mars(frame, cluster="patient", threshold=0.5, **asked)
     assert len(deals) == 5
     rows = [(who, truth, [score >= 0.5 for score in said]) for who, truth, *said in frame.rows()]
-    for row in whole(result.tables["best" if effort is None else "max_effort"]):
+    for row in whole_table_rows(result.tables["best" if effort is None else "max_effort"]):
         found = called = 0
         for fold_of in deals:
             for fold in range(10):
@@ -94,7 +94,7 @@ def test_each_class_is_dealt_evenly() -> None:
     """Of 12 patients 5 have positives: 5 folds get one each, and two or three patients."""
     names = [f"p{i}" for i in range(12)] + ["p0", "p1"]
     place = np.array([0] * 5 + [1] * 7 + [1, 1])
-    clusters = ClusterCounts.of(names, place, np.ones(14, np.int64))
+    clusters = ClusterCounts.from_entries(names, place, np.ones(14, np.int64))
     which = np.array([True, False])
     assert (clusters.having(which), clusters.having(~which)) == (5, 9)
     for seed in range(20):
@@ -106,7 +106,7 @@ def test_each_class_is_dealt_evenly() -> None:
 
 
 def honest_of(result: Result, table: str) -> list[Estimate]:
-    return [row["corrected"] for row in whole(result.tables[table])]  # type: ignore[misc]
+    return [row["corrected"] for row in whole_table_rows(result.tables[table])]  # type: ignore[misc]
 
 
 def test_a_class_of_one_patient_has_no_honest_value() -> None:

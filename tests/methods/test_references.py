@@ -12,7 +12,7 @@ import pytest
 import clfeval
 from clfeval.document import Estimate
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.ranking import _differences
+from clfeval.methods.mlcps.ranking import _reference_differences
 from tests.texts import check_text, numbers_in
 
 BC = "fixtures/breast-cancer/labels.csv"
@@ -92,7 +92,7 @@ def test_differences_of_scores_by_hand() -> None:
     drawn = np.stack([steps, -steps, np.zeros(199)], axis=1)
     given: Any = SimpleNamespace(models=("up", "down", "base"))
     options = MlcpsOptions(reference="base", margin={"mlcps": 0.2})
-    up, down = _differences(given, "mlcps", np.array([0.7, 0.5, 0.6]), drawn, options)
+    up, down = _reference_differences(given, "mlcps", np.array([0.7, 0.5, 0.6]), drawn, options)
     assert up["p"] == down["p"] == pytest.approx(2 * (20 + 1) / (199 + 1))
     assert up["p_adjusted"] == pytest.approx(2 * 2 * 21 / 200)  # of two models
     # place h = 198 * .025 = 4.95 from either end; of two models 198 * .0125 = 2.475

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval as package
 from clfeval.codes import ERRORS
-from clfeval.errors import KEPT
+from clfeval.errors import MAX_PROBLEMS
 from tests.process.program import (
     ESCAPE,
     NEEDS_BASH,
@@ -53,11 +53,11 @@ def test_problems_of_a_table_are_lines_of_json_and_the_last_has_the_totals(
 
 
 def test_all_problems_carried_along_are_lines_and_all_are_counted() -> None:
-    rows = KEPT + 20
+    rows = MAX_PROBLEMS + 20
     cells = "".join(f"{i},{i % 2},x{i % 2}\n" for i in range(rows))
     Path("t.csv").write_text(f"id,truth,a\n1a,1,1\n2a,0,0\n{cells}", encoding="utf-8")
     *problems, totals = objects(clfeval("mars", "t.csv", "-q", "-f", "json").err)
-    assert 5 < len(problems) <= KEPT  # more than people get
+    assert 5 < len(problems) <= MAX_PROBLEMS  # more than people get
     assert sum(totals["totals"].values()) >= len(problems)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.pages.report import BEYOND
-from clfeval.pages.report.sections import OTHER
+from clfeval.pages.report.sections import THRESHOLD_HINT
 from tests.process.program import clfeval
 from tests.texts import check_text, problem_places
 
@@ -25,7 +25,7 @@ def saved() -> None:
         clfeval("report", "t.csv", "--id", "id", "--model", name, "-q", "--save", f"{name}.json")
 
 
-OFFERS = (OTHER, f"{BEYOND}\n")
+OFFERS = (THRESHOLD_HINT, f"{BEYOND}\n")
 
 
 def without_offers(text: str) -> str:

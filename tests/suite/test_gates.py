@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.suite.running import Ended, carried_out
+from clfeval.suite.running import RunOutcome, execute_runs
 from tests.process.program import clfeval
 from tests.suite.door import ROWS, plan_of, problems, written
 from tests.test_schema import wrong_with
@@ -82,9 +82,9 @@ def test_pages_show_what_is_missed_and_warnings_are_no_failure(tmp_path: Path) -
         assert any(numbers_in(line)[-2:] == numbers for line in marked.split("\n") if sign in line)
 
 
-def one(folder: Path, line: str) -> Ended:
+def one(folder: Path, line: str) -> RunOutcome:
     text = f"version: 1\nruns:\n  r: {{command: report, input: t.csv, {line}}}\n"
-    (found,) = carried_out(plan_of(folder, text).runs, dry=True)
+    (found,) = execute_runs(plan_of(folder, text).runs, dry=True)
     return found
 
 
@@ -135,7 +135,7 @@ def test_a_limit_that_is_judged_is_not_refused_by_the_dry_run(
     text = f"{HEAD}  r: {{command: {command}, input: t.csv, id: id, {line}}}\n"
     runs = plan_of(tmp_path, text).runs
     for dry in (True, False):
-        (done,) = carried_out(runs, dry=dry)
+        (done,) = execute_runs(runs, dry=dry)
         assert done.code in (0, 1), done.said
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
-from clfeval.suite.plan import planned
-from clfeval.suite.running import carried_out
-from clfeval.suite.saving import safe
+from clfeval.suite.plan import build_plan
+from clfeval.suite.running import execute_runs
+from clfeval.suite.saving import safe_file_name
 from tests.suite.door import plan_of, problems, written
 
 HEAD = "version: 1\nruns:\n  r:\n    command: mars\n    input: t.csv\n"
@@ -62,12 +62,12 @@ def test_many_runs_by_many_files_are_counted_before_they_are_made(tmp_path: Path
 
 
 def test_names_lead_nowhere() -> None:
-    assert safe("screening[threshold=0.5]") == "screening-threshold=0.5"
-    assert safe("../../etc/passwd") == "etc-passwd"
-    assert safe("/abs") == "abs"
-    assert safe("..") == "run"
-    assert safe("a\nb\0c\u202ed") == "a-b-c-d"
-    assert len(safe("x" * 999)) == 120
+    assert safe_file_name("screening[threshold=0.5]") == "screening-threshold=0.5"
+    assert safe_file_name("../../etc/passwd") == "etc-passwd"
+    assert safe_file_name("/abs") == "abs"
+    assert safe_file_name("..") == "run"
+    assert safe_file_name("a\nb\0c\u202ed") == "a-b-c-d"
+    assert len(safe_file_name("x" * 999)) == 120
 
 
 def test_a_run_called_like_a_path_is_saved_beside_the_file(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_link_in_the_place_of_a_result_is_replaced_and_not_followed(tmp_path: 
     secret.write_text("mine")
     (home / "x.json").symlink_to(secret)
     plan = plan_of(home, HEAD + "    save: x.json")
-    assert [one.code for one in carried_out(plan.runs)] == [0]
+    assert [one.code for one in execute_runs(plan.runs)] == [0]
     assert secret.read_text() == "mine"
     assert not (home / "x.json").is_symlink()
 
@@ -118,7 +118,7 @@ def test_a_link_to_a_table_is_not_written_over(tmp_path: Path) -> None:
 def test_only_what_is_named_is_written(tmp_path: Path) -> None:
     text = HEAD + "    save: ['deep/er/{name}.json', flat.csv]\n"
     before = {"suite.yaml", "t.csv"}
-    for one in carried_out(plan_of(tmp_path, text).runs):
+    for one in execute_runs(plan_of(tmp_path, text).runs):
         assert one.code == 0
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == before | {"deep/er/r.json", "flat.csv"}
@@ -127,7 +127,7 @@ def test_only_what_is_named_is_written(tmp_path: Path) -> None:
 def test_a_result_that_cannot_be_written_fails_its_run_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     text = HEAD + "    save: file/x.json\n  s: {command: mars, input: t.csv}\n"
-    done = [*carried_out(plan_of(tmp_path, text).runs)]
+    done = [*execute_runs(plan_of(tmp_path, text).runs)]
     assert [int(one.code) for one in done] == [2, 0]
     assert done[0].said[0].startswith(f"{tmp_path}/suite.yaml:3:3: ")
 
@@ -135,6 +135,6 @@ def test_a_result_that_cannot_be_written_fails_its_run_alone(tmp_path: Path) -> 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])
 def test_what_is_no_file_is_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        planned([path], Output)
-    done = [*carried_out(plan_of(tmp_path, HEAD.replace("t.csv", path)).runs)]
+        build_plan([path], Output)
+    done = [*execute_runs(plan_of(tmp_path, HEAD.replace("t.csv", path)).runs)]
     assert [int(one.code) for one in done] == [3]

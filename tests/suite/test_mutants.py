@@ -10,8 +10,8 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode, UsageError
-from clfeval.suite.plan import planned
-from clfeval.suite.running import LEFT_OUT, carried_out
+from clfeval.suite.plan import build_plan
+from clfeval.suite.running import LEFT_OUT, execute_runs
 from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
@@ -24,7 +24,7 @@ def read(path: Path, numbers: Sequence[int]) -> list[int]:
     for number in numbers:
         path.write_text(mutated(number), encoding="utf-8")
         try:
-            planned([str(path)], Output)
+            build_plan([str(path)], Output)
             fine.append(number)
         except UsageError as error:
             unplaced = [str(one) for one in error.problems if not PLACE.fullmatch(one.file or "")]
@@ -35,7 +35,7 @@ def read(path: Path, numbers: Sequence[int]) -> list[int]:
 def test_a_broken_line_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "suite.yaml"
     path.write_text(text(), encoding="utf-8")
-    assert len(planned([str(path)], Output).runs) == 8
+    assert len(build_plan([str(path)], Output).runs) == 8
     fine = read(path, range(SOME))
     assert 0 < len(fine) < SOME / 2
     lines = len(text().splitlines())
@@ -58,7 +58,7 @@ def test_what_is_still_a_batch_runs_or_says_where_it_does_not(tmp_path: Path) ->
             continue
         done.add(mutant)
         path.write_text(mutant, encoding="utf-8")
-        for one in carried_out(planned([str(path)], Output).runs):
+        for one in execute_runs(build_plan([str(path)], Output).runs):
             assert one.code != ExitCode.BUG, (number, one.said)
             if one.code == ExitCode.USAGE and one.state != LEFT_OUT:
                 assert any(PLACE.match(line) for line in one.said), (number, one.said)

@@ -9,7 +9,7 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
-from clfeval.suite.plan import planned
+from clfeval.suite.plan import build_plan
 from tests.suite.door import plan_of, problems, written
 
 
@@ -196,6 +196,6 @@ def test_a_wrong_word_of_the_shell_is_refused(option: str, word: str, tmp_path: 
 def test_a_file_that_is_none_and_a_wrong_one_are_refused_together(tmp_path: Path) -> None:
     name = written(tmp_path, f"version: 1\nbad: 1\nruns: {{a: {RUN}}}")
     with pytest.raises(UsageError) as caught:
-        planned([str(tmp_path / "suit.yaml"), name], Output)
+        build_plan([str(tmp_path / "suit.yaml"), name], Output)
     assert [one.code for one in caught.value.problems] == ["no-such-file", "configuration"]
     assert "'suite.yaml'" in str(caught.value)

@@ -13,10 +13,10 @@ from clfeval.api.mars import mars
 from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
-from clfeval.suite.plan import planned
+from clfeval.suite.plan import build_plan
 from clfeval.suite.result import suite_result
-from clfeval.suite.running import COMPUTED, FAILED, LEFT_OUT, MISSED, Ended, carried_out
-from clfeval.suite.saving import safe
+from clfeval.suite.running import COMPUTED, FAILED, LEFT_OUT, MISSED, RunOutcome, execute_runs
+from clfeval.suite.saving import safe_file_name
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
 from tests.suite.mutants import ROOT, SUITE
@@ -35,11 +35,11 @@ runs:
 """
 
 
-def outcomes(folder: Path, text: str, **given: Any) -> list[Ended]:
-    return [*carried_out(plan_of(folder, text).runs, **given)]
+def outcomes(folder: Path, text: str, **given: Any) -> list[RunOutcome]:
+    return [*execute_runs(plan_of(folder, text).runs, **given)]
 
 
-def codes(done: list[Ended]) -> dict[str, tuple[str, int]]:
+def codes(done: list[RunOutcome]) -> dict[str, tuple[str, int]]:
     return {one.run.name: (one.state, int(one.code)) for one in done}
 
 
@@ -143,10 +143,10 @@ def test_a_later_file_wins_key_by_key_and_the_shell_wins_over_both(tmp_path: Pat
         set: {t: 0.2}
         runs: {a: {threshold: "${t}"}, b: {command: mars, input: t.csv, id: "a$$b $c"}}
     """, "b.yaml")  # fmt: skip
-    plan = planned([first, second], Output)
+    plan = build_plan([first, second], Output)
     assert plan.runs[0].options == {"positive": "1", "threshold": 0.2, "level": 0.9}
     assert plan.runs[1].options == {"positive": "1", "id": "a$b $c"}
-    plan = planned([first, second], Output, variables=["t=0.7", "t=0.8"])
+    plan = build_plan([first, second], Output, variables=["t=0.7", "t=0.8"])
     assert plan.runs[0].options["threshold"] == 0.8
 
 
@@ -238,9 +238,11 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
     rows = document["tables"]["runs"]
     assert {row["command"] for row in rows} == {*COMMANDS}
     saved = {path.name for path in tmp_path.iterdir()}
-    assert saved == {f"{safe(row['run'])}{end}" for row in rows for end in (".json", ".html")}
+    assert saved == {
+        f"{safe_file_name(row['run'])}{end}" for row in rows for end in (".json", ".html")
+    }
     for row in rows:
-        whole = json.loads((tmp_path / f"{safe(row['run'])}.json").read_text())
+        whole = json.loads((tmp_path / f"{safe_file_name(row['run'])}.json").read_text())
         assert VALIDATOR.is_valid(whole)
         assert whole["command"] == row["command"]
         assert len(whole["gates"]) == row["gates"]

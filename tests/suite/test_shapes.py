@@ -8,7 +8,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import UsageError
-from clfeval.suite.running import carried_out, input_of
+from clfeval.suite.running import describe_input, execute_runs
 from tests.process.program import clfeval as program
 from tests.suite.door import plan_of, problems, written
 from tests.texts import check_text, problem_places
@@ -93,7 +93,7 @@ def test_a_table_of_another_run_is_called_by_it(tmp_path: Path) -> None:
         input: {run: "m[threshold=0.5]", table: measures}
         metric: nobody
     """
-    fine, bad = [*carried_out(plan_of(tmp_path, text).runs)][1:]
+    fine, bad = [*execute_runs(plan_of(tmp_path, text).runs)][1:]
     called = "m[threshold=0.5]: measures"
     assert f'"name": "{called}"' in (tmp_path / "fine.json").read_text()
     assert fine.code == 0
@@ -113,7 +113,7 @@ def test_tables_are_shown_from_the_folder_of_the_file(tmp_path: Path) -> None:
       whole: {{command: mars, input: {home}/w1/labels.csv}}
       above: {{command: mars, input: ../above.csv}}
     """
-    shown = [input_of(run) for run in plan_of(home, text).runs]
+    shown = [describe_input(run) for run in plan_of(home, text).runs]
     assert shown == ["w1/labels.csv", "w2/labels.csv", "w1/labels.csv", "above.csv"]
 
 
@@ -122,7 +122,7 @@ def test_what_is_offered_can_be_pasted_into_the_file(tmp_path: Path) -> None:
 
     (tmp_path / "c.csv").write_text("model,acc,f1,loss\na,0.5,0.4,3\nb,0.4,0.3,2.5\nc,0.1,0.2,1\n")
     text = "version: 1\nruns: {r: {command: mlcps, input: c.csv}}"
-    (done,) = carried_out(plan_of(tmp_path, text).runs)
+    (done,) = execute_runs(plan_of(tmp_path, text).runs)
     (offer,) = [line for line in done.said if "try: " in line]
     pairs = offer[offer.index("direction:") :]
     (tmp_path / "offer.yaml").write_text(f"{{{pairs}}}")

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from clfeval.suite.running import carried_out
+from clfeval.suite.running import execute_runs
 from tests.suite.door import plan_of, problems
 
 # the most values a file of 999 KB can hold, in short texts; and few long ones before them
@@ -31,7 +31,7 @@ def test_a_matrix_of_9900_runs_is_planned_in_five_seconds(tmp_path: Path) -> Non
         matrix: {{threshold: [{", ".join(cuts)}], level: [{", ".join(levels)}]}}
     """
     start = process_time()
-    found = [one.state for one in carried_out(plan_of(tmp_path, text).runs, dry=True)]
+    found = [one.state for one in execute_runs(plan_of(tmp_path, text).runs, dry=True)]
     assert process_time() - start < 5
     assert found == ["ready"] * 99 * 100
 

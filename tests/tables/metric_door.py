@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from clfeval.options import options_of, taken
+from clfeval.options import build_group, options_of
 from clfeval.tables.input import Input
 from clfeval.tables.metric import table as metric_tables
 from clfeval.tables.metric.table import MetricTable
@@ -26,7 +26,7 @@ def read_metrics(
     """Read a list of one path, or a frame, with the options of a table said by name."""
     known = {option.name for option in options_of(Input)}
     assert said.keys() <= known, f"no options: {said.keys() - known}"
-    given = taken(Input, said)
+    given = build_group(Input, said)
     return metric_tables.read_metrics(table, given, wanted=wanted, transpose=transpose)
 
 

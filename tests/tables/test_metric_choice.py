@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from clfeval.tables.metric.grid import Places
+from clfeval.tables.metric.grid import ValuePlaces
 from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import write
 from tests.tables.metric_door import places, read, read_metrics, rows_of, shown, told
@@ -121,7 +121,7 @@ def test_a_table_can_be_made_by_hand() -> None:
     table = MetricTable(
         name="t", display="t", sha256=None, layout="wide", models=("rf",), metrics=("f1",),
         values=np.array([[1.0]]), splits=(), by_split=None, sds=None, dropped=0, ignored=(),
-        named_by="models in 'm'", notes=(), places=Places(np.array([[0]]), np.array([[1]])),
+        named_by="models in 'm'", notes=(), places=ValuePlaces(np.array([[0]]), np.array([[1]])),
         records=[2], columns=("m", "f1"),
     )  # fmt: skip
     check_text(table.described())

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.tables.metric.values import least_lost
+from clfeval.tables.metric.values import smallest_exclusion
 from tests.tables.door import spots, write
 from tests.tables.metric_door import METRICS, places, read, read_metrics, rows_of, told
 from tests.texts import check_text
@@ -144,7 +144,7 @@ LEAST = {
 def test_what_leaves_out_the_fewest_cells_is_proposed(case: str) -> None:
     drawn, metrics, models = LEAST[case]
     lacking = np.array([[cell == "#" for cell in row] for row in drawn.split()])
-    plan = least_lost(lacking, metrics=True)
+    plan = smallest_exclusion(lacking, metrics=True)
     assert plan is not None
     assert (plan.metrics, plan.models) == (metrics, models)
 
@@ -163,7 +163,7 @@ def test_no_other_set_of_metrics_loses_less_unless_gaps_are_nested(
             dropped = int(rest.any(axis=1).sum())
             if rest.shape[1] >= min(3, n) and dropped < k:
                 costs.append(dropped * n + (k - dropped) * size)
-    plan = least_lost(lacking, metrics=True)
+    plan = smallest_exclusion(lacking, metrics=True)
     if plan is None:
         return
     rest = np.delete(lacking, plan.metrics, axis=1)

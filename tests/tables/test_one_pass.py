@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from clfeval.errors import KEPT, SHOWN
+from clfeval.errors import MAX_PRINTED_PROBLEMS, MAX_PROBLEMS
 from tests.tables.door import places, refusal, spots, told, write
 from tests.texts import check_text, problem_places
 
@@ -89,17 +89,17 @@ def test_beyond_five_only_totals_are_shown() -> None:
 @pytest.mark.parametrize("models", [1, 3])
 def test_totals_are_right_beyond_what_is_carried_along(models: int) -> None:
     names = [f"m{i}" for i in range(models)]
-    bad = KEPT + 500
+    bad = MAX_PROBLEMS + 500
     content = f"truth,{','.join(names)}\n" + f"y{',y' * models}\nn{',' * models}\n" * bad
     error = refusal(write("t.csv", content), positive="y")
     assert error.totals == Counter({"missing-value": bad * models})
-    assert len(error.problems) == KEPT
+    assert len(error.problems) == MAX_PROBLEMS
     rows = [problem.row for problem in error.problems]
-    assert rows == sorted(2 * i + 3 for i in range(bad) for _ in names)[:KEPT]
-    assert f"... {bad * models - SHOWN} " in error.lines()[SHOWN]
+    assert rows == sorted(2 * i + 3 for i in range(bad) for _ in names)[:MAX_PROBLEMS]
+    assert f"... {bad * models - MAX_PRINTED_PROBLEMS} " in error.lines()[MAX_PRINTED_PROBLEMS]
     shown = error.lines(verbose=True)
-    assert len(shown) == KEPT + 2
-    assert f"... {bad * models - KEPT} " in shown[KEPT]
+    assert len(shown) == MAX_PROBLEMS + 2
+    assert f"... {bad * models - MAX_PROBLEMS} " in shown[MAX_PROBLEMS]
 
 
 def test_five_problems_need_no_totals() -> None:

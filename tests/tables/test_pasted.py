@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.shell import given as option
-from clfeval.shell import line, unquoted, word
+from clfeval.shell import format_command_line, quote_word, unquote_word
+from clfeval.shell import format_option as option
 from tests.process.program import clfeval as program
 from tests.tables.door import write
 from tests.thoroughness import examples
@@ -40,9 +40,9 @@ def proposed(*words: str) -> tuple[list[str], str]:
 @example(["\udcff", "", "a=b", "~"])
 def test_a_shell_reads_the_words_that_are_written(texts: list[str]) -> None:
     texts = [text.encode(errors="ignore").decode() for text in texts]
-    assert words_of(line(texts)) == texts
-    assert [unquoted(word(text, bare=False)) for text in texts] == texts
-    assert all(word(text).isprintable() for text in texts)
+    assert words_of(format_command_line(texts)) == texts
+    assert [unquote_word(quote_word(text, bare=False)) for text in texts] == texts
+    assert all(quote_word(text).isprintable() for text in texts)
 
 
 @pytest.mark.parametrize("name", ODD)

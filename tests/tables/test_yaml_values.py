@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from clfeval.yaml import plain, read_yaml
+from clfeval.yaml import plain_scalar_value, read_yaml
 from tests.thoroughness import examples
 
 # by the core schema, YAML 1.2.2 section 10.3.2: text, though YAML 1.1 reads most otherwise
@@ -54,14 +54,14 @@ def test_a_scalar_is_what_yaml_1_2_says(text: str, value: object) -> None:
 
 @pytest.mark.parametrize("text", [".nan", ".NaN", ".NAN"])
 def test_no_number(text: str) -> None:
-    found = plain(text)
+    found = plain_scalar_value(text)
     assert isinstance(found, float)
     assert math.isnan(found)
 
 
 def test_an_integer_longer_than_any_float_is_no_error_here() -> None:
-    assert plain("9" * 5000) == math.inf
-    assert plain("-" + "9" * 5000) == -math.inf
+    assert plain_scalar_value("9" * 5000) == math.inf
+    assert plain_scalar_value("-" + "9" * 5000) == -math.inf
 
 
 def test_keys_are_text_as_written() -> None:

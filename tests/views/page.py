@@ -7,15 +7,15 @@ from html.parser import HTMLParser
 
 from clfeval.api.result import Result
 from clfeval.schema import ALL
-from clfeval.views.plots import plots
-from clfeval.views.render import Section, fold, section
+from clfeval.views.plots import draw_plots
+from clfeval.views.render import TextTable, layout_table, sort_tables
 from clfeval.views.terminal import as_text
 
 
 def same_without_colour(result: Result) -> None:
     """Check that colour changes nothing but the codes of colour, and steers nothing else."""
     plain, colored = (
-        as_text(result, width=80, color=c, plots=plots(result, width=80, color=c))
+        as_text(result, width=80, color=c, plots=draw_plots(result, width=80, color=c))
         for c in (False, True)
     )
     assert "\x1b" not in plain
@@ -49,26 +49,28 @@ def texts_of(page: str) -> set[str]:
     return parser.found
 
 
-def named_sections(result: Result) -> list[tuple[str, Section]]:
+def named_sections(result: Result) -> list[tuple[str, TextTable]]:
     """Return all tables of a page with the names they are asked for by."""
-    page = fold(result, (ALL,))
-    return [(one.name or one.table, section(one, result, wide=page.wide)) for one in page.opened]
+    page = sort_tables(result, (ALL,))
+    return [
+        (one.name or one.table, layout_table(one, result, wide=page.wide)) for one in page.opened
+    ]
 
 
-def sections(result: Result) -> list[Section]:
+def sections(result: Result) -> list[TextTable]:
     return [part for _, part in named_sections(result)]
 
 
-def section_of(result: Result, name: str, number: int = 0) -> Section:
+def section_of(result: Result, name: str, number: int = 0) -> TextTable:
     """Return the first table of a name, or a later one."""
     return [part for found, part in named_sections(result) if found == name][number]
 
 
-def column(part: Section, number: int) -> list[str]:
+def column(part: TextTable, number: int) -> list[str]:
     return [row[number] for row in part.rows]
 
 
-def layout(part: Section) -> str:
+def layout(part: TextTable) -> str:
     """Return the words of a table: title, heads of columns, note and legend."""
     heads = " | ".join(head.replace("\n", " ") for head in part.headings)
     return "\n".join(filter(None, [part.title, heads, part.note, *part.legend]))

@@ -11,7 +11,7 @@ from clfeval.api.result import Result
 from clfeval.errors import UsageError
 from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
-from clfeval.views.render import check_shown, fold, offered
+from clfeval.views.render import check_available, more_table_names, sort_tables
 from tests.cli.golden import CANCER, METRICS, output_of
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.process.runner import run
@@ -28,24 +28,24 @@ def test_plots_that_are_not_there_are_refused(name: str) -> None:
     frame = counts_frame({"a": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
     result = marked() if name == "curves" else clfeval.tune_jpt(frame, prevalence=[0.05])
     with pytest.raises(UsageError, match=f"'{name}'") as refused:
-        check_shown(result, [name])
+        check_available(result, [name])
     assert "'plots'" in str(refused.value)
 
 
 def test_without_plots_none_are_offered_and_none_can_be_had() -> None:
     frame = counts_frame({"a": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
     result = clfeval.tune_jpt(frame, prevalence=[0.05], sweep=None)
-    assert "plots" not in offered(result, fold(result), ())
+    assert "plots" not in more_table_names(result, sort_tables(result), ())
     with pytest.raises(UsageError, match="'plots'"):
-        check_shown(result, ["plots"])
+        check_available(result, ["plots"])
 
 
 def test_intervals_that_are_not_there_are_refused() -> None:
     result = clfeval.mlcps(METRICS)
-    assert "intervals" not in offered(result, fold(result), ())
+    assert "intervals" not in more_table_names(result, sort_tables(result), ())
     with pytest.raises(UsageError, match="'intervals'"):
-        check_shown(result, ["intervals"])
-    check_shown(result, ["all", "ranks", "scatter"])
+        check_available(result, ["intervals"])
+    check_available(result, ["all", "ranks", "scatter"])
 
 
 def test_markdown_has_the_plots_that_are_asked_for() -> None:

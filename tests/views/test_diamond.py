@@ -19,8 +19,8 @@ from clfeval.views.diamond import (
     diamond_canvas,
     draw_density,
     draw_diamond,
-    limits,
     phidelta_plots,
+    shade_limits,
 )
 from clfeval.views.diamond.pictures import Diamond, scenes
 from tests.texts import check_text
@@ -342,7 +342,7 @@ def test_a_density_counts_every_feature_once() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 6, 7, 40, 1000, 10**6])
 def test_the_shades_cover_every_count_up_to_the_most(most: int) -> None:
-    upper = limits(most)
+    upper = shade_limits(most)
     assert upper[0] == 1
     assert upper[-1] == most
     assert upper == sorted(set(upper))

@@ -14,7 +14,7 @@ import pytest
 import clfeval
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html, as_page
-from clfeval.views.markdown import escape, markdown_lines
+from clfeval.views.markdown import escape_markdown, markdown_lines
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 
@@ -64,7 +64,7 @@ def test_markdown_escapes_names(result: clfeval.Result) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     bars = rows[0].replace("\\|", "").count("|")
     assert all(line.replace("\\|", "").count("|") == bars for line in rows[:10])
-    assert escape("a|b\n<i>") == "a\\|b \\<i\\>"
+    assert escape_markdown("a|b\n<i>") == "a\\|b \\<i\\>"
 
 
 class Cells(HTMLParser):

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 import clfeval
-from clfeval.pages.write import joined, show
+from clfeval.pages.write import format_cell, join_names
 
 TABLE = pl.DataFrame(
     {"truth": [1, 1, 1, 0], "k-NN, k=5": [1, 0, 0, 0], "a + b": [0, 1, 0, 1], "svm": [0, 0, 1, 0]}
@@ -18,12 +18,12 @@ def test_models_of_a_set_stand_in_quotes_where_their_names_look_like_several() -
     text = str(clfeval.mars(TABLE, subsets=2))
     assert "'k-NN, k=5' + 'a + b'" in text
     assert "'a + b' + svm" in text
-    assert show(["k-NN, k=5", "svm"]) == "'k-NN, k=5' + svm"
+    assert format_cell(["k-NN, k=5", "svm"]) == "'k-NN, k=5' + svm"
 
 
 def test_files_and_implications_are_joined_likewise(tmp_path: Path) -> None:
     path = tmp_path / "may, june.csv"
     TABLE.write_csv(path)
     assert str(clfeval.mars(path)).startswith("MARS of 'may, june.csv': 4 rows")
-    assert joined(["x, y.csv", "z.csv"]) == "'x, y.csv', z.csv"
-    assert joined(["f → c", "¬f → ¬c"]) == "f → c, ¬f → ¬c"
+    assert join_names(["x, y.csv", "z.csv"]) == "'x, y.csv', z.csv"
+    assert join_names(["f → c", "¬f → ¬c"]) == "f → c, ¬f → ¬c"

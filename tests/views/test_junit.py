@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
-from clfeval.document import Gate, Warn
-from clfeval.views.annotate import of_gates
+from clfeval.document import Gate, ResultWarning
+from clfeval.views.annotate import gate_findings
 from clfeval.views.junit import as_junit
-from clfeval.words import plain
+from clfeval.words import escape_unprintable
 from tests.texts import check_text
 
 ORDER = ["properties", "testcase", "system-out", "system-err"]  # of a suite, by Jenkins' schema
@@ -27,7 +27,7 @@ GATES = (
 )
 
 
-def result_of(*gates: Gate, notes: tuple[Warn, ...] = ()) -> clfeval.Result:
+def result_of(*gates: Gate, notes: tuple[ResultWarning, ...] = ()) -> clfeval.Result:
     result = clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], "rf": [1, 0, 1], "svm": [1, 0, 0]}))
     return replace(result, gates=gates, warnings=notes)
 
@@ -71,7 +71,9 @@ def test_a_reader_finds_a_case_for_each_gate_in_order(tmp_path: Path) -> None:
 
 
 def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Path) -> None:
-    result = result_of(*GATES, notes=(Warn("small-class", "few rows"), Warn("x", "<b> & c")))
+    result = result_of(
+        *GATES, notes=(ResultWarning("small-class", "few rows"), ResultWarning("x", "<b> & c"))
+    )
     (suite,) = suites(read(result, tmp_path))
     found = [(one.name, one.value) for one in suite.properties()]
     (file,) = result.inputs
@@ -101,7 +103,7 @@ def test_a_skipped_gate_is_skipped_and_one_that_warns_only_says_so(tmp_path: Pat
 
 def test_each_run_has_its_suite(tmp_path: Path) -> None:
     gates = [replace(gate, run=f"run of {gate.model}") for gate in GATES]
-    result = result_of(*gates, notes=(Warn("x", "said once"),))
+    result = result_of(*gates, notes=(ResultWarning("x", "said once"),))
     document = read(result, tmp_path)
     assert [(one.name, one.tests) for one in suites(document)] == [
         ("clfeval run of rf", 1), ("clfeval run of svm", 2), ("clfeval run of None", 1),
@@ -116,8 +118,8 @@ def test_every_name_is_read_back(name: str) -> None:
     gate = Gate("fail-under", "recall", name, 0.5, 0.25, False)
     text = as_junit(result_of(gate))
     (case,) = cases(JUnitXml.fromstring(text.encode()))
-    assert case.name == f"{plain(name)}: recall fail-under 0.5"
-    assert case.result[0].message == plain(str(gate))
+    assert case.name == f"{escape_unprintable(name)}: recall fail-under 0.5"
+    assert case.result[0].message == escape_unprintable(str(gate))
 
 
 def test_without_gates_it_is_an_empty_document() -> None:
@@ -142,8 +144,8 @@ def test_a_finding_of_gitlab_is_the_same_while_the_gate_is() -> None:
         replace(one, model="svm"), replace(one, among=2),
     ]  # fmt: skip
     gates = [one, replace(one, limit=0.04, value=0.4), *others]
-    same, again, *more = (finding.same for finding in of_gates(gates, (), ()))
+    same, again, *more = (finding.same for finding in gate_findings(gates, (), ()))
     assert same == again
     assert len({same, *more}) == 1 + len(others)
-    (best,) = of_gates([replace(one, among=2, model="svm")], (), ())
+    (best,) = gate_findings([replace(one, among=2, model="svm")], (), ())
     assert best.same == more[-1], "whichever comes nearest"

@@ -21,12 +21,12 @@ from clfeval.views.markdown import (
     LONGEST,
     OPENED,
     ROWS,
-    escape,
-    fitted,
+    comment_marker,
+    escape_markdown,
     markdown_lines,
-    marker,
+    pieces_that_fit,
 )
-from clfeval.words import tame
+from clfeval.words import escape_control_characters
 from tests.thoroughness import thinned
 
 COMMENT = 65_536  # characters a comment on GitHub may have
@@ -85,7 +85,7 @@ class Page(HTMLParser):
 
 def seen(name: str) -> str:
     """Return what a reader sees of a name, white space aside."""
-    return " ".join(tame(name).replace(GAP, "").split())
+    return " ".join(escape_control_characters(name).replace(GAP, "").split())
 
 
 def result_of(names: list[str]) -> clfeval.Result:
@@ -120,7 +120,7 @@ def test_a_model_is_called_what_it_is_called(name: str) -> None:
 @example("a-- ://x")
 def test_any_text_is_one_paragraph_of_itself(text: str) -> None:
     text = text.strip()
-    page = Page(escape(text))
+    page = Page(escape_markdown(text))
     assert page.tags in ([], ["p"])
     assert " ".join(page.text.replace(GAP, "").split()) == seen(text)
     assert not MADE.search(page.text)
@@ -128,7 +128,7 @@ def test_any_text_is_one_paragraph_of_itself(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_any_text_is_one_cell(texts: list[str]) -> None:
-    row = f"| {' | '.join(map(escape, texts))} |\n"
+    row = f"| {' | '.join(map(escape_markdown, texts))} |\n"
     page = Page(f"{row}|{'---|' * len(texts)}\n{row}")
     assert len(page.tables) == 1
     for cells in page.tables[0]:
@@ -147,24 +147,24 @@ def test_the_marker_stands_first_and_is_of_names_and_settings_not_of_the_data() 
     one = clfeval.mars("fixtures/mars-paper/wide.csv")
     text = "".join(markdown_lines(one))
     first = text.partition("\n")[0]
-    assert f"{first}\n" == marker(one)
+    assert f"{first}\n" == comment_marker(one)
     assert re.fullmatch(r"<!-- clfeval:mars [0-9a-f]{8} -->", first)
     assert text.count("<!--") == 1
     data = replace(one, signature=re.sub("(data|stats|clfeval):[^|]*", r"\1:x", one.signature))
     assert data.signature != one.signature
-    assert marker(data) == marker(one)
+    assert comment_marker(data) == comment_marker(one)
     (file,) = one.inputs
     others = [
         clfeval.mars("fixtures/mars-paper/wide.csv", occlusion="any"),
         replace(one, command="phidelta"),
         replace(one, inputs=(InputFile("other.csv", file.sha256, file.rows),)),
     ]
-    assert len({marker(one), *map(marker, others)}) == 4
+    assert len({comment_marker(one), *map(comment_marker, others)}) == 4
 
 
 def test_a_marker_ends_where_it_ends_whatever_a_file_is_called() -> None:
     named = replace(result_of(["a"]), inputs=(InputFile("--><b>\n", None, 4),))
-    assert re.fullmatch(r"<!-- clfeval:mars [0-9a-f]{8} -->\n", marker(named))
+    assert re.fullmatch(r"<!-- clfeval:mars [0-9a-f]{8} -->\n", comment_marker(named))
 
 
 def test_results_beside_have_no_marker_of_their_own() -> None:
@@ -218,7 +218,7 @@ def test_pieces_are_whole_and_together_no_longer_than_asked(
         return [letter * size + "\n" for size in sizes]
 
     pieces = [*made("b", before), OPENED, *made("f", folded), CLOSED, *made("a", after)]
-    kept = list(fitted(pieces, most))
+    kept = list(pieces_that_fit(pieces, most))
     assert sum(map(len, kept)) <= most
     assert (kept == pieces) or CUT in kept
     left = [piece for piece in kept if piece != CUT]
@@ -232,9 +232,9 @@ def test_pieces_are_whole_and_together_no_longer_than_asked(
 
 @given(st.text("`x|", max_size=30))
 def test_no_plot_ends_its_fence(text: str) -> None:
-    from clfeval.views.markdown import _ticks
+    from clfeval.views.markdown import _backtick_fence
 
-    fence = _ticks(text, 3)
+    fence = _backtick_fence(text, 3)
     tokens = RENDERER.parse(f"{fence}text\n{text}\n{fence}\n\nafter\n")
     assert tokens[0].type == "fence"
     assert tokens[0].content == f"{text}\n"

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from clfeval.document import Estimate
-from clfeval.pages.write import bar
-from clfeval.views.render import fold, headline, offered, reasons
+from clfeval.pages.write import draw_bar
+from clfeval.views.render import more_table_names, result_headline, sort_tables, undefined_reasons
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 from tests.views.page import column, layout, named_sections, section_of
@@ -18,14 +18,14 @@ from tests.views.ranked import FIVE, METRICS, RESULTS, ranked
 @pytest.mark.parametrize("name", ["five", "weighted", "predictions", "splits", "goals", "compared"])
 def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
     result = RESULTS[name]
-    check_text([*headline(result), *(layout(part) for _, part in named_sections(result))])
+    check_text([*result_headline(result), *(layout(part) for _, part in named_sections(result))])
 
 
 def test_the_headline_names_as_many_metrics_as_a_line_or_two_hold() -> None:
     # 40 characters and a comma and a blank: three are 126 of at most 130
     for length, named in ((39, 3), (99, 2)):
         names = [f"{i}" + length * "x" for i in range(5)]
-        line = headline(ranked({"a": [0.5] * 5, "b": [0.6] * 5}, names))[1]
+        line = result_headline(ranked({"a": [0.5] * 5, "b": [0.6] * 5}, names))[1]
         assert [name in line for name in names] == [True] * named + [False] * (5 - named)
         assert {5 - named} <= {*numbers_in(line)}
 
@@ -58,14 +58,14 @@ def test_a_sign_marks_the_first_and_whoever_is_not_significantly_different() -> 
 
 def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None:
     def opened(name: str, *names: str) -> list[str]:
-        return [one.name or one.table for one in fold(RESULTS[name], names).opened]
+        return [one.name or one.table for one in sort_tables(RESULTS[name], names).opened]
 
     assert opened("predictions") == opened("splits") == ["models"]
     assert opened("weighted") == ["weights", "models"]
     assert opened("goals") == ["desirability", "models"]
     assert opened("compared") == ["compared", "agreement", "models"]
     assert opened("goals", "goals") == ["desirability", "goals", "models"]
-    assert tuple(offered(RESULTS["goals"], fold(RESULTS["goals"]), ())) == (
+    assert tuple(more_table_names(RESULTS["goals"], sort_tables(RESULTS["goals"]), ())) == (
         "goals", "firm", "ranks", "metrics", "changes", "dominance", "intervals", "plots",
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -
     (1 - 1e-9, "███▉"), (1.0, "████"), (None, ""),
 ])  # fmt: skip
 def test_a_bar_is_full_for_1_and_empty_for_0_only(share: float | None, drawn: str) -> None:
-    assert bar(share, 4) == drawn
+    assert draw_bar(share, 4) == drawn
 
 
 def test_how_firm_the_scores_are() -> None:
@@ -112,7 +112,7 @@ def test_without_a_polygon_only_what_exists_is_shown_and_the_rest_explained() ->
     goals = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0)}
     other = ranked({"a": (0.9, 0.62), "b": (0.75, 0.75)}, METRICS[:2], goals=goals)
     assert section_of(other, "ranks").rows == (("b", "2", "1", "1"), ("a", "1", "2", "2"))
-    check_text(reasons(result, fold(result, ("all",)).opened))
+    check_text(undefined_reasons(result, sort_tables(result, ("all",)).opened))
 
 
 def test_numbers_next_to_0_and_1_are_not_shown_as_these() -> None:
@@ -157,4 +157,4 @@ def test_a_model_without_score_is_last_and_unranked() -> None:
     result = replace(five, tables=tables, summary={**five.summary, "best": []})
     last = section_of(result, "models").rows[-1]
     assert (last[0], last[2]) == ("svm", "–")
-    check_text(reasons(result, fold(result, ("all",)).opened))
+    check_text(undefined_reasons(result, sort_tables(result, ("all",)).opened))

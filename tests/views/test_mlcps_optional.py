@@ -13,11 +13,11 @@ from rich.cells import cell_len
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
-from clfeval.views.plots import plots
-from clfeval.views.render import fold, reasons, section
+from clfeval.views.plots import draw_plots
+from clfeval.views.render import layout_table, sort_tables, undefined_reasons
 from clfeval.views.terminal import as_text
-from clfeval.words import listed as named
-from clfeval.words import tame
+from clfeval.words import escape_control_characters
+from clfeval.words import join_words as named
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 from tests.views.page import column, same_without_colour, section_of, sections, texts_of
@@ -51,14 +51,14 @@ def test_another_table_is_compared_model_by_model() -> None:
     check_text(row[-1] for row in part.rows)
     assert column(section_of(RESULTS["compared"], "agreement"), 0)[3:] == [*METRICS]
     flat = ranked(compare=dict.fromkeys(FIVE, FIVE["rf"]))
-    check_text(reasons(flat, fold(flat, ("all",)).opened))
+    check_text(undefined_reasons(flat, sort_tables(flat, ("all",)).opened))
 
 
 @pytest.mark.parametrize("width", thinned([80, 140], [80]))
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
     result = RESULTS[name]
-    drawn = plots(result, width=width, color=False)
+    drawn = draw_plots(result, width=width, color=False)
     text = as_text(result, width=width, plots=drawn)
     assert max(map(cell_len, text.splitlines())) <= width
     every = [as_text(result, width=w, names=("all",)) for w in (None, width)]
@@ -82,13 +82,15 @@ def test_names_are_shown_as_they_are_but_cannot_steer_the_terminal() -> None:
 @pytest.mark.parametrize("name", RESULTS)
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
     result = RESULTS[name]
-    texts, page = texts_of(as_page(result)), fold(result)
-    parts = [section(one, result, wide=False) for one in page.opened]
-    parts += [section(one, result) for one in page.folded]
+    texts, page = texts_of(as_page(result)), sort_tables(result)
+    parts = [layout_table(one, result, wide=False) for one in page.opened]
+    parts += [layout_table(one, result) for one in page.folded]
     assert {part.title for part in parts} == {part.title for part in sections(result)}
     for part in parts:
         assert part.title in texts
-        assert {tame(cell) for row in part.rows for cell in row if cell} <= texts
+        assert {
+            escape_control_characters(cell) for row in part.rows for cell in row if cell
+        } <= texts
     lines = [line.replace("\\|", "") for line in "".join(markdown_lines(result)).splitlines()]
     assert sum(bool(re.fullmatch(r"\|(:?---:?\|)+", line)) for line in lines) == len(parts)
     wide = [line.count("|") - 1 for line in lines if line.startswith("| ")]
@@ -113,7 +115,7 @@ def test_of_a_hundred_thousand_models_only_those_shown_are_made() -> None:
     assert column(part, 0) == [f"m{99_999 - i}" for i in range(20)]
     assert {99_980} <= {*numbers_in(part.note)}
     assert made[0] < 2000
-    drawn = plots(result, width=80, color=False)
+    drawn = draw_plots(result, width=80, color=False)
     assert "99,974" in drawn
     assert made[0] < 8000
 

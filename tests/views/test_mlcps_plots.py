@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from clfeval.api.result import Result
 from clfeval.pages import page_of
 from clfeval.views.canvas import Canvas
-from clfeval.views.plots import MARGIN, QUARTERS, plots, radar
+from clfeval.views.plots import MARGIN, QUARTERS, draw_plots, draw_radar
 from tests.texts import check_text, numbers_in
 from tests.views.ranked import FIVE, MANY, RESULTS, SEVEN, ranked
 
@@ -21,7 +21,7 @@ WIDE = {f"m{i}": [0.5 + 0.01 * i] * 13 for i in range(3)}
 
 def drawn(result: Result, name: str, width: int = 80) -> list[str]:
     """Return the lines of one plot."""
-    return plots(result, (name,), width=width, color=False).splitlines()
+    return draw_plots(result, (name,), width=width, color=False).splitlines()
 
 
 def titles(result: Result) -> list[str]:
@@ -38,7 +38,7 @@ def filled(canvas: Canvas) -> int:
 @pytest.mark.parametrize("width", [40, 80, 140])
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_line_fits(name: str, width: int) -> None:
-    text = plots(RESULTS[name], width=width, color=False)
+    text = draw_plots(RESULTS[name], width=width, color=False)
     assert text
     assert max(map(cell_len, text.splitlines())) <= width
     assert "\x1b" not in text
@@ -98,13 +98,13 @@ def bare(name: str) -> str:
 )
 def test_the_area_is_the_score(d: Sequence[float], radius: int) -> None:
     n = len(d)
-    whole, part = (filled(radar(rays, [1.0] * n, radius)) for rays in ([1.0] * n, d))
+    whole, part = (filled(draw_radar(rays, [1.0] * n, radius)) for rays in ([1.0] * n, d))
     share = sum(d[i] * d[(i + 1) % n] for i in range(n)) / n
     assert part / whole == pytest.approx(share, abs=0.05)
 
 
 def test_each_ray_is_filled_as_far_as_its_metric_goes() -> None:
-    canvas = radar((0.75, 0.25, 0.5, 1.0), [1.0] * 4, 16)
+    canvas = draw_radar((0.75, 0.25, 0.5, 1.0), [1.0] * 4, 16)
     middle, row = canvas.cell(0, 0)
     inked = {cell for cell, ink in canvas.cells.items() if ink.char in QUARTERS}
     on_axis = [r - row for c, r in inked if c == middle]
@@ -115,13 +115,13 @@ def test_each_ray_is_filled_as_far_as_its_metric_goes() -> None:
 
 
 def test_a_lonely_ray_is_seen_although_its_area_is_0() -> None:
-    canvas = radar((1.0, 0.0, 1.0, 0.0), [1.0] * 4, 8)
+    canvas = draw_radar((1.0, 0.0, 1.0, 0.0), [1.0] * 4, 8)
     column, row = canvas.cell(0, 0)
     assert all(canvas.cells[column, row + step].char in QUARTERS for step in (-3, -2, 2, 3))
 
 
 def test_rays_are_as_long_as_their_weights() -> None:
-    canvas = radar((1.0,) * 4, (1.0, 0.5, 1.0, 0.5), 16)
+    canvas = draw_radar((1.0,) * 4, (1.0, 0.5, 1.0, 0.5), 16)
     column, row = canvas.cell(0, 0)
     inked = [c for (c, r), ink in canvas.cells.items() if ink.char in QUARTERS and r == row]
     assert max(inked) - column in (7, 8)

@@ -11,10 +11,10 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.pages import page_of
-from clfeval.pages.phidelta import ranked
+from clfeval.pages.phidelta import sort_by_column
 from clfeval.views.markdown import markdown_lines
-from clfeval.views.plots import plots
-from clfeval.views.render import Section, fold, offered, section
+from clfeval.views.plots import draw_plots
+from clfeval.views.render import TextTable, layout_table, more_table_names, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 
@@ -30,18 +30,18 @@ def cancer(table: str = LABELS, **options: Any) -> Result:
     return clfeval.phidelta(table, positive="malignant", **options)
 
 
-def first_open(result: Result) -> Section:
+def first_open(result: Result) -> TextTable:
     """Return what stands directly under the answer, without any more intervals."""
-    return section(fold(result).opened[0], result, wide=False)
+    return layout_table(sort_tables(result).opened[0], result, wide=False)
 
 
-def main(result: Result) -> Section:
+def main(result: Result) -> TextTable:
     """Return the main table."""
-    (one,) = (shown for shown in fold(result).opened if shown.rank == "main")
-    return section(one, result, wide=False)
+    (one,) = (shown for shown in sort_tables(result).opened if shown.rank == "main")
+    return layout_table(one, result, wide=False)
 
 
-def cells(part: Section, heading: str) -> list[str]:
+def cells(part: TextTable, heading: str) -> list[str]:
     """Return the cells of a column."""
     (strip,) = (strip for strip in part.strips if strip.heading.split("\n")[0] == heading)
     return list(strip.cells)
@@ -98,7 +98,7 @@ def test_what_is_asked_for_stands_directly_under_the_answer(
     options: dict[str, Any], table: str, name: str
 ) -> None:
     result = cancer(table, **options)
-    first = fold(result).opened[0]
+    first = sort_tables(result).opened[0]
     assert (first.name or first.table) == name
     lines = as_text(result, width=80).splitlines()
     assert lines.index("") <= 9  # the headline and the answer
@@ -113,7 +113,7 @@ def test_populations_are_sorted_by_what_decides_and_differences_by_measure() -> 
         {"prevalence": p, "precision": Estimate(v)}
         for p, v in ((0.1, 0.2), (0.1, None), (0.1, 0.4), (0.5, 0.1), (0.5, 0.9))
     ]
-    values = [row["precision"].value for row in ranked(rows, "precision")]
+    values = [row["precision"].value for row in sort_by_column(rows, "precision")]
     assert values == [0.4, 0.2, None, 0.9, 0.1]
 
 
@@ -127,8 +127,8 @@ def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> Non
         schema=["model", "run", "tp", "fp", "fn", "tn"], orient="row",
     )  # fmt: skip
     many = clfeval.phidelta(frame, run="run")  # fifteen pairs
-    assert fold(many).opened[0].rank == "main"
-    assert "comparisons" in offered(many, fold(many), ())
+    assert sort_tables(many).opened[0].rank == "main"
+    assert "comparisons" in more_table_names(many, sort_tables(many), ())
     asked = clfeval.phidelta(frame, run="run", reference="m3")
     check_text(first_open(one).title for one in (result, many, asked))
 
@@ -138,10 +138,13 @@ def test_features_are_ranked_and_the_strongest_is_marked() -> None:
     result = clfeval.phidelta(frame, features=True, positive=1)
     part = main(result)
     assert (cells(part, "feature"), part.signs) == (["strong", "weak"], ("*", ""))
-    assert [one.name or one.table for one in fold(result).folded] == ["implications"]
+    assert [one.name or one.table for one in sort_tables(result).folded] == ["implications"]
     selected = clfeval.phidelta(frame, features=True, positive=1, select=1)
     assert cells(main(selected), "feature") == ["strong"]
-    assert [one.name or one.table for one in fold(selected).folded] == ["implications", "features"]
+    assert [one.name or one.table for one in sort_tables(selected).folded] == [
+        "implications",
+        "features",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,11 +154,11 @@ def test_features_are_ranked_and_the_strongest_is_marked() -> None:
 def test_whatever_may_be_shown_has_a_name_to_ask_for_it(options: dict[str, Any]) -> None:
     result = cancer(SCORES if "curve" in options else LABELS, **options)
     names = page_of("phidelta").names
-    shown = fold(result, ("all",)).opened
+    shown = sort_tables(result, ("all",)).opened
     for one in shown:
         assert (one.name or one.table) in names
         text = as_text(result, names=(one.name or one.table,))
-        assert section(one, result).title in text
+        assert layout_table(one, result).title in text
     held = {one.table for one in shown} | {"corners", "curve"}  # these are drawn
     assert held >= set(result.tables)
 
@@ -188,7 +191,7 @@ def test_awkward_names_survive_and_rows_stay_rows() -> None:
 def test_the_diamond_is_drawn_by_default_by_name_and_with_all_plots() -> None:
     result = cancer(prevalence=(0.1,))
     corner = " v\n"  # the lowest
-    assert plots(result, ()).count(corner) == 1
-    assert "1:9" in plots(result, ())  # what was asked for
+    assert draw_plots(result, ()).count(corner) == 1
+    assert "1:9" in draw_plots(result, ())  # what was asked for
     for names in (("diamond",), ("plots",), ("all",)):
-        assert plots(result, names).count(corner) == 2
+        assert draw_plots(result, names).count(corner) == 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.document import Estimate, value_of
+from clfeval.document import Estimate, cell_value
 from clfeval.schema import Axis, Chart, Point, Series
 from clfeval.views.plots import MARKERS, SHADES
-from clfeval.views.plots import drawn as draw
+from clfeval.views.plots import draw_chart as draw
 
 
 def bars(title: str, names: list[str], values: list[float], width: int) -> str:
@@ -45,7 +45,7 @@ def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
         [Estimate(0.25), Estimate(1.0), Estimate(None, reason="nothing_found")],
         [Estimate(0.5), Estimate(None, reason="nothing_found"), Estimate(0.001)],
     ]
-    series = (Series(name, values=tuple(map(value_of, row)))
+    series = (Series(name, values=tuple(map(cell_value, row)))
               for name, row in zip("abc", cells, strict=True))  # fmt: skip
     chart = Chart("cells", "title", series=tuple(series))
     lines = draw(chart, width=80, color=False).splitlines()

@@ -9,7 +9,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.pages import page_of
-from clfeval.views.render import fold, section
+from clfeval.views.render import layout_table, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 
@@ -24,8 +24,8 @@ def frame(*models: str, rows: int = 120) -> pl.DataFrame:
 
 def table(result: Result, name: str) -> list[str]:
     """Return the lines of a table on a screen of 80 columns, from its title to the next blank."""
-    shown = next(one for one in fold(result).opened if (one.name or one.table) == name)
-    title = section(shown, result).title
+    shown = next(one for one in sort_tables(result).opened if (one.name or one.table) == name)
+    title = layout_table(shown, result).title
     lines = as_text(result, width=80).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(title))
     return lines[start : lines.index("", start) if "" in lines[start:] else len(lines)]

@@ -7,10 +7,10 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.pages.write import exact, heading, interval, show
-from clfeval.schema import Column, Shown
-from clfeval.views.render import section
-from clfeval.words import number
+from clfeval.pages.write import column_heading, format_cell, format_exact, format_interval
+from clfeval.schema import Column, TableView
+from clfeval.views.render import layout_table
+from clfeval.words import format_number
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text, numbers_in
 from tests.views.page import named_sections, section_of
@@ -33,33 +33,33 @@ from tests.views.ranked import ranked
 def test_what_is_not_quite_one_or_zero_is_not_shown_so(
     value: float, digits: int, text: str
 ) -> None:
-    assert number(value, digits) == text
+    assert format_number(value, digits) == text
 
 
 def test_cells() -> None:
-    assert show(None) == "–"
-    assert show(True) == "yes"
-    assert show(7) == "7"
-    assert show("[red]x[/red]") == "[red]x[/red]"
-    assert show(["a", "b"]) == "a + b"
-    assert show(Estimate(0.5, 0.1, 0.9), 2) == "0.50"
-    assert show(Estimate(None, reason="nothing_found")) == "–"
-    assert show(Estimate(None, reason="infinite")) == "∞"
-    assert exact(0.123456) == "0.1235"
-    assert exact(200) == "200"
+    assert format_cell(None) == "–"
+    assert format_cell(True) == "yes"
+    assert format_cell(7) == "7"
+    assert format_cell("[red]x[/red]") == "[red]x[/red]"
+    assert format_cell(["a", "b"]) == "a + b"
+    assert format_cell(Estimate(0.5, 0.1, 0.9), 2) == "0.50"
+    assert format_cell(Estimate(None, reason="nothing_found")) == "–"
+    assert format_cell(Estimate(None, reason="infinite")) == "∞"
+    assert format_exact(0.123456) == "0.1235"
+    assert format_exact(200) == "200"
 
 
 def test_intervals() -> None:
-    assert interval(Estimate(0.5, 0.118117, 0.881883)) == "[0.118, 0.882]"
-    assert interval(Estimate(0.5)) == ""
-    assert interval(3) == ""
+    assert format_interval(Estimate(0.5, 0.118117, 0.881883)) == "[0.118, 0.882]"
+    assert format_interval(Estimate(0.5)) == ""
+    assert format_interval(3) == ""
 
 
 def test_headings_point_towards_better() -> None:
-    assert heading("shine_through") == "ShineThrough ↑"
-    assert heading("occlusion") == "Occlusion ↓"
-    assert heading(Column("tp", "weight", "TP")) == "TP"
-    assert heading("some_column") == "some column"
+    assert column_heading("shine_through") == "ShineThrough ↑"
+    assert column_heading("occlusion") == "Occlusion ↓"
+    assert column_heading(Column("tp", "weight", "TP")) == "TP"
+    assert column_heading("some_column") == "some column"
 
 
 def test_a_section_puts_the_interval_beside_its_value() -> None:
@@ -68,7 +68,7 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
         {"model": "b", "recall": Estimate(None)},
     ]
     result = Result("mars", "", (), {"level": 0.9}, {}, {})
-    part = section(Shown("models", "t", "model recall", rows, more="", total=5), result)
+    part = layout_table(TableView("models", "t", "model recall", rows, more="", total=5), result)
     assert [strip.heading[-1:] for strip in part.strips][1] == "↑"
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
     assert tuple(strip.numeric for strip in part.strips) == (False, True, True)
@@ -77,7 +77,7 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
 
 def test_a_table_without_intervals_needs_no_level() -> None:
     result = Result("other", "", (), {}, {}, {"models": [{"model": "a", "hits": 2}]})
-    assert section(Shown("models", "t", "model hits"), result).rows == (("a", "2"),)
+    assert layout_table(TableView("models", "t", "model hits"), result).rows == (("a", "2"),)
 
 
 def test_long_tables_of_metrics_say_what_they_leave_out() -> None:

@@ -8,9 +8,9 @@ from rich.cells import cell_len
 import clfeval
 from clfeval.api.result import Result
 from clfeval.schema import ALL
-from clfeval.views.plots import plots
+from clfeval.views.plots import draw_plots
 from clfeval.views.terminal import as_text
-from clfeval.views.text import Entry, apart, key_lines
+from clfeval.views.text import KeyEntry, key_lines, shorten_names_apart
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text
 from tests.thoroughness import thinned
@@ -37,18 +37,18 @@ def test_a_name_takes_one_line_of_the_main_table_in_a_pipe_too() -> None:
 
 
 def test_names_that_are_cut_stay_apart() -> None:
-    cut = apart(LONG, 24)
+    cut = shorten_names_apart(LONG, 24)
     assert len({*cut.values()}) == 2
     for (name, short), number in zip(cut.items(), ("1", "2"), strict=True):
         assert cell_len(short) <= 24
         assert number in short
         assert name.startswith(short.partition("…")[0])
-    assert apart(["short", "names"], 24) == {"short": "short", "names": "names"}
+    assert shorten_names_apart(["short", "names"], 24) == {"short": "short", "names": "names"}
 
 
 def test_keys_and_bars_of_plots_keep_them_apart_too() -> None:
-    drawn = plots(tuned(LONG), width=60)
-    keys = key_lines(("model",), [Entry("a", name, ()) for name in LONG], width=30, color=False)
+    drawn = draw_plots(tuned(LONG), width=60)
+    keys = key_lines(("model",), [KeyEntry("a", name, ()) for name in LONG], width=30, color=False)
     for lines in (drawn.splitlines(), keys):
         first, second = ([line for line in lines if f" {i}, " in line] for i in (1, 2))
         assert first
@@ -57,11 +57,11 @@ def test_keys_and_bars_of_plots_keep_them_apart_too() -> None:
 
 def test_names_of_which_one_goes_on_stay_apart() -> None:
     names = ["a" * 24, "a" * 25, "a" * 26]
-    assert len({*apart(names, 12).values()}) == 3
+    assert len({*shorten_names_apart(names, 12).values()}) == 3
 
 
 def test_a_screen_too_narrow_to_tell_names_apart_cuts_them_all_the_same() -> None:
-    assert all(cell_len(short) <= 5 for short in apart(LONG, 5).values())
+    assert all(cell_len(short) <= 5 for short in shorten_names_apart(LONG, 5).values())
 
 
 def test_what_is_said_below_a_table_stays_under_its_first_line() -> None:

@@ -14,12 +14,12 @@ from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.tune_jpt.sections import PLACE
-from clfeval.pages.write import title_of
-from clfeval.schema import Shown
+from clfeval.pages.write import column_title
+from clfeval.schema import TableView
 from clfeval.views.html import as_page
 from clfeval.views.markdown import CUT, markdown_lines
-from clfeval.views.plots import plots
-from clfeval.views.render import fold, headline, section
+from clfeval.views.plots import draw_plots
+from clfeval.views.render import layout_table, result_headline, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
@@ -74,7 +74,7 @@ def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -
              for i, head in enumerate(part.headings) if head[-1:] in ("↑", "↓", "0")}  # fmt: skip
     for measure in result.parameters["measures"]:
         best = CATALOG[measure].arrow
-        title = title_of(measure, 1.0).removesuffix(" (accuracy)")
+        title = column_title(measure, 1.0).removesuffix(" (accuracy)")
         place, part, i = parts[f"{title} {best}"]
         rows = list(result.tables["models"])
         if CATALOG[measure].invariant:
@@ -130,7 +130,7 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
 def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
     """All that is about populations has their odds and prevalence."""
     result = made(name)
-    check_text([*headline(result), *(layout(part) for _, part in named_sections(result))])
+    check_text([*result_headline(result), *(layout(part) for _, part in named_sections(result))])
     for part in sections(result):
         if PLACE in part.headings:
             i = part.headings.index(PLACE)
@@ -141,7 +141,7 @@ def test_the_words_of_every_table_and_of_the_headline(name: str) -> None:
 @pytest.mark.parametrize("name", thinned(CASES, [*CASES][::3]))
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
     result = made(name)
-    drawn = plots(result, width=width, color=False)
+    drawn = draw_plots(result, width=width, color=False)
     text = as_text(result, width=width, plots=drawn, names=("all",))
     assert max(map(cell_len, text.splitlines())) <= width
     whole, there = (Counter(re.findall(r"[\d.,:∞-]*\d[\d.,:]*", t))
@@ -169,16 +169,16 @@ def test_names_are_shown_as_they_are() -> None:
 def test_html_and_markdown_have_the_same_tables(name: str) -> None:
     texts = texts_of(as_page(made(name)))
     page = "".join(markdown_lines(made(name)))
-    every = fold(made(name), ("all",)).opened
+    every = sort_tables(made(name), ("all",)).opened
     for one in every:
-        part = section(one, made(name), wide=one.rank == "detail")
+        part = layout_table(one, made(name), wide=one.rank == "detail")
         assert part.title in texts
         assert {cell for line in part.rows for cell in line if cell} <= texts
     assert page.count("\n|:--") == len(every) or CUT in page
 
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
-    listed = Shown("models", "", "").most or 0
+    listed = TableView("models", "", "").most or 0
     part = section_of(made("forty"), "cells")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
@@ -187,6 +187,6 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
 
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
     many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
-    assert 0.6 in numbers_in(headline(many)[1])  # the prevalence of the rows
+    assert 0.6 in numbers_in(result_headline(many)[1])  # the prevalence of the rows
     mixed = replace(made("full"), summary=dict.fromkeys(made("full").summary))
-    check_text([*headline(many), *headline(mixed)])
+    check_text([*result_headline(many), *result_headline(mixed)])

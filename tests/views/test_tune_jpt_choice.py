@@ -8,7 +8,7 @@ import pytest
 
 from clfeval.api.result import Result
 from clfeval.document import Cell, Estimate, Row
-from clfeval.pages.tune_jpt.sections import neighbours
+from clfeval.pages.tune_jpt.sections import merge_neighbours
 from tests.texts import check_text, numbers_in
 from tests.views.page import layout, named_sections, section_of, sections
 from tests.views.tuned import MODELS, tuned
@@ -76,7 +76,7 @@ def test_runs_do_not_pass_from_one_slice_or_measure_to_the_next() -> None:
         winner("1:10", "RF", [], measure="mcc"), winner("1:1", "RF", [], measure="mcc"),
         winner("1:10", "RF", [], slice="north"),
     ]  # fmt: skip
-    found = neighbours(rows, lambda row: [str(row["leader"])])
+    found = merge_neighbours(rows, lambda row: [str(row["leader"])])
     assert [(row["slice"], row["measure"], row["odds"]) for row in found] == [
         (None, "tar", "1:10 to 1:1"), (None, "mcc", "1:10 to 1:1"), ("north", "tar", "1:10"),
     ]  # fmt: skip

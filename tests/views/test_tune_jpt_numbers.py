@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.document import Estimate, Row
-from clfeval.pages.write import exact, interval, show, title_of
+from clfeval.pages.write import column_title, format_cell, format_exact, format_interval
 from clfeval.views.csv import csv_lines
-from clfeval.views.render import fold, reasons
-from clfeval.words import close, number
+from clfeval.views.render import sort_tables, undefined_reasons
+from clfeval.words import format_close, format_number
 from tests.texts import check_text
 from tests.views.tuned import tuned
 
@@ -46,12 +46,12 @@ from tests.views.tuned import tuned
     ],
 )
 def test_a_measure_keeps_the_digits_that_tell(value: float, digits: int, text: str) -> None:
-    assert close(value, digits) == text
+    assert format_close(value, digits) == text
 
 
 @given(st.floats(-1e9, 1e9).filter(lambda x: abs(x) > 1e-8 and abs(abs(x) - 1) > 1e-8))
 def test_what_is_shown_is_the_number_rounded(value: float) -> None:
-    text = close(value, 3)
+    text = format_close(value, 3)
     places = len(text.partition(".")[2])
     shown = float(text.replace(",", ""))
     assert abs(shown - value) <= 0.5 * 10.0**-places * (1 + 1e-6)
@@ -64,30 +64,30 @@ def test_what_is_shown_is_the_number_rounded(value: float) -> None:
     [(-0.0004, ">-0.001"), (-0.9999, "<-0.999"), (-0.0, "0.000"), (-1.0, "-1.000")],
 )
 def test_negative_numbers_are_as_careful_as_positive_ones(value: float, text: str) -> None:
-    assert number(value, 3) == text
+    assert format_number(value, 3) == text
 
 
 def test_a_threshold_or_prevalence_next_to_1_is_not_1() -> None:
-    assert exact(0.99997) == "0.999970"
-    assert exact(1e6 / (1e6 + 1)) == "0.99999900"
-    assert exact(1.0) == "1"
-    assert exact(0.0099009901) == "0.009901"
+    assert format_exact(0.99997) == "0.999970"
+    assert format_exact(1e6 / (1e6 + 1)) == "0.99999900"
+    assert format_exact(1.0) == "1"
+    assert format_exact(0.0099009901) == "0.009901"
 
 
 def test_infinite_values_and_ends() -> None:
-    assert show(Estimate(None, reason="minus_infinite")) == "-∞"
-    assert show(Estimate(None, 12.3, None, "infinite")) == "∞"
-    assert interval(Estimate(None, 12.3, None, "infinite"), 1) == "[12.3, ∞]"
-    assert interval(Estimate(4.0, 1.5, None), 1) == "[1.5, ∞]"
-    assert interval(Estimate(None, None, 0.25, "minus_infinite"), 2) == "[-∞, 0.25]"
-    assert interval(Estimate(None, None, None, "infinite")) == ""
-    assert interval(Estimate(None, None, None, "zero_margin")) == ""
+    assert format_cell(Estimate(None, reason="minus_infinite")) == "-∞"
+    assert format_cell(Estimate(None, 12.3, None, "infinite")) == "∞"
+    assert format_interval(Estimate(None, 12.3, None, "infinite"), 1) == "[12.3, ∞]"
+    assert format_interval(Estimate(4.0, 1.5, None), 1) == "[1.5, ∞]"
+    assert format_interval(Estimate(None, None, 0.25, "minus_infinite"), 2) == "[-∞, 0.25]"
+    assert format_interval(Estimate(None, None, None, "infinite")) == ""
+    assert format_interval(Estimate(None, None, None, "zero_margin")) == ""
 
 
 def test_dashes_are_explained_once_for_each_reason() -> None:
     # the first never says positive: no PPV, PPV odds, EPA; its table has an empty margin
     result = tuned({"silent": (0, 0, 5, 5), "loud": (5, 5, 0, 0)}, targets=("1:9",))
-    said = reasons(result, fold(result, ("all",)).opened)
+    said = undefined_reasons(result, sort_tables(result, ("all",)).opened)
     assert len(said) == len(set(said)) <= 4
     check_text(said)
 
@@ -98,21 +98,23 @@ def test_one_or_two_undefined_measures_have_a_line_each() -> None:
     rows = [{name: Estimate(0.5) if isinstance(cell, Estimate) else cell
              for name, cell in row.items()} | {"mcc": nothing, "ppv": row["ppv"]}
             for row in result.tables["models"]]  # fmt: skip
-    said = reasons(replace(result, tables={"models": rows}), fold(result, ("moving",)).opened)
+    said = undefined_reasons(
+        replace(result, tables={"models": rows}), sort_tables(result, ("moving",)).opened
+    )
     assert len(said) == 2
     check_text(said)
 
 
 def test_an_infinite_value_is_no_undefined_one() -> None:
     result = tuned({"perfect": (5, 0, 0, 5)}, sweep=None)
-    assert reasons(result, fold(result, ("all",)).opened) == []
+    assert undefined_reasons(result, sort_tables(result, ("all",)).opened) == []
 
 
 def test_f_is_named_by_the_weight_of_recall() -> None:
-    assert title_of("f_beta", 1.0) == "F1"
-    assert title_of("f_beta", 0.5) == "F0.5"
-    assert title_of("f_odds", 2.0) == "F2 odds"
-    assert title_of("f_beta") == "F"
+    assert column_title("f_beta", 1.0) == "F1"
+    assert column_title("f_beta", 0.5) == "F0.5"
+    assert column_title("f_odds", 2.0) == "F2 odds"
+    assert column_title("f_beta") == "F"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from clfeval.document import Estimate
 from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt import height_at
 from clfeval.schema import Series
-from clfeval.views.plots import MARKERS, plots
+from clfeval.views.plots import MARKERS, draw_plots
 from clfeval.views.ticks import height_ticks, odds_ticks
 from tests.texts import check_text, numbers_in
 from tests.views.tuned import MODELS, Counts, tuned
@@ -50,7 +50,7 @@ def key(drawn: str) -> list[str]:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_curve_runs_where_its_numbers_say(name: str, width: int) -> None:
     result = tuned({name: MODELS[name]}, targets=(), scores=False)
-    rows = canvas(plots(result, width=width, color=False))
+    rows = canvas(draw_plots(result, width=width, color=False))
     tpr, fpr = RATES[name]
 
     def tar(x: float) -> float:  # (r tp + 1 - fp) / (1 + r)
@@ -68,7 +68,7 @@ def test_a_curve_runs_where_its_numbers_say(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
-    rows = canvas(plots(tuned(), width=width, color=False))
+    rows = canvas(draw_plots(tuned(), width=width, color=False))
     wide = max(map(len, rows))
     letters = {(char, i) for row in rows for i, char in enumerate(row) if char in "ST123"}
     # p = dtnr / (dtnr - dtpr), so that the odds are .1 / .02, .25 / .18 and .15 / .16
@@ -84,7 +84,7 @@ def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
 
 
 def test_the_key_names_markers_places_and_crossings() -> None:
-    lines = key(plots(tuned(), width=100, color=False))
+    lines = key(draw_plots(tuned(), width=100, color=False))
     check_text(lines)
     found = [numbers_in(line) for line in lines]
     assert found[1:4] == [[1, 100, 0.0099], [1, 1000, 0.000999], [600, 400, 0.6]]
@@ -97,14 +97,14 @@ def test_the_key_names_markers_places_and_crossings() -> None:
 @pytest.mark.parametrize("models", [MODELS, ONE, AWKWARD, {"none": (0, 0, 5, 5)},
                                     {f"m {i}": (i, 9, 50, 60) for i in range(40)}])  # fmt: skip
 def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
-    drawn = plots(tuned(models, points=5, interval="none"), width=width, color=False)
+    drawn = draw_plots(tuned(models, points=5, interval="none"), width=width, color=False)
     assert drawn
     assert max(map(cell_len, drawn.splitlines())) <= width
     assert "\x1b" not in drawn
 
 
 def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None:
-    drawn = plots(tuned({f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)}, points=5,
+    drawn = draw_plots(tuned({f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)}, points=5,
                         interval="none", scores=False), width=80, color=False)  # fmt: skip
     text = " ".join(key(drawn))
     # m39 has the most positives of its own, 39 of 50 found and 39 alarms of 60; m0 the fewest
@@ -116,17 +116,17 @@ def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None
 
 def test_models_that_coincide_are_told_so() -> None:
     twins = {"a": MODELS["RF"], "b": MODELS["RF"]}
-    check_text(key(plots(tuned(twins), width=80, color=False))[0])
+    check_text(key(draw_plots(tuned(twins), width=80, color=False))[0])
 
 
 def test_the_measure_asked_for_is_drawn_else_the_first_that_moves() -> None:
     for options, name in (({}, "TAR"), ({"measure": "ppv"}, "PPV")):
-        drawn = plots(tuned(scores=False, **options), width=80, color=False)
+        drawn = draw_plots(tuned(scores=False, **options), width=80, color=False)
         assert name in drawn.splitlines()[0]
 
 
 def test_odds_that_vary_much_have_a_log_axis() -> None:
-    drawn = plots(tuned(measure="epa", scores=False), width=80, color=False)
+    drawn = draw_plots(tuned(measure="epa", scores=False), width=80, color=False)
     labels = re.findall(r"([\d,.]+)┤", drawn)
     assert labels == ["1,000", "100", "10"]
 
@@ -135,7 +135,9 @@ def test_undefined_and_infinite_values_are_gaps() -> None:
     result = tuned(ONE, scores=False, points=7)
     rows = [{**row, "tar": Estimate(None, reason="infinite")} if row["odds"] == "1:1" else row
             for row in result.tables["sweep"]]  # fmt: skip
-    drawn = plots(replace(result, tables={**result.tables, "sweep": rows}), width=80, color=False)
+    drawn = draw_plots(
+        replace(result, tables={**result.tables, "sweep": rows}), width=80, color=False
+    )
     inside = canvas(drawn)
     middle = column(0, max(map(len, inside)))
     assert not any("o" in row[middle - 5 : middle + 6] for row in inside)
@@ -143,7 +145,7 @@ def test_undefined_and_infinite_values_are_gaps() -> None:
 
 
 def test_nothing_is_drawn_without_a_sweep() -> None:
-    assert plots(tuned(sweep=None), width=80, color=False) == ""
+    assert draw_plots(tuned(sweep=None), width=80, color=False) == ""
 
 
 def test_thresholds_are_steps_at_their_odds() -> None:
@@ -154,7 +156,7 @@ def test_thresholds_are_steps_at_their_odds() -> None:
         for row in result.tables["thresholds"]
     ]
     result = replace(result, tables={**result.tables, "thresholds": falling})
-    drawn = plots(result, width=80, color=False)
+    drawn = draw_plots(result, width=80, color=False)
     rows = canvas(drawn, 1)
     wide = max(map(len, rows))
     top = 0.95 + 0.08 * (0.95 - 0.03)
@@ -167,21 +169,21 @@ def test_thresholds_are_steps_at_their_odds() -> None:
 
 
 def test_thresholds_need_scores_and_one_at_least() -> None:
-    assert plots(tuned(scores=False), ("cuts",), width=80, color=False) == ""
+    assert draw_plots(tuned(scores=False), ("cuts",), width=80, color=False) == ""
     result = tuned()
     never = [{**row, "threshold": None} for row in result.tables["thresholds"]]
     tables = {**result.tables, "thresholds": never}
-    assert plots(replace(result, tables=tables), ("cuts",), width=80, color=False) == ""
+    assert draw_plots(replace(result, tables=tables), ("cuts",), width=80, color=False) == ""
 
 
 def test_slices_are_not_mixed_into_the_whole() -> None:
     whole, sliced = (tuned(scores=False, slices=slices) for slices in ((), ("north",)))
-    assert plots(whole, width=80, color=False) == plots(sliced, width=80, color=False)
+    assert draw_plots(whole, width=80, color=False) == draw_plots(sliced, width=80, color=False)
 
 
 def test_a_population_beyond_the_sweep_is_named_in_the_key_only() -> None:
     result = tuned(ONE, targets=("1:1000000",), scores=False, sweep="1:1000..100:1")
-    drawn = plots(result, width=80, color=False)
+    drawn = draw_plots(result, width=80, color=False)
     (line,) = (line for line in key(drawn) if line.startswith("T "))
     assert {1, 1_000_000, 1e-6} <= {*numbers_in(line)}
     assert not any("T" in row for row in canvas(drawn))
@@ -190,7 +192,7 @@ def test_a_population_beyond_the_sweep_is_named_in_the_key_only() -> None:
 def test_models_with_totals_of_their_own_have_no_common_sample() -> None:
     result: Result = tuned()
     mixed = replace(result, summary=dict.fromkeys(result.summary))
-    assert not any(line.startswith("S ") for line in key(plots(mixed, width=80, color=False)))
+    assert not any(line.startswith("S ") for line in key(draw_plots(mixed, width=80, color=False)))
 
 
 def test_ticks_of_odds_are_powers_of_ten_as_far_as_there_is_room() -> None:
@@ -198,7 +200,7 @@ def test_ticks_of_odds_are_powers_of_ten_as_far_as_there_is_room() -> None:
     assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 68)[1] == full
     assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 40)[1] == ["1:100", "1:1", "100:1"]
     assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 28)[1] == ["1:1000", "1:1", "1000:1"]
-    ends = log10(Population.of_odds("1:3").ratio), log10(0.5)
+    ends = log10(Population.from_odds("1:3").ratio), log10(0.5)
     assert odds_ticks(ends, ("1:3", "1:2"), 68) == (list(ends), ["1:3", "1:2"])
 
 
@@ -231,7 +233,7 @@ def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
     leaders = {str(row["leader"]) for row in result.tables["winners"]}
     rows = result.tables["crossovers"]
     crossing = [row for row in rows if row["leads_below"] != row["leads_above"]]
-    lines = key(plots(result, width=120))
+    lines = key(draw_plots(result, width=120))
     marked = [line for line in lines if re.match(r"\d (m\d) = (m\d) ", line)]
     assert len(crossing) == 10
     assert 0 < len(marked) <= 4

@@ -10,10 +10,10 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Warn
+from clfeval.document import ResultWarning
 from clfeval.pages.tune_jpt import PAGE
-from clfeval.views.plots import plots
-from clfeval.views.render import fold, section
+from clfeval.views.plots import draw_plots
+from clfeval.views.render import layout_table, sort_tables
 from clfeval.views.terminal import as_text
 from tests.cli.golden import ROOT
 from tests.texts import check_text
@@ -31,8 +31,8 @@ def six(kind: str = "scores", **options: Any) -> Result:
 
 def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than() -> None:
     result = six(prevalence=0.3)
-    (main,) = [one for one in fold(result).opened if one.rank == "main"]
-    part = section(main, result, wide=False)
+    (main,) = [one for one in sort_tables(result).opened if one.rank == "main"]
+    part = layout_table(main, result, wide=False)
     assert part.signs[0] == "*"
     assert part.rows[0][0] == result.answer[0].models[0]
     (tied,) = [one for one in result.answer if one.code == "not-significantly-different"]
@@ -44,8 +44,8 @@ def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than(
 
 def test_of_a_cost_the_least_is_first() -> None:
     result = six(prevalence=0.1, measure=COST)
-    (main,) = [one for one in fold(result).opened if one.rank == "main"]
-    values = [float(row[2]) for row in section(main, result, wide=False).rows]
+    (main,) = [one for one in sort_tables(result).opened if one.rank == "main"]
+    values = [float(row[2]) for row in layout_table(main, result, wide=False).rows]
     assert values == sorted(values)
     check_text(as_text(result, width=140).splitlines()[-1])
 
@@ -58,8 +58,8 @@ def test_each_target_has_its_own_best() -> None:
     """
     counts = {"specific": (800, 50, 200, 950), "sensitive": (950, 200, 50, 800)}
     result = clfeval.tune_jpt(counts=counts, prevalence=("1:3", "3:1"), sweep=None)
-    (main,) = [one for one in fold(result).opened if one.rank == "main"]
-    part = section(main, result, wide=False)
+    (main,) = [one for one in sort_tables(result).opened if one.rank == "main"]
+    part = layout_table(main, result, wide=False)
     assert [row[0] for row in part.rows] == ["specific", "sensitive", "sensitive", "specific"]
     assert part.signs == ("*", "", "*", "")
 
@@ -67,20 +67,20 @@ def test_each_target_has_its_own_best() -> None:
 def test_where_one_prediction_is_more_accurate_than_all_models_predictive_values_lead() -> None:
     """At 1 % no model is right as often as predicting no positives; at 30 % svm is."""
     result = six(prevalence=0.01)
-    main = [one for one in fold(result).opened if one.rank == "main"]
+    main = [one for one in sort_tables(result).opened if one.rank == "main"]
     assert [one.table for one in main] == ["at_prevalence"]
     rows = [row for row in result.tables["at_prevalence"] if row["population"] == "target"]
     best = max(rows, key=lambda row: row["sensitivity"].value + row["specificity"].value)  # type: ignore[union-attr, operator]
     assert main[0].rows is not None
     assert main[0].rows[0] == best
-    main = [one for one in fold(six(prevalence=0.3)).opened if one.rank == "main"]
+    main = [one for one in sort_tables(six(prevalence=0.3)).opened if one.rank == "main"]
     assert [one.table for one in main] == ["models"]
 
 
 def test_a_single_model_has_the_table_of_its_predictive_values() -> None:
-    opened = fold(six(model="svm")).opened
+    opened = sort_tables(six(model="svm")).opened
     assert [one.table for one in opened if one.rank == "main"] == ["at_prevalence"]
-    opened = fold(six(model="svm", measure="mcc")).opened
+    opened = sort_tables(six(model="svm", measure="mcc")).opened
     assert [one.table for one in opened if one.rank == "main"] == ["at_prevalence", "models"]
 
 
@@ -101,8 +101,8 @@ def test_alarms_per_case_are_one_by_ppv() -> None:
     """At 1:1: of a (.9 + .1) / .9; b predicts no true positive; c no positive."""
     counts = {"a": (90, 10, 10, 90), "b": (0, 30, 100, 70), "c": (0, 0, 100, 100)}
     result = clfeval.tune_jpt(counts=counts, prevalence=0.5, sweep=None)
-    (main,) = [one for one in fold(result).opened if one.rank == "main"]
-    part = section(main, result, wide=False)
+    (main,) = [one for one in sort_tables(result).opened if one.rank == "main"]
+    part = layout_table(main, result, wide=False)
     alarms = {"a": "1.111", "b": "∞", "c": "–"}
     assert alarms in [{row[0]: row[i] for row in part.rows} for i in range(len(part.headings))]
 
@@ -115,7 +115,7 @@ def test_what_an_option_asks_for_stands_under_the_answer(
     options: dict[str, Any], name: str
 ) -> None:
     result = six("labels", **options)
-    opened = fold(result).opened
+    opened = sort_tables(result).opened
     assert opened[0].table == name
     assert [one.table for one in opened].count(name) == 1
     assert len(as_text(result, width=140).splitlines()) <= 50
@@ -131,7 +131,7 @@ def test_everything_there_is_can_be_asked_for_by_name() -> None:
         assert name in also or name in ("expected",), name
         assert len(as_text(result, width=100, names=(name,))) > len(default) or name == "expected"
     for name in PAGE.plots:
-        assert plots(result, (name,))
+        assert draw_plots(result, (name,))
 
 
 def test_notes_of_what_is_not_shown_come_with_it() -> None:
@@ -146,25 +146,25 @@ def test_notes_of_what_is_not_shown_come_with_it() -> None:
 
 
 def test_one_curve_is_drawn_by_default_and_only_of_several_models() -> None:
-    assert plots(six(), ()).strip() == plots(six(), ("curves",)).strip() != ""
-    assert plots(six(model="svm"), ()) == ""
+    assert draw_plots(six(), ()).strip() == draw_plots(six(), ("curves",)).strip() != ""
+    assert draw_plots(six(model="svm"), ()) == ""
 
 
 def test_letters_do_not_stand_on_each_other() -> None:
     """Two targets in one column of the plot stand side by side."""
-    drawn = plots(tuned(targets=("1:100", "1:101")), ("curves",), width=80)
+    drawn = draw_plots(tuned(targets=("1:100", "1:101")), ("curves",), width=80)
     top = next(line for line in drawn.splitlines() if "T" in line and "│" in line)
     assert top.count("T") == 2
 
 
 def test_thresholds_of_a_few_models_are_drawn() -> None:
-    drawn = plots(six(), ("cuts",), width=80)
+    drawn = draw_plots(six(), ("cuts",), width=80)
     assert "o svm" in drawn
     assert "result.show('cutoffs')" in drawn
 
 
 def test_notes_stay_in_the_document() -> None:
-    assert all(isinstance(one, Warn) for one in six().warnings)
+    assert all(isinstance(one, ResultWarning) for one in six().warnings)
     assert '"epa-one-sided"' in six(prevalence=0.01).to_json()
 
 
@@ -179,7 +179,9 @@ SITES = pl.DataFrame(
 
 def test_slices_that_were_asked_for_have_a_line_each() -> None:
     result = clfeval.tune_jpt(SITES, by="site", sweep=None)
-    (part,) = [section(one, result) for one in fold(result).opened if one.name == "slices"]
+    (part,) = [
+        layout_table(one, result) for one in sort_tables(result).opened if one.name == "slices"
+    ]
     assert [row[:4] for row in part.rows] == [
         ("site=n", "0.5", "a", "1.000"), ("site=s", "0.5", "a", "0.750"),
     ]  # fmt: skip
@@ -190,7 +192,9 @@ def test_slices_of_one_model_have_its_measures() -> None:
     """In the south 10 of 20 positives are found, and no negative is called positive."""
     result = clfeval.tune_jpt(SITES.drop("b"), by="site", sweep=None)
     (part,) = [
-        section(one, result, wide=False) for one in fold(result).opened if one.name == "slices"
+        layout_table(one, result, wide=False)
+        for one in sort_tables(result).opened
+        if one.name == "slices"
     ]
     assert [line[0] for line in part.rows] == ["site=n", "site=s"]
     assert "0.500" in part.rows[1]

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
-from clfeval.counts.features.sparse import complain_sparse, count_sparse
+from clfeval.counts.features.sparse import check_sparse_rows, count_sparse
 from clfeval.counts.features.wide import count_wide
-from clfeval.counts.settle import check_structure, explained, file_count, fingerprints
+from clfeval.counts.settle import (
+    check_structure,
+    explain_read_error,
+    input_file,
+    start_fingerprints,
+)
 from clfeval.document import InputFile
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
@@ -47,7 +52,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
     """Count every feature, numeric ones by `cut` or the default; DataError with invalid rows."""
     others = table.classes.files if table.classes else ()
     files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
-    tasks = fingerprints(files)
+    tasks = start_fingerprints(files)
     try:
         if sparse:
             check_structure(files, tasks)
@@ -56,8 +61,8 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
             counts, classes = count_wide(table, "median" if cut is None else cut, tasks)
     except engine_errors() as error:
         if sparse:
-            complain_sparse(table)
-        raise explained(files, error) from error
+            check_sparse_rows(table)
+        raise explain_read_error(files, error) from error
     # what has classes, file by file; of files read together the first stands for all
     given = zip(classes.rows, classes.missing, strict=True)
     counted, blank_rows, first = [], 0, len(table.files) if others else 0
@@ -65,7 +70,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
         rows, lacking = next(given, (0, 0)) if place >= first else (0, 0)
         blank = count_blank(file) if lacking else 0
         blank_rows += blank
-        counted.append(file_count(file, task, rows, max(lacking - blank, 0)))
+        counted.append(input_file(file, task, rows, max(lacking - blank, 0)))
     return CountedFeatures(
         counts, classes, tuple(counted), table.roles, table.wanted, blank_rows, nameless,
         entries=sparse and table.classes is None,

@@ -11,24 +11,24 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.features.held import UNDEALT, best_place, held_out
-from clfeval.counts.group import weighed
-from clfeval.counts.judge import HINTS, raise_found
-from clfeval.counts.patterns import same_unit
+from clfeval.counts.features.held import UNDEALT, best_cut_position, cross_fitted_counts
+from clfeval.counts.group import weight_sums
+from clfeval.counts.judge import HINTS, raise_found_problems
+from clfeval.counts.patterns import common_unit
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.settle import resolve_positive, values_of
-from clfeval.counts.twins import refuse_twins
-from clfeval.counts.units import Weighed, shown, unit_of
-from clfeval.errors import HEADER_ONLY, DataError, quoted
+from clfeval.counts.settle import raw_values_of, resolve_positive
+from clfeval.counts.twins import refuse_similar_labels
+from clfeval.counts.units import WeightedCounts, from_units, weight_unit
+from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.late import nw, pl
-from clfeval.tables.cells import as_text, counted_texts, distinct_texts, is_absent, natural
-from clfeval.tables.diagnose import Check, numbered
+from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missing, natural_sort_key
+from clfeval.tables.diagnose import Check, read_numbered_rows
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile, collect
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCounts(Weighed):
+class ClassCounts(WeightedCounts):
     """Rows by class, in units; `values`: raw values of the positive class in each frame.
 
     missing: rows without a class; bad_weights: rows with an invalid weight.
@@ -52,8 +52,8 @@ class ClassCounts(Weighed):
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
         return replace(
             self,
-            classes=tuple(sorted({*self.classes, *other.classes}, key=natural)),
-            unit=same_unit(self, other),
+            classes=tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key)),
+            unit=common_unit(self, other),
             **sums,
         )
 
@@ -77,30 +77,30 @@ def count_classes(
     fractions = any(row.get("y") for row in found) or roles.sampling_weights
     if fractions and not any(row["x"] for row in found):
         # features are added up as floats, which are exact up to so many
-        unit = unit_of(frames, str(roles.weight), most=2**53)
+        unit = weight_unit(frames, str(roles.weight), most=2**53)
         tables = _by_class(frames, truth, roles.weight, unit)
         found = [row for table in tables for row in table]
-    classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural))
+    classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural_sort_key))
     if not classes:
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
-        raise DataError.of("no rows to evaluate", "empty-table", file, hint=hint)
-    counts = counted_texts((row["t"] for row in found), (row["rows"] for row in found))
+        raise DataError.new("no rows to evaluate", "empty-table", file, hint=hint)
+    counts = count_texts((row["t"] for row in found), (row["rows"] for row in found))
     of_class = {name: counts[name] for name in classes}
-    refuse_twins(file, column or truth, of_class, roles)
+    refuse_similar_labels(file, column or truth, of_class, roles)
     positive = resolve_positive(file, of_class, roles)
     totals = {True: 0.0, False: 0.0}
     for row in found:
-        if not is_absent(row["t"]):
+        if not is_missing(row["t"]):
             totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
 
     def rows(*, absent: bool) -> tuple[int, ...]:
-        kept = ([row for row in table if is_absent(row["t"]) == absent] for table in tables)
+        kept = ([row for row in table if is_missing(row["t"]) == absent] for table in tables)
         return tuple(sum(row["rows"] for row in table) for table in kept)
 
     return ClassCounts(
         classes=classes,
         positive=positive,
-        values=tuple(values_of((row["t"] for row in table), positive) for table in tables),
+        values=tuple(raw_values_of((row["t"] for row in table), positive) for table in tables),
         positives=int(totals[True]),
         negatives=int(totals[False]),
         rows=rows(absent=False),
@@ -113,20 +113,20 @@ def count_classes(
 def _by_class(
     frames: Sequence[nw.LazyFrame[Any]], truth: str, weight: str | None, unit: float
 ) -> list[list[dict[str, Any]]]:
-    weights = {} if weight is None else weighed(weight, unit)
+    weights = {} if weight is None else weight_sums(weight, unit)
     sums = [nw.len().alias("rows"), *(nw.col(name).sum() for name in weights)]
     picked = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
     return [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in picked]
 
 
-def need_both(file: str, classes: ClassCounts, column: str) -> None:
+def refuse_single_class(file: str, classes: ClassCounts, column: str) -> None:
     """Raise DataError unless there are rows of both classes."""
     if classes.positives and classes.negatives:
         return
     which = "negative" if classes.positives else "positive"
-    what = f"no row is {which}: truth has only {' and '.join(map(quoted, classes.classes))}"
+    what = f"no row is {which}: truth has only {' and '.join(map(quote_name, classes.classes))}"
     hint = "features are evaluated by both classes: add rows of the other class"
-    raise DataError.of(what, "single-class", file, None, column, hint=hint)
+    raise DataError.new(what, "single-class", file, None, column, hint=hint)
 
 
 Cut = Literal["median", "mean", "best", "soft"] | float
@@ -136,7 +136,8 @@ Cut = Literal["median", "mean", "best", "soft"] | float
 class Split:
     """A dichotomised feature: its cut, and the weight of positives and negatives above.
 
-    held: the same by cross-fitting (`held_out`), None where the cut does not depend on classes.
+    held: the same by cross-fitting (`cross_fitted_counts`), None where the cut does not depend on
+    classes.
     """
 
     cut: float
@@ -146,7 +147,7 @@ class Split:
     held: tuple[float, float] | None = field(default=None, compare=False)
 
 
-def split(given: ScoreCounts, cut: Cut) -> Split:
+def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     """Make a numeric feature true or false.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
@@ -174,8 +175,8 @@ def split(given: ScoreCounts, cut: Cut) -> Split:
     elif len(values) == 2:
         place, first = float(values[1]), 1
     elif cut == "best" and not constant:
-        first = best_place(positives, negatives)
-        place, held = float(values[first]), held_out(positives, negatives)
+        first = best_cut_position(positives, negatives)
+        place, held = float(values[first]), cross_fitted_counts(positives, negatives)
     else:
         weights = positives + negatives
         place = _mean(values, weights) if cut == "mean" else _median(values, weights)
@@ -187,32 +188,32 @@ def split(given: ScoreCounts, cut: Cut) -> Split:
 
 
 def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
-    """Split rows as `split` does; the common cuts without sorting them.
+    """Split rows as `split_feature` does; the common cuts without sorting them.
 
     x (rows,) without NaN; n None where every row counts once. Results do not depend on the order of
     rows, nor on repeating instead of weighting them.
     """
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
-    if not sortless or _few(x):
-        return split(ScoreCounts.of_rows(x, truth, n), cut)
+    if not sortless or _is_two_valued(x):
+        return split_feature(ScoreCounts.from_rows(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
         place, above, rule = cut, x >= cut, ">="
     else:
         middle = [(len(x) - 1) // 2, len(x) // 2]
-        place = _between(*np.partition(x, middle)[middle])
+        place = _midpoint(*np.partition(x, middle)[middle])
         above = x > place
         if not above.any():  # the median is the greatest value
             above, rule = x >= place, ">="
-    return Split(place, rule, weight_of(above & truth, n), weight_of(above & ~truth, n))
+    return Split(place, rule, mask_weight(above & truth, n), mask_weight(above & ~truth, n))
 
 
-def weight_of(rows: Bools, n: Counts | None) -> Any:
+def mask_weight(rows: Bools, n: Counts | None) -> Any:
     """Return how many rows a mask holds, or what they weigh."""
     return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
 
 
-def _few(x: Floats) -> bool:
+def _is_two_valued(x: Floats) -> bool:
     return len(np.unique(x[:100])) <= 2 and (
         not len(x) or bool(((x == x.min()) | (x == x.max())).all())
     )
@@ -232,10 +233,10 @@ def _median(values: Floats, weights: Counts) -> float:
     below = weights.cumsum()
     half = below[-1] / 2
     lower = values[np.searchsorted(below, half, side="left")]
-    return _between(lower, values[np.searchsorted(below, half, side="right")])
+    return _midpoint(lower, values[np.searchsorted(below, half, side="right")])
 
 
-def _between(lower: float, upper: float) -> float:
+def _midpoint(lower: float, upper: float) -> float:
     """Return halfway; next to infinity the lower one, as what lies above it is the same."""
     halfway = lower + (upper - lower) / 2 if np.isfinite([lower, upper]).all() else lower
     return float(halfway)
@@ -256,7 +257,8 @@ class FeatureCounts:
     tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
     positives, negatives: those whose value is not missing; missing: rows without a value.
     A feature that is constant has no soft votes: NaN. Weights are in units of which `unit` are one.
-    held_tp, held_fp: see `held_out`, NaN where cuts do not depend on classes, else `UNDEALT`.
+    held_tp, held_fp: see `cross_fitted_counts`, NaN where cuts do not depend on classes, else
+    `UNDEALT`.
     """
 
     names: tuple[str, ...]
@@ -278,7 +280,7 @@ class FeatureCounts:
         return len(self.names)
 
     @classmethod
-    def of(cls, features: Iterable[Feature], unit: float = 1) -> FeatureCounts:
+    def from_features(cls, features: Iterable[Feature], unit: float = 1) -> FeatureCounts:
         """Put features behind one another."""
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
@@ -303,7 +305,7 @@ class FeatureCounts:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
+    def concatenate(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
         """Put several sets of features behind one another."""
         columns: dict[str, Any] = {
             name: [getattr(part, name) for part in parts] for name in (*_TEXTS, *_ARRAYS)
@@ -319,7 +321,7 @@ class FeatureCounts:
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("the features or their thresholds differ")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
-        return replace(self, **sums, unit=same_unit(self, other))
+        return replace(self, **sums, unit=common_unit(self, other))
 
     def take(self, order: Ints) -> FeatureCounts:
         """Return the features at these positions, in this order."""
@@ -332,7 +334,7 @@ class FeatureCounts:
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of features was."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
-        numbers = zip(*(shown(column, self.unit).tolist() for column in columns), strict=True)
+        numbers = zip(*(from_units(column, self.unit).tolist() for column in columns), strict=True)
         lines = sorted(
             f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
             for name, cut, rule, row in zip(
@@ -358,5 +360,5 @@ def raise_problems(
 ) -> None:
     """Run the checks over the files and raise what they find; return if that is nothing."""
     if checks:
-        frame = pl.concat([numbered(file, null_values) for file in files])
-        raise_found(files, [(frame, checks)], _HINTS)
+        frame = pl.concat([read_numbered_rows(file, null_values) for file in files])
+        raise_found_problems(files, [(frame, checks)], _HINTS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clfeval.arrays import Counts
-from clfeval.counts.patterns import for_products
-from clfeval.inference.folds import deal
+from clfeval.counts.patterns import safe_for_products
+from clfeval.inference.folds import split_into_folds
 
 _SEED, _DIVISIONS = 0, 5
 
@@ -14,7 +14,7 @@ _SEED, _DIVISIONS = 0, 5
 UNDEALT = (np.inf, np.inf)
 
 
-def held_out(positives: Counts, negatives: Counts) -> tuple[float, float]:
+def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, float]:
     """Return the cross-fitted positives and negatives above the best cut.
 
     Two stratified folds: the best cut of either half is applied to the other one. The mean of five
@@ -28,17 +28,17 @@ def held_out(positives: Counts, negatives: Counts) -> tuple[float, float]:
     rng = np.random.default_rng(_SEED)
     tp = fp = 0
     for _ in range(_DIVISIONS):
-        half = deal(positives, 2, rng)[0], deal(negatives, 2, rng)[0]
+        half = split_into_folds(positives, 2, rng)[0], split_into_folds(negatives, 2, rng)[0]
         rest = positives - half[0], negatives - half[1]
         for chosen, judged in ((half, rest), (rest, half)):
-            first = best_place(*chosen)
+            first = best_cut_position(*chosen)
             tp, fp = tp + judged[0][first:].sum().item(), fp + judged[1][first:].sum().item()
     return tp / _DIVISIONS, fp / _DIVISIONS
 
 
-def best_place(positives: Counts, negatives: Counts) -> int:
+def best_cut_position(positives: Counts, negatives: Counts) -> int:
     """Return the position of the cut: whole numbers are compared exactly, without division."""
-    positives, negatives, p, n = for_products(
+    positives, negatives, p, n = safe_for_products(
         positives, negatives, positives.sum(), negatives.sum()
     )
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]

@@ -15,9 +15,9 @@ from clfeval.counts.features.cuts import (
     Rule,
     Split,
     count_classes,
-    need_both,
     raise_problems,
-    split,
+    refuse_single_class,
+    split_feature,
 )
 from clfeval.counts.features.wide import refuse_infinite
 from clfeval.counts.judge import check_ids
@@ -25,15 +25,22 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_value, numbered, text_of
-from clfeval.tables.feature import Classes, FeatureTable
+from clfeval.tables.diagnose import (
+    PLACE,
+    Check,
+    bad_number,
+    column_as_text,
+    missing_value,
+    read_numbered_rows,
+)
+from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.input import match_names
-from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan, together
+from clfeval.tables.scan import Frame, Reading, TableFile, collect, concatenate_frames, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
 
-SPREAD = ("median", "mean", "best", "soft")
+CUTS_BY_VALUE = ("median", "mean", "best", "soft")
 
 
 def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, ClassCounts, int]:
@@ -43,7 +50,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
     """
     _check_cut(table, cut)
     columns = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
-    read = _read(table.files, columns, table)
+    read = _read_columns(table.files, columns, table)
     plain = entries = read if table.files[0].head is None else _without_blank(read)
     name, strict = table.files[0].name, table.roles.missing == "error"
     if table.classes is not None:
@@ -55,23 +62,23 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
         owners = collect(named.group_by(ROW).agg(nw.col(CLASS).max(), low)).lazy()
         classes = count_classes(name, [owners], CLASS, table.roles, column=table.truth)
         if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
-            complain_sparse(table)
-        need_both(name, classes, str(table.truth))
+            check_sparse_rows(table)
+        refuse_single_class(name, classes, str(table.truth))
         gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
         if strict and gaps:
-            complain_sparse(table)
+            check_sparse_rows(table)
         if gaps:  # a row's class holds for all its entries
             entries = _with_owners(entries.select(nw.exclude(CLASS)), owners.select(ROW, CLASS))
-    grouped = _grouped(entries, classes, table, cut)
+    grouped = _sum_entries(entries, classes, table, cut)
     if not len(grouped):
-        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
+        raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     if table.classes is not None and grouped["unknown"].sum():
         check = _unknown_rows(table.row, table.classes)
         raise_problems(table.files, [check], table.roles.null_value)
     absent = grouped[FEATURE].is_null()
     nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
     if (strict and (nameless or grouped["gap"].sum())) or not _pairs_differ(plain):
-        complain_sparse(table)
+        check_sparse_rows(table)
     kept = grouped.filter(~absent).filter(nw.col("kept") > 0)
     counts = _counts(kept.sort(*_keys(cut)), classes, table, cut)
     if table.wanted:
@@ -81,9 +88,9 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
     return counts, classes, nameless
 
 
-def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Frame]:
+def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[ClassCounts, Frame]:
     """Count the classes of a table of their own; return also ROW and CLASS, without blank lines."""
-    owners = _without_blank(_read(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
+    owners = _without_blank(_read_columns(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
     file = apart.files[0].name
     counted = count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
     check_ids(apart.files, apart.row, table.roles.null_value)
@@ -92,11 +99,11 @@ def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Fr
         if nameless or sum(counted.missing):
             checks = [missing_value(name) for name in (apart.row, apart.truth)]
             raise_problems(apart.files, checks, table.roles.null_value)
-    need_both(file, counted, apart.truth)
+    refuse_single_class(file, counted, apart.truth)
     return counted, owners
 
 
-def _read(
+def _read_columns(
     files: Sequence[TableFile], names: Mapping[str, str | None], table: FeatureTable
 ) -> Frame:
     """Return the columns that are there under the names they have here."""
@@ -111,7 +118,7 @@ def _read(
         # numbers in one file and their text in another are the same labels
         labels = [name for name in columns if name != VALUE]
         frames = [frame.with_columns(nw.col(*labels).cast(nw.String)) for frame in frames]
-    return together(frames)
+    return concatenate_frames(frames)
 
 
 def _without_blank(frame: Frame) -> Frame:
@@ -129,21 +136,21 @@ def _with_owners(entries: Frame, owners: Frame) -> Frame:
 
 def _keys(cut: Cut | None) -> list[str]:
     """Return what entries are grouped by: values too where the cut depends on all of them."""
-    return [FEATURE, VALUE] if cut in SPREAD else [FEATURE]
+    return [FEATURE, VALUE] if cut in CUTS_BY_VALUE else [FEATURE]
 
 
 def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
     if cut is not None and table.value is None:
         what = "--cut needs numbers, and the sparse table has no value column"
         hint = "omit --cut, or add a third column named value"
-        raise UsageError.of(what, "needs-numbers", hint=hint)
+        raise UsageError.new(what, "needs-numbers", hint=hint)
     if isinstance(cut, float) and cut <= 0:
         what = f"--cut {cut:g} makes the feature true in every row without an entry (value 0)"
         hint = "give --cut a number above 0"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise UsageError.new(what, "bad-option", hint=hint)
 
 
-def _grouped(
+def _sum_entries(
     entries: Frame, classes: ClassCounts, table: FeatureTable, cut: Cut | None
 ) -> nw.DataFrame[Any]:
     """Sum the entries of each feature (and value): n and tp where it is true, gaps where unknown.
@@ -192,20 +199,20 @@ def _counts(
     positives = classes.positives - missing_tp
     negatives = classes.negatives - (missing - missing_tp)
     done: Iterable[Split]
-    if cut in SPREAD and cut is not None:
+    if cut in CUTS_BY_VALUE and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
         columns = (np.split(part, starts[1:]) for part in (values, tp, n - tp))
         # without any feature there is one empty part
         shown = zip(*columns, zip(positives, negatives, strict=True), strict=False)
-        done = (split(_with_zeros(*one), cut) for one in shown)
+        done = (split_feature(_with_zeros(*one), cut) for one in shown)
     else:
         rule: Rule | None = ">=" if isinstance(cut, float) else None
         place = cut if isinstance(cut, float) else np.nan
         pairs = zip(tp.tolist(), n.tolist(), strict=True)
         done = (Split(place, rule, hits, count - hits) for hits, count in pairs)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
-    return FeatureCounts.of(
+    return FeatureCounts.from_features(
         (text, table.feature, "term", *rest)
         for text, *rest in zip(texts, done, positives, negatives, missing, strict=True)
     )
@@ -220,7 +227,7 @@ def _with_zeros(
     rest = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
     if sum(rest):
         columns = [np.append(column, zeros) for column, zeros in zip(columns, rest, strict=True)]
-    return ScoreCounts.of(*columns)
+    return ScoreCounts.from_scores(*columns)
 
 
 def _pairs_differ(entries: Frame) -> bool:
@@ -232,7 +239,7 @@ def _pairs_differ(entries: Frame) -> bool:
     return not (hashes[1:] == hashes[:-1]).any()
 
 
-def complain_sparse(table: FeatureTable) -> None:
+def check_sparse_rows(table: FeatureTable) -> None:
     """Raise what is wrong with the entries; return if nothing is."""
     row, feature = table.row, table.feature
     strict = table.roles.missing == "error"
@@ -246,7 +253,7 @@ def complain_sparse(table: FeatureTable) -> None:
         checks.append(bad_number(table.value))
         checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
-        truth = text_of(table.truth)
+        truth = column_as_text(table.truth)
         known = truth.drop_nulls().first().over(row)
         what = "'{value}' where an earlier entry of this row has '{extra}'"
         bad = (truth != known) & pl.col(row).is_not_null()
@@ -254,8 +261,13 @@ def complain_sparse(table: FeatureTable) -> None:
     raise_problems(table.files, checks, table.roles.null_value)
 
 
-def _unknown_rows(row: str, classes: Classes) -> Check:
+def _unknown_rows(row: str, classes: ClassTable) -> Check:
     """Look for entries whose row the table of classes does not have."""
-    known = pl.concat([numbered(file).select(text_of(classes.row)) for file in classes.files])
-    bad = ~text_of(row).is_in(known.collect().to_series().implode()) & pl.col(row).is_not_null()
+    known = pl.concat(
+        [read_numbered_rows(file).select(column_as_text(classes.row)) for file in classes.files]
+    )
+    bad = (
+        ~column_as_text(row).is_in(known.collect().to_series().implode())
+        & pl.col(row).is_not_null()
+    )
     return Check(row, "unknown-row", "row '{value}' has no class", bad)

@@ -19,17 +19,17 @@ from clfeval.counts.features.cuts import (
     FeatureCounts,
     Split,
     count_classes,
-    need_both,
+    mask_weight,
     raise_problems,
+    refuse_single_class,
     split_rows,
-    weight_of,
 )
 from clfeval.counts.settle import Tasks, check_structure
 from clfeval.counts.units import in_units
 from clfeval.errors import DataError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, missing_value, repeated
+from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, duplicate_id, missing_value
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.scan import (
     NO_TAIL,
@@ -53,17 +53,17 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     name, truth = table.files[0].name, str(table.truth)
     kinds = dict(table.kinds or {})
     try:
-        frames = [_scanned(table, file, {}) for file in table.files]
+        frames = [_scan_rows(table, file, {}) for file in table.files]
         classes = count_classes(name, frames, truth, roles)
     except engine_errors():
         check_structure(table.files, tasks)
-        complain_wide(table, kinds)
+        check_wide_rows(table, kinds)
         raise
     missing = sum(classes.missing)
     if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
         check_structure(table.files, tasks)
-        complain_wide(table, kinds)
-    rows = ClassRows(table, classes)
+        check_wide_rows(table, kinds)
+    rows = WideRowReader(table, classes)
     parts: list[FeatureCounts] = []
     short = None
     binary = [column for column, kind in kinds.items() if kind == "binary"]
@@ -85,19 +85,19 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
         categories = [column for column, kind in kinds.items() if kind == "category"]
         found = [*count_numbers(numeric, rows, cut), *count_categories(categories, rows)]
     except engine_errors():
-        complain_wide(table, kinds)
+        check_wide_rows(table, kinds)
         raise
-    parts += [FeatureCounts.of(found, classes.unit)] if found else []
-    counts = FeatureCounts.joined(parts)
+    parts += [FeatureCounts.from_features(found, classes.unit)] if found else []
+    counts = FeatureCounts.concatenate(parts)
     nulls = table.roles.null_value
     doubled = table.id is not None and not all_distinct(table.files, table.id, nulls)
     if doubled or (strict and counts.missing.any()):
-        complain_wide(table, kinds)
-    need_both(name, classes, truth)
+        check_wide_rows(table, kinds)
+    refuse_single_class(name, classes, truth)
     return counts, classes
 
 
-def count_numbers(columns: Sequence[str], rows: ClassRows, cut: Cut) -> Iterator[Feature]:
+def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iterator[Feature]:
     """Yield the numeric columns, block by block, each made true or false by the cut."""
     for block, table in rows.blocks(columns, "number"):
         truth = table[POSITIVE].to_numpy() == 1
@@ -112,12 +112,12 @@ def _number(
     name: str, x: Floats, *, truth: Bools, n: Counts | None, cut: Cut, file: str
 ) -> Feature:
     absent = np.isnan(x)
-    missing = weight_of(absent, n)
+    missing = mask_weight(absent, n)
     if missing:
         x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
     refuse_infinite(x, cut, file, name)
     done = split_rows(x, truth, n, cut)
-    return name, name, "numeric", done, weight_of(truth, n), weight_of(~truth, n), missing
+    return name, name, "numeric", done, mask_weight(truth, n), mask_weight(~truth, n), missing
 
 
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
@@ -125,10 +125,10 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     if cut in ("mean", "soft") and not np.isfinite(x).all():
         what = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
         hint = "use --cut median or --cut best"
-        raise DataError.of(what, "infinite-value", file, None, column, hint=hint)
+        raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
 
 
-def count_categories(columns: Sequence[str], rows: ClassRows) -> Iterator[Feature]:
+def count_categories(columns: Sequence[str], rows: WideRowReader) -> Iterator[Feature]:
     """Yield the text columns, block by block: one feature for each text that occurs."""
     for block, table in rows.blocks(columns, "text"):
         for name in block:
@@ -150,7 +150,7 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
     if len(sums) > MOST_CATEGORIES:
         what = f"{len(sums):,} different texts are an id or free text, not a feature"
         hint = "name the id with --id, or the features with --feature (Python, batches)"
-        raise DataError.of(what, "too-many-categories", file, None, column, hint=hint)
+        raise DataError.new(what, "too-many-categories", file, None, column, hint=hint)
     features = {f"{column}={text}": ("category", sums[text]) for text in sorted(sums, key=str)}
     words = {str(text).casefold(): pair for text, pair in sums.items()}
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
@@ -162,7 +162,7 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
 
 
 @dataclass(frozen=True, slots=True)
-class ClassRows:
+class WideRowReader:
     """How the rows of a wide table are read and counted."""
 
     table: FeatureTable
@@ -176,7 +176,7 @@ class ClassRows:
         truth, weight = str(self.table.truth), self.table.roles.weight
         frames = []
         for position, file in enumerate(self.table.files):
-            frame = _scanned(self.table, file, readings, watch=watch)
+            frame = _scan_rows(self.table, file, readings, watch=watch)
             marks = [NO_TAIL] if NO_TAIL in frame.collect_schema() else []
             own = [self.classes.is_positive(truth, position).alias(POSITIVE)]
             if any(self.classes.missing):  # a filter copies every column
@@ -203,7 +203,7 @@ class ClassRows:
             yield block, parts[0] if len(parts) == 1 else nw.concat(parts)
 
 
-def _scanned(
+def _scan_rows(
     table: FeatureTable, file: TableFile, readings: Mapping[str, Reading], *, watch: bool = False
 ) -> nw.LazyFrame[Any]:
     roles = table.roles
@@ -214,7 +214,7 @@ def _scanned(
 
 
 def count_binary(
-    columns: Sequence[str], rows: ClassRows, reading: Reading
+    columns: Sequence[str], rows: WideRowReader, reading: Reading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count columns of 0 and 1, (k,), tell which are valid, and the rows without last field."""
     classes = rows.classes
@@ -287,23 +287,25 @@ def _sums(
     return dict(zip(wanted, table, strict=True)), tail
 
 
-def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
+def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
     """Raise DataError with all problems of the rows of a wide table, if any."""
     roles, strict = table.roles, table.roles.missing == "error"
     numbers = [name for name, kind in kinds.items() if kind != "category"]
-    empty = _gaps(table, list(kinds), "text")
-    absent = _gaps(table, numbers, "loose")
+    empty = _count_missing_cells(table, list(kinds), "text")
+    absent = _count_missing_cells(table, numbers, "loose")
     checks = [missing_value(str(table.truth))] if strict else []
     checks += [bad_weight(roles.weight)] if roles.weight else []
     checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
     if strict:
         checks += [missing_value(name, number=True) for name in numbers if absent[name]]
         checks += [missing_value(name) for name in kinds if name not in absent and empty[name]]
-    checks += [repeated(table.id)] if table.id is not None else []
+    checks += [duplicate_id(table.id)] if table.id is not None else []
     raise_problems(table.files, checks, roles.null_value)
 
 
-def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict[str, int]:
+def _count_missing_cells(
+    table: FeatureTable, columns: Sequence[str], reading: Reading
+) -> dict[str, int]:
     """Count, per column, the cells that are empty, or NaN, when read so."""
     totals = np.zeros(len(columns), np.int64)
     for file in table.files if columns else ():

@@ -10,20 +10,31 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
-from clfeval.counts.units import shown
-from clfeval.document import Answer, Estimate, Row, Rows, value_of, whole
+from clfeval.counts.units import from_units
+from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
 from clfeval.inference.shares import holm
-from clfeval.methods.estimates import shares
-from clfeval.methods.mars.clustered import claimed, divisors, on_target, sign_p
+from clfeval.methods.estimates import share_estimates
+from clfeval.methods.mars.clustered import (
+    flagged_patterns,
+    share_divisors,
+    sign_test_p,
+    target_patterns,
+)
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.words import interval, named, number, quoted, ties
+from clfeval.words import (
+    describe_ties,
+    format_number,
+    format_with_interval,
+    join_names,
+    quote_if_ambiguous,
+)
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that detects all is sought among all sets
 
 
-def answer(
+def mars_answer(
     counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
 ) -> tuple[Answer, ...]:
     """Return sentences on the model and pair that detect most, and on redundant models.
@@ -37,22 +48,22 @@ def answer(
         text = f"{TITLE[target].capitalize()} is undefined: no row is {target}."
         return (Answer("no-target", text),)
     if not counts.hits[counts.hit_n > 0].any():
-        text = f"No model detects any of the {_written(rows, counts)} {target}s."
+        text = f"No model detects any of the {_format_count(rows, counts)} {target}s."
         return (Answer("detects-none", text),)
-    if spared := _undiscerning(counts):
+    if spared := _models_flagging_everything(counts):
         kept = [j for j, name in enumerate(counts.models) if name not in spared]
         names = tuple(counts.models[j] for j in kept)
         others = replace(
             counts, models=names, hits=counts.hits[:, kept], alarms=counts.alarms[:, kept]
         )
-        every, are = _flagging("every row", target, one=len(spared) == 1), ["is", "are"]
-        text = f"{named(spared)} {every} and {are[len(spared) > 1]} left out of this summary."
-        return (*answer(others, tables, options), Answer("flags-everything", text, spared))
+        every, are = _flagging_phrase("every row", target, one=len(spared) == 1), ["is", "are"]
+        text = f"{join_names(spared)} {every} and {are[len(spared) > 1]} left out of this summary."
+        return (*mars_answer(others, tables, options), Answer("flags-everything", text, spared))
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
     testable = options.confidence is not None
-    said = [_most(counts, options, order, covered, effort)]
+    said = [_best_model_answer(counts, options, order, covered, effort)]
     if "comparisons" in tables:
         from clfeval.methods.comparison_answer import comparison_answer
 
@@ -60,20 +71,24 @@ def answer(
         rows_of_all = tables["comparisons"]
         said += comparison_answer(rows_of_all, lead, to, options.margin.get(lead), options.level)
     elif testable and len(order) > 1:
-        said.append(_equals(counts, options, order, covered))
+        said.append(_ties_answer(counts, options, order, covered))
     if options.max_effort is not None:
-        said += _within(counts, whole(tables["max_effort"]), options)
+        said += _within_effort_answer(counts, whole_table_rows(tables["max_effort"]), options)
     elif len(order) > 2:
         members = {*counts.models}
-        pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
-        best = whole(tables.get("best", ()))
-        said.append(_pair(counts, options, order[0], pairs, best, testable=testable))
+        pairs = [
+            row
+            for row in whole_table_rows(tables["pairs"])
+            if members.issuperset(row["models"])  # type: ignore[arg-type]
+        ]
+        best = whole_table_rows(tables.get("best", ()))
+        said.append(_best_pair_answer(counts, options, order[0], pairs, best, testable=testable))
     if len(order) > 1:
-        said.append(_needless(counts, covered, target))
+        said.append(_redundancy_answer(counts, covered, target))
     return tuple(said)
 
 
-def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
+def _models_flagging_everything(counts: TargetCounts) -> tuple[str, ...]:
     """Name the models that flag every row, if there are both classes and other models."""
     if not counts.alarm_n.any():
         return ()
@@ -83,96 +98,104 @@ def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
     return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
 
 
-def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -> list[Answer]:
+def _within_effort_answer(
+    counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions
+) -> list[Answer]:
     """Name the set that detects most and flags no more rows than the limit."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _share(counts, covered, names, options)
-    limit = _flagging(f"at most {options.max_effort:,.10g} rows", options.target, one=False)
+    measure, share = MEASURE[options.target], _detected_share(counts, covered, names, options)
+    limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", options.target, one=False)
     text = (
-        f"Of all sets that {limit}, {' + '.join(map(quoted, names))} detects the most: "
-        f"{covered:,.10g} ({_rate(share, options)}; {_corrected(chosen[0], counts)}), and "
-        f"{_flagging(f'{effort:,.10g} rows', options.target, one=True)}."
+        f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} detects the most: "
+        f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(chosen[0], counts)})"
+        f", and {_flagging_phrase(f'{effort:,.10g} rows', options.target, one=True)}."
     )
     return [Answer("within-effort", text, names, measure, share.value, share.low, share.high)]
 
 
-def _share(
+def _detected_share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
     """Return the share of the target rows that some models together detect."""
     among = np.array([[name in names for name in counts.models]])
-    claims = claimed(counts, among) | (not {*counts.models}.issuperset(names))
-    target, level = on_target(counts)[None], options.confidence
-    by = divisors(counts, claims & target, target, level=level)
+    claims = flagged_patterns(counts, among) | (not {*counts.models}.issuperset(names))
+    target, level = target_patterns(counts)[None], options.confidence
+    by = share_divisors(counts, claims & target, target, level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
-    return shares(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
+    return share_estimates(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
 
 
-def _written(n: Counts | float, counts: TargetCounts) -> str:
+def _format_count(n: Counts | float, counts: TargetCounts) -> str:
     """Write a number of units as rows, or as weight."""
-    return f"{shown(n, counts.unit):,.10g}"
+    return f"{from_units(n, counts.unit):,.10g}"
 
 
-def _rate(share: Estimate, options: MarsOptions) -> str:
+def _format_rate(share: Estimate, options: MarsOptions) -> str:
     """Write the measure of the target class with its interval."""
-    size = interval(share.value or 0.0, share.low, share.high, options.level)
+    size = format_with_interval(share.value or 0.0, share.low, share.high, options.level)
     return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
 
 
-def _flagging(rows: str, target: str, *, one: bool) -> str:
+def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
     """Say that one or several models predict some rows to be of the target class."""
     return f"flag{'s' * one} {rows}" if target == "positive" else (
         f"predict{'s' * one} {rows} negative")  # fmt: skip
 
 
-def _corrected(row: Row, counts: TargetCounts) -> str:
+def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
     """Say what share of the target rows a set chosen in this way detects on new data."""
-    found = value_of(row["corrected"])
+    found = cell_value(row["corrected"])
     if found is None:
         return "lower on new data"
-    return f"{number(found / counts.hit_n.sum().item())} corrected for selection"
+    return f"{format_number(found / counts.hit_n.sum().item())} corrected for selection"
 
 
-def _most(
+def _best_model_answer(
     counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts,
     effort: Counts,
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum()
     first = [models[j] for j in order if covered[j] == covered[best]]
-    shares = [_share(counts, shown(covered[best], counts.unit), [name], options) for name in first]
-    share, size = shares[0], f"{_written(covered[best], counts)} of {_written(rows, counts)}"
-    rate = _rate(share if {*shares} == {share} else Estimate(share.value), options)
+    shares = [
+        _detected_share(counts, from_units(covered[best], counts.unit), [name], options)
+        for name in first
+    ]
+    share, size = (
+        shares[0],
+        f"{_format_count(covered[best], counts)} of {_format_count(rows, counts)}",
+    )
+    rate = _format_rate(share if {*shares} == {share} else Estimate(share.value), options)
     many = "equally many" if len(first) == len(models) else "the most"
-    text = f"{named(first)} detect {many} {target}s: {size} ({rate})."
+    text = f"{join_names(first)} detect {many} {target}s: {size} ({rate})."
     if len(first) == 1:
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
-        flags = _flagging(f"{_written(effort[best], counts)} rows", target, one=True)
-        text = f"{named(first)} detects {size} ({rate}), and {flags}."
+        flags = _flagging_phrase(f"{_format_count(effort[best], counts)} rows", target, one=True)
+        text = f"{join_names(first)} detects {size} ({rate}), and {flags}."
     return Answer(
         "detects-most", text, (models[best],), measure, share.value, share.low, share.high
     )
 
 
-def _equals(
+def _ties_answer(
     counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts
 ) -> Answer:
     best, *others = order
     hits, mine = counts.hits, counts.hits[:, best]
-    chance = holm([sign_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
+    chance = holm([sign_test_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     tied = [counts.models[j] for j in equal if covered[j] < covered[best]]
-    text = ties(tied, [counts.models[j] for j in others if j not in equal])
+    text = describe_ties(tied, [counts.models[j] for j in others if j not in equal])
     if not equal:
         return Answer("significantly-worse", text, (counts.models[best],))
     names = tuple(counts.models[j] for j in equal)
     return Answer("not-significantly-different", text or "They do not differ significantly.", names)
 
 
-def _pair(
+def _best_pair_answer(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
     judged: Sequence[Row], *, testable: bool,
 ) -> Answer:  # fmt: skip
@@ -184,7 +207,7 @@ def _pair(
         np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
     )
     row = pairs[np.lexsort((effort, -covered))[0]]
-    names, alone = tuple(row["models"]), quoted(counts.models[best])
+    names, alone = tuple(row["models"]), quote_if_ambiguous(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
@@ -192,37 +215,39 @@ def _pair(
         return Answer("no-better-pair", f"No pair detects more than {alone} alone.", names)
     chance = ""
     if testable and lost:
-        p = sign_p(counts, together & ~mine, mine & ~together)
+        p = sign_test_p(counts, together & ~mine, mine & ~together)
         chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _share(counts, found, names, options)
+    measure, share = MEASURE[options.target], _detected_share(counts, found, names, options)
     text = (
-        f"The best pair on these rows, {' + '.join(map(quoted, names))}, detects {found:,.10g} "
-        f"({_written(gained - lost, counts)} more than {alone}{chance}) and "
-        f"{_flagging(f'{flagged:,.10g}', options.target, one=True)}"
+        f"The best pair on these rows, {' + '.join(map(quote_if_ambiguous, names))}, detects "
+        f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
+        f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
     )
     same = [one for one in judged if one["models"] == row["models"]]
-    text += f" ({TITLE[options.target]} {_corrected(same[0], counts)})." if same else "."
+    text += f" ({TITLE[options.target]} {_corrected_phrase(same[0], counts)})." if same else "."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 
-def _needless(counts: TargetCounts, covered: Counts, target: str) -> Answer:
+def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> Answer:
     models, k = counts.models, len(counts.models)
     hits = counts.hits[counts.hit_n > 0]
     some = counts.hit_n[counts.hits.any(axis=1)].sum()
-    kept = _smallest(hits, counts) if k <= EXACT else _without_needless(hits, covered)
+    kept = (
+        _smallest_sufficient_set(hits, counts) if k <= EXACT else _without_needless(hits, covered)
+    )
     left = tuple(models[j] for j in range(k) if j not in kept)
     if not left:
         text = f"Each model detects {target}s that no other detects; together they detect "
-        text += f"{_written(some, counts)}."
+        text += f"{_format_count(some, counts)}."
         return Answer("all-needed", text, models)
-    text = f"{'Together, ' * (len(kept) > 1)}{named([models[j] for j in kept], most=k)} "
-    text += f"detect{'s' * (len(kept) == 1)} all {_written(some, counts)} {target}s "
+    text = f"{'Together, ' * (len(kept) > 1)}{join_names([models[j] for j in kept], most=k)} "
+    text += f"detect{'s' * (len(kept) == 1)} all {_format_count(some, counts)} {target}s "
     text += "that any model detects."
     return Answer("could-be-left-out", text, left)
 
 
-def _smallest(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
+def _smallest_sufficient_set(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
     """Return the fewest models that detect all; of equal sets the one that flags fewest rows."""
     every, k = hits.any(axis=1), hits.shape[1]
     whole: list[tuple[int, ...]] = []

@@ -18,7 +18,7 @@ from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts
 from clfeval.counts.units import limit_in_units
 from clfeval.errors import UsageError
-from clfeval.methods.mars.exhaustive import most_covering
+from clfeval.methods.mars.exhaustive import best_covering_subsets
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
 MOST_SUBSETS = 2_000_000  # listed
@@ -71,7 +71,7 @@ class SubsetScores:
         return self.missed_all if rule == "all" else self.missed_any
 
 
-def found(counts: TargetCounts) -> int | float:
+def total_detected(counts: TargetCounts) -> int | float:
     """Return TTP: target rows that at least one model finds, in units."""
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
@@ -116,9 +116,9 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     k = len(counts.models)
     if k > EXACT_MODELS:
         raise ValueError(f"{k} models have too many subsets; the limit is {EXACT_MODELS}")
-    exactly = _histogram(counts.hits, counts.hit_n)
-    within = _zeta(exactly)
-    claimed = _zeta(_histogram(counts.alarms, counts.alarm_n))
+    exactly = _pattern_histogram(counts.hits, counts.hit_n)
+    within = _zeta_transform(exactly)
+    claimed = _zeta_transform(_pattern_histogram(counts.alarms, counts.alarm_n))
     nobody = exactly[0]
     covered = within[-1] - within[::-1]  # the complement of subset i is 2**k - 1 - i
     missed_all = exactly[::-1].copy()
@@ -130,14 +130,14 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
 
 
-def _histogram(patterns: Bools, n: Counts) -> Counts:
+def _pattern_histogram(patterns: Bools, n: Counts) -> Counts:
     k = patterns.shape[1]
     exactly = np.zeros(2**k, n.dtype)
     np.add.at(exactly, patterns @ (1 << np.arange(k, dtype=np.int64)), n)
     return exactly
 
 
-def _zeta(values: Counts) -> Counts:
+def _zeta_transform(values: Counts) -> Counts:
     """Return, for every set, the sum of the values of its subsets."""
     total = values.copy()
     for bit in range(len(values).bit_length() - 1):
@@ -146,7 +146,7 @@ def _zeta(values: Counts) -> Counts:
     return total
 
 
-def combinations_of(k: int, size: int) -> Bools:
+def model_combinations(k: int, size: int) -> Bools:
     """Return all subsets of one size, (s, k) booleans in lexicographic order."""
     many = comb(k, size)
     chosen = np.fromiter(chain.from_iterable(combinations(range(k), size)), np.int32, many * size)
@@ -156,7 +156,7 @@ def combinations_of(k: int, size: int) -> Bools:
     return members
 
 
-def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScores:
+def score_subsets_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScores:
     """Score every subset up to a size: by size, then most covered, least effort, table order."""
     k = len(counts.models)
     most = k if up_to == "all" else min(up_to, k)
@@ -169,21 +169,21 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
         if total > MOST_SUBSETS:
             what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
             hint = "use a smaller --subsets, or --best K, which does not list them all"
-            raise UsageError.of(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
-        members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
+            raise UsageError.new(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
+        members = np.vstack([model_combinations(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)
     return scores.take(scores.order(scores.sizes, -scores.covered, scores.effort))
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenSubset:
     """A chosen subset with its scores (one row) and how it was found."""
 
     scores: SubsetScores
     method: str
 
 
-def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
+def best_subsets(counts: TargetCounts, sizes: int) -> list[ChosenSubset]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
     Ties go to less effort, then to the order of models. Exact for up to 20 models, and for more
@@ -193,22 +193,22 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
         of_size = every.sizes
-        return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
-    greedy = score_subsets(counts, _greedy(counts, sizes))
-    choices: list[Choice] = []
+        return [_best_subset(every, of_size == wanted) for wanted in range(1, sizes + 1)]
+    greedy = score_subsets(counts, _greedy_subsets(counts, sizes))
+    choices: list[ChosenSubset] = []
     subsets = 0
     for wanted in range(1, sizes + 1):
         step = greedy.take(np.array([wanted - 1]))
         subsets += comb(len(counts.models), wanted)
         if subsets <= MOST_COUNTED:
-            ties = most_covering(counts, wanted, int(step.covered[0]))
-            choices.append(_best(score_subsets(counts, ties), np.ones(len(ties), bool)))
+            ties = best_covering_subsets(counts, wanted, int(step.covered[0]))
+            choices.append(_best_subset(score_subsets(counts, ties), np.ones(len(ties), bool)))
         if subsets > MOST_COUNTED or choices[-1].scores.covered[0] != step.covered[0]:
-            choices.append(Choice(step, GREEDY))
+            choices.append(ChosenSubset(step, GREEDY))
     return choices
 
 
-def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
+def best_within_effort(counts: TargetCounts, effort: float) -> ChosenSubset | None:
     """Return the subset that covers most with at most `effort` rows flagged; None if none fits.
 
     Of more than 20 models the greedy choice.
@@ -217,7 +217,7 @@ def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
         fits = (every.effort <= most) & every.members.any(axis=1)
-        return _best(every, fits) if fits.any() else None
+        return _best_subset(every, fits) if fits.any() else None
     members = np.zeros(len(counts.models), bool)
     while not members.all():
         more = members | np.eye(len(members), dtype=bool)[~members]
@@ -226,18 +226,18 @@ def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
         fits = (scores.effort <= most) & (scores.covered > now)
         if not fits.any():
             break
-        members = _best(scores, fits).scores.members[0]
-    return Choice(score_subsets(counts, members[None, :]), GREEDY) if members.any() else None
+        members = _best_subset(scores, fits).scores.members[0]
+    return ChosenSubset(score_subsets(counts, members[None, :]), GREEDY) if members.any() else None
 
 
-def _best(every: SubsetScores, among: Bools) -> Choice:
+def _best_subset(every: SubsetScores, among: Bools) -> ChosenSubset:
     """Most covered, then least effort, then fewest models, then the models that come first."""
     scores = every.take(np.flatnonzero(among))
     order = scores.order(-scores.covered, scores.effort, scores.sizes)
-    return Choice(scores.take(order[:1]), ENUMERATED)
+    return ChosenSubset(scores.take(order[:1]), ENUMERATED)
 
 
-def _greedy(counts: TargetCounts, sizes: int) -> Bools:
+def _greedy_subsets(counts: TargetCounts, sizes: int) -> Bools:
     chosen = np.zeros((sizes, len(counts.models)), bool)
     left = counts.hit_n
     members = np.zeros(len(counts.models), bool)

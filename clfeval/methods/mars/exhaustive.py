@@ -14,7 +14,7 @@ _LIMB = 30  # bits of a count that are added up as one float
 Sets = NDArray[np.int16]  # (s, size): models of each set, in the order they are tried in
 
 
-def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
+def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
     """Return the subsets of `size` models that cover most target rows, (s, k), all that tie.
 
     Branch and bound: gains are submodular, so a set whose coverage and largest remaining gains sum
@@ -23,7 +23,7 @@ def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
     k = len(counts.models)
     order = np.argsort(-(counts.hit_n @ counts.hits), kind="stable")
     hits = np.ascontiguousarray(counts.hits[:, order].T)
-    parts, kind = _limbs(counts.hit_n)
+    parts, kind = _split_counts(counts.hit_n)
     weights, table = [part.astype(kind) for part in parts], hits.T.astype(kind)
     grown: Sets = np.empty((1, 0), np.int16)
     step = max(1, _CELLS // max(1, len(counts.hit_n)))
@@ -33,7 +33,7 @@ def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
             sets = grown[start : start + step]
             rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
             rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
-            covered, gains = _totals(rest, weights, table)
+            covered, gains = _coverage_and_gains(rest, weights, table)
             last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
             gains[np.arange(k) <= last] = -1
             bound = covered[:, None] + gains
@@ -61,7 +61,7 @@ def _largest_beyond(gains: Ints, many: int) -> Ints:
     return beyond
 
 
-def _limbs(n: Counts) -> tuple[list[Ints], type[np.floating]]:
+def _split_counts(n: Counts) -> tuple[list[Ints], type[np.floating]]:
     """Return counts in parts whose sums floats hold, the highest first, and which floats do."""
     total = int(n.sum())
     if total < 2**53:
@@ -69,7 +69,7 @@ def _limbs(n: Counts) -> tuple[list[Ints], type[np.floating]]:
     return [n >> _LIMB, n & (2**_LIMB - 1)], np.float64
 
 
-def _totals(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
+def _coverage_and_gains(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
     """Return what is covered, (s,), and what each model finds of the rest, (s, k)."""
     covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), table.shape[1]), np.int64)
     for part in weights:

@@ -12,33 +12,37 @@ from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.document import Estimate
-from clfeval.inference.folds import deal
-from clfeval.methods.mars.clustered import on_target
+from clfeval.inference.folds import split_into_folds
+from clfeval.methods.mars.clustered import target_patterns
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
-    Choice,
+    ChosenSubset,
     best_subsets,
     best_within_effort,
     score_subsets,
 )
 
 FOLDS, REPEATS = 10, 5  # where few subsets are chosen from
-FEW, SOME, FEWER = 2**12, 2**15, 5  # subsets up to which it is repeated, and has all its folds
+FEW, FULL_FOLD_SUBSETS, FEWER = (
+    2**12,
+    2**15,
+    5,
+)  # subsets up to which it is repeated, and has all its folds
 Choose = Callable[[TargetCounts], Bools]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elsewhere:
+class CrossValidatedCounts:
     """Rows found and called by sets chosen on other rows, (s,) each; as many rows as there are."""
 
     covered: Floats
     effort: Floats
 
 
-def cross_fitted(
+def cross_validate_choice(
     counts: TargetCounts, choose: Choose, *, folds: int, repeats: int, rng: np.random.Generator
-) -> Elsewhere:
+) -> CrossValidatedCounts:
     """Return cross-validated detections of the sets that `choose` returns, (s, k) members.
 
     Folds are stratified by class, and whole clusters by whether they have target rows. Per fold
@@ -51,24 +55,28 @@ def cross_fitted(
         raise ValueError("cross-fitting needs whole rows, two folds and one repeat")
     covered, effort = np.zeros(1), np.zeros(1)
     for _ in range(repeats):
-        for hits, alarms in zip(*_dealt(counts, folds, rng), strict=True):
+        for hits, alarms in zip(*_fold_counts(counts, folds, rng), strict=True):
             held = replace(counts, hit_n=hits, alarm_n=alarms, clusters=None)
             rest = replace(held, hit_n=counts.hit_n - hits, alarm_n=counts.alarm_n - alarms)
             found = score_subsets(held, choose(rest))
             covered, effort = covered + found.covered, effort + found.effort
-    return Elsewhere(covered / repeats, effort / repeats)
+    return CrossValidatedCounts(covered / repeats, effort / repeats)
 
 
-def _dealt(counts: TargetCounts, folds: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
+def _fold_counts(
+    counts: TargetCounts, folds: int, rng: np.random.Generator
+) -> tuple[Counts, Counts]:
     """Return the rows of both classes in each fold, (folds, p) and (folds, q)."""
     if not isinstance(counts.clusters, ClusterCounts):
-        return deal(counts.hit_n, folds, rng), deal(counts.alarm_n, folds, rng)[::-1]
-    dealt = counts.clusters.dealt(folds, on_target(counts), rng)
+        return split_into_folds(counts.hit_n, folds, rng), split_into_folds(
+            counts.alarm_n, folds, rng
+        )[::-1]
+    dealt = counts.clusters.dealt(folds, target_patterns(counts), rng)
     return dealt[:, : len(counts.hit_n)], dealt[:, len(counts.hit_n) :]
 
 
-def judged_best(
-    counts: TargetCounts, choices: Sequence[Choice], sizes: int, rng: np.random.Generator
+def cross_validate_best(
+    counts: TargetCounts, choices: Sequence[ChosenSubset], sizes: int, rng: np.random.Generator
 ) -> list[tuple[Estimate, Estimate]]:
     """Return cross-validated detections and yield of each set of --best but greedy ones."""
     sizes = min(sizes, len(counts.models))
@@ -82,13 +90,15 @@ def judged_best(
     if len(best) != sizes:
         return [(never, never)] * len(choices)
     k = len(counts.models)
-    judged = _judged(counts, best, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng)
+    judged = _cross_validated_estimates(
+        counts, best, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng
+    )
     found = iter(judged)
     return [(never, never) if one.method == GREEDY else next(found) for one in choices]
 
 
-def judged_within(
-    counts: TargetCounts, choice: Choice, effort: float, rng: np.random.Generator
+def cross_validate_within_effort(
+    counts: TargetCounts, choice: ChosenSubset, effort: float, rng: np.random.Generator
 ) -> tuple[Estimate, Estimate]:
     """Return cross-validated detections and yield of the set of --max-effort."""
     rows, k = counts.hit_n.sum() + counts.alarm_n.sum(), len(counts.models)
@@ -98,12 +108,12 @@ def judged_within(
         found = best_within_effort(rest, effort * part)
         return np.zeros((1, k), bool) if found is None else found.scores.members
 
-    (one,) = _judged(counts, [choice], choose, 2**k, rng)
+    (one,) = _cross_validated_estimates(counts, [choice], choose, 2**k, rng)
     return one
 
 
-def _judged(
-    counts: TargetCounts, choices: Sequence[Choice], choose: Choose, subsets: int,
+def _cross_validated_estimates(
+    counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Choose, subsets: int,
     rng: np.random.Generator,
 ) -> list[tuple[Estimate, Estimate]]:  # fmt: skip
     """Return rows found and yield, or why there are none."""
@@ -113,7 +123,8 @@ def _judged(
     elif counts.hit_n.sum() < 2:
         reason = "too_few_rows"
     elif (
-        isinstance(counts.clusters, ClusterCounts) and counts.clusters.having(on_target(counts)) < 2
+        isinstance(counts.clusters, ClusterCounts)
+        and counts.clusters.having(target_patterns(counts)) < 2
     ):
         reason = "too_few_clusters"
     elif any(one.method != ENUMERATED for one in choices):
@@ -121,11 +132,11 @@ def _judged(
     if reason:
         never = Estimate(None, reason=reason)
         return [(never, never)] * len(choices)
-    folds = FOLDS if subsets <= SOME else FEWER
+    folds = FOLDS if subsets <= FULL_FOLD_SUBSETS else FEWER
     most = max(counts.hit_n.sum().item(), counts.alarm_n.sum().item())
     if isinstance(counts.clusters, ClusterCounts):
         most = len(counts.clusters)
-    found = cross_fitted(
+    found = cross_validate_choice(
         counts, choose, folds=min(folds, most), repeats=REPEATS if subsets <= FEW else 1, rng=rng
     )
     none = Estimate(None, reason="no_positive_prediction")

@@ -9,34 +9,34 @@ from typing import Annotated, Any, Literal
 from clfeval.errors import bad_option
 from clfeval.methods.options import (
     INTERVALS,
-    Certainty,
     Interval,
+    IntervalOptions,
+    IntervalSettings,
     Level,
-    Sure,
-    also_measured,
     check_measures,
     check_reference,
-    compared_with,
-    differences,
+    margin_option,
+    measure_option,
+    reference_option,
 )
-from clfeval.notation import count_or_all, groups
-from clfeval.options import Command, Opt, listed, mapping
+from clfeval.notation import parse_count_or_all, parse_groups
+from clfeval.options import Command, Opt, as_list, to_mapping
 
 ANALYSIS = "Analysis"  # panel
 COMPARED = ("recall", "specificity", "precision")  # by which models are compared
 
 
-def _groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
-    groups = mapping(flag, given, "names to models")
-    return {name: tuple(map(str, listed(members))) for name, members in groups.items()}
+def _accept_groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
+    groups = to_mapping(flag, given, "names to models")
+    return {name: tuple(map(str, as_list(members))) for name, members in groups.items()}
 
 
-def _top(_: str, given: Any) -> str | None:
+def _accept_top(_: str, given: Any) -> str | None:
     return None if given is None else str(given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MarsOptions(Sure):
+class MarsOptions(IntervalOptions):
     """What to compute, for which class, under which rule."""
 
     occlusion: Annotated[
@@ -58,14 +58,14 @@ class MarsOptions(Sure):
         Mapping[str, tuple[str, ...]],
         Opt(
             "Treat several models as one; repeat.",
-            ANALYSIS, metavar="NAME=A,B", parse=groups, accept=_groups,
+            ANALYSIS, metavar="NAME=A,B", parse=parse_groups, accept=_accept_groups,
             takes=Mapping[str, Sequence[str]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     subsets: Annotated[
         int | Literal["all"] | None,
         Opt("Evaluate every subset of up to K models.", ANALYSIS, metavar="K|all",
-            parse=count_or_all, least=1),
+            parse=parse_count_or_all, least=1),
     ] = None  # fmt: skip
     best: Annotated[
         int | None,
@@ -80,7 +80,7 @@ class MarsOptions(Sure):
     top: Annotated[
         str | None,
         Opt("Flag the highest scores: 200, 0.05 or 5% of rows.", ANALYSIS,
-            metavar="N|P%", accept=_top, takes=str | float | None, stated=True),
+            metavar="N|P%", accept=_accept_top, takes=str | float | None, stated=True),
     ] = None  # fmt: skip
     sweep: Annotated[
         Literal["threshold", "top"] | None,
@@ -94,7 +94,8 @@ class MarsOptions(Sure):
     points: Annotated[
         int | Literal["all"] | None,
         Opt("Number of thresholds a sweep lists; default at most 2000.", ANALYSIS, metavar="N|all",
-            parse=count_or_all, least=1, needs=("sweep", "is the number of thresholds of a sweep"),
+            parse=parse_count_or_all, least=1,
+            needs=("sweep", "is the number of thresholds of a sweep"),
             shell=False),
     ] = None  # fmt: skip
     list: Annotated[
@@ -102,9 +103,9 @@ class MarsOptions(Sure):
         Opt("List rows that only one model detects, or misses.", ANALYSIS,
             metavar="found|missed"),
     ] = ()  # fmt: skip
-    measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
-    reference: Annotated[str | None, compared_with()] = None
-    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
+    measure: Annotated[tuple[str, ...], measure_option(ANALYSIS)] = ()
+    reference: Annotated[str | None, reference_option()] = None
+    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
     interval: Interval = "exact"
     level: Level = 0.95
     seed: Annotated[
@@ -113,9 +114,9 @@ class MarsOptions(Sure):
     ] = 0  # fmt: skip
 
     @property
-    def certainty(self) -> Certainty:
+    def certainty(self) -> IntervalSettings:
         """How sure the measures are to be that are asked for."""
-        return Certainty(self.confidence, self.interval, seed=self.seed)
+        return IntervalSettings(self.confidence, self.interval, seed=self.seed)
 
     @property
     def chooses(self) -> bool:

@@ -9,41 +9,47 @@ import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts
-from clfeval.counts.scores import grouped_scores, ranks, read_scores
-from clfeval.counts.units import shown
-from clfeval.document import Document, Estimate, Row, Rows, Warn
+from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
+from clfeval.counts.units import from_units
+from clfeval.document import Document, Estimate, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, unknown_model
 from clfeval.lazy import LazyRows
-from clfeval.methods.clustered import cluster_totals
+from clfeval.methods.clustered import cluster_summary
 from clfeval.methods.document import (
-    at_threshold,
+    build_parameters,
+    build_signature,
     counting_notes,
-    cuts_in_force,
-    parameters,
-    signature,
+    format_thresholds,
+    prefix_threshold,
 )
-from clfeval.methods.estimates import rows_of
+from clfeval.methods.estimates import rows_from_columns
 from clfeval.methods.label_comparisons import comparison_rows
 from clfeval.methods.mars import clustered, coverage
-from clfeval.methods.mars.answer import MEASURE, answer
-from clfeval.methods.mars.coverage import Choice, SubsetScores
-from clfeval.methods.mars.folding import judged_best, judged_within
+from clfeval.methods.mars.answer import MEASURE, mars_answer
+from clfeval.methods.mars.coverage import ChosenSubset, SubsetScores
+from clfeval.methods.mars.folding import cross_validate_best, cross_validate_within_effort
 from clfeval.methods.mars.options import COMPARED, MarsOptions
-from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
-from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
-from clfeval.methods.measured.beside import beside
+from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep_thresholds
+from clfeval.methods.mars.views import (
+    TargetSlice,
+    concat_rate_divisors,
+    exclusive_columns,
+    subset_columns,
+    subset_exclusive_columns,
+)
+from clfeval.methods.measured.beside import compute_additional_measures
 
-CHOSEN = (
+CHOSEN_NOTE = (
     "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "
     "value expected on new data"
 )
 BLOCK = 1024  # rows of subsets made at once
 
 
-def mars_result(counted: Counted, options: MarsOptions) -> Document:
+def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     """Compute every table the options ask for.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
@@ -64,11 +70,16 @@ def mars_result(counted: Counted, options: MarsOptions) -> Document:
             groups=options.group,
         )  # fmt: skip
     said = counted.roles
-    totals = {**summary(counted.patterns, options), **cluster_totals(counted.patterns)}
+    totals = {
+        **summarize_detections(counted.patterns, options),
+        **cluster_summary(counted.patterns),
+    }
     groups = {name: list(members) for name, members in options.group.items()}
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
-    measured = beside(Sample.of(together), options.measure, options.certainty)
+    measured = compute_additional_measures(
+        Sample.from_predictions(together), options.measure, options.certainty
+    )
     tables |= measured.tables
     if options.reference is not None:
         if options.reference not in seen.models:
@@ -76,17 +87,18 @@ def mars_result(counted: Counted, options: MarsOptions) -> Document:
         # the count of every model, not of the target alone
         tables["comparisons"] = [
             *comparison_rows(together.slices, tables["models"], options.reference, options.level,
-                             options.margin, _compared(options))
+                             options.margin, _compared_measures(options))
         ]  # fmt: skip
-    first, *others = answer(seen, tables, options)
+    first, *others = mars_answer(seen, tables, options)
     return Document(
         command="mars",
-        signature=signature(
+        signature=build_signature(
             "cmd target rule pos cut group miss weight cluster ci folds measures seed",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
-                "cut": f"top {options.top}" if options.top else cuts_in_force(counted.thresholds),
+                "cut": f"top {options.top}" if options.top else format_thresholds(
+                    counted.thresholds),
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": options.signed,
@@ -98,7 +110,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Document:
             statistics=measured.statistics(counted.patterns.digest()),
         ),
         inputs=counted.files,
-        parameters=parameters(
+        parameters=build_parameters(
             "positive negative target occlusion level interval independence missing top sweep "
             "groups by cluster measure",
             {
@@ -108,20 +120,23 @@ def mars_result(counted: Counted, options: MarsOptions) -> Document:
             said, options, weighed=counted.patterns.fractional,
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
-        answer=(at_threshold(first, counted.thresholds), *others),
+        answer=(prefix_threshold(first, counted.thresholds), *others),
         tables=tables,
         warnings=(*warnings, *_warnings(counted, options, tables, totals), *measured.notes),
     )  # fmt: skip
 
 
-def _compared(options: MarsOptions) -> tuple[str, ...]:
+def _compared_measures(options: MarsOptions) -> tuple[str, ...]:
     """Return by what models are compared, first by what is found of the target class."""
     lead = MEASURE[options.target]
     return (lead, *(name for name in COMPARED if name != lead))
 
 
-def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
-    views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
+def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
+    views = [
+        TargetSlice.from_patterns(label, counts, options)
+        for label, counts in counted.slices.items()
+    ]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables: dict[str, Rows] = {
@@ -129,7 +144,7 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         "pairs": _pair_rows(views),
     }
     if options.subsets is not None:
-        scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
+        scores = [coverage.score_subsets_up_to(view.counts, options.subsets) for view in views]
         tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
         chosen = ((view, coverage.best_subsets(view.counts, options.best)) for view in views)
@@ -137,36 +152,37 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
     if (most := options.max_effort) is not None:
         within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [
-            _chosen(view, choice, judged_within(view.counts, choice, most, view.folds))
+            _chosen_subset_row(view, choice,
+                               cross_validate_within_effort(view.counts, choice, most, view.folds))
             for view, choice in within if choice
         ]  # fmt: skip
     if len(views) > 1:
         tables["slices"] = [
-            {"slice": label, **summary(counts, options)}
+            {"slice": label, **summarize_detections(counts, options)}
             for label, counts in counted.slices.items()
             if label is not None
         ]
     return tables
 
 
-def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
+def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and how many target rows some model or no model finds."""
     target = counts.targets(options.target)
-    ttp = coverage.found(target)
+    ttp = coverage.total_detected(target)
     totals = {
         "rows": counts.n.sum(), "positives": counts.n[counts.truth].sum(),
         "negatives": counts.n[~counts.truth].sum(), "found": np.asarray(ttp),
         "missed_by_all": target.hit_n.sum() - ttp,
     }  # fmt: skip
-    return {name: shown(total, counts.unit).item() for name, total in totals.items()}
+    return {name: from_units(total, counts.unit).item() for name, total in totals.items()}
 
 
-def _model_rows(views: Sequence[View], thresholds: Mapping[str, float | None]) -> list[Row]:
+def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
     models, view = views[0].counts.models, views[0]
-    cells = np.concatenate([_cells(one) for one in views], axis=1)
+    cells = np.concatenate([_confusion_cells(one) for one in views], axis=1)
     tp, fp, fn, tn = cells
-    each, rates = coverage.combinations_of(len(models), 1), rates_divided(views)
-    return rows_of(
+    each, rates = coverage.model_combinations(len(models), 1), concat_rate_divisors(views)
+    return rows_from_columns(
         {
             "slice": [one.label for one in views for _ in models],
             "model": models * len(views),
@@ -175,12 +191,14 @@ def _model_rows(views: Sequence[View], thresholds: Mapping[str, float | None]) -
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **alone_of(views, [coverage.score_subsets(one.counts, each) for one in views]),
+            **subset_exclusive_columns(
+                views, [coverage.score_subsets(one.counts, each) for one in views]
+            ),
         }
     )
 
 
-def _cells(view: View) -> Counts:
+def _confusion_cells(view: TargetSlice) -> Counts:
     """Return TP, FP, FN and TN of every model, (4, k)."""
     counts = view.counts
     hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
@@ -190,27 +208,27 @@ def _cells(view: View) -> Counts:
     return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
 
 
-def _pair_rows(views: Sequence[View]) -> list[Row]:
-    twos = coverage.combinations_of(len(views[0].counts.models), 2)
+def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
+    twos = coverage.model_combinations(len(views[0].counts.models), 2)
     both: list[list[Any]] = []
     p_values: list[float] = []
     for view in views:
         counts = view.counts
         only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
-        alone_n = shown(counts.hit_n @ only, counts.unit)
+        alone_n = from_units(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [clustered.sign_p(counts, *only.T[pair]) for pair in twos]
+        p_values += [clustered.sign_test_p(counts, *only.T[pair]) for pair in twos]
     scores = [coverage.score_subsets(view.counts, twos) for view in views]
-    return rows_of(
+    return rows_from_columns(
         {
-            **columns_of(views, scores),
+            **subset_columns(views, scores),
             "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
             "p_value": p_values,
         }
     )  # fmt: skip
 
 
-def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
+def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
     """Return rows made on demand, a block at a time: there may be a million."""
     starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
     made: dict[tuple[int, int], list[Row]] = {}
@@ -222,39 +240,43 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
             made.clear()
             view, scores = parts[part]
             rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_of(columns_of([view], [scores.take(rows)]))
+            made[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
         return made[part, number][offset]
 
     return LazyRows(int(starts[-1]), make_row)
 
 
-def _chosen(
-    view: View, choice: Choice, judged: tuple[Estimate, Estimate], **more: float
+def _chosen_subset_row(
+    view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
 ) -> dict[str, Any]:
-    (row,) = rows_of(columns_of([view], [choice.scores]))
+    (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
     honest = {"corrected": judged[0], "corrected_yield": judged[1]}
     return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
 
 
-def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
+def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> list[Row]:
     rows: list[Row] = []
     covered_before: dict[int, float] = {0: 0}
-    judged = judged_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
+    judged = cross_validate_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
     for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = covered - covered_before.get(size - 1, 0)
         covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(_chosen(view, choice, elsewhere, gain=shown(gain, view.counts.unit)))
+        rows.append(
+            _chosen_subset_row(view, choice, elsewhere, gain=from_units(gain, view.counts.unit))
+        )
     return rows
 
 
-def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[Warn]]:
+def _sweep_table(
+    counted: PredictionCounts, options: MarsOptions
+) -> tuple[Rows, list[ResultWarning]]:
     target, masks = read_scores(counted.kept, options.target)
     if options.sweep == "top":
         everything, _ = read_scores(counted.kept, "all")
-        target = ranks(everything, target)
-    target = grouped_scores(target, options.group, options.target)
+        target = rank_scores(everything, target)
+    target = merge_group_scores(target, options.group, options.target)
     if not len(target.n):
         return [], []
     every = distinct_cuts(target.scores)
@@ -262,12 +284,12 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
     warnings = []
     if len(cuts) < len(every):
         text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
-        warnings.append(Warn("cuts-thinned", text))
+        warnings.append(ResultWarning("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
         part = target.where(mask)
         if len(part.n):
-            steps = sweep(part.scores, part.n, options.target, cuts)
+            steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
             sure = counted.patterns.clusters is None
             rows += sweep_rows(steps, part.models, label, options, part.unit, sure=sure)
     return rows, warnings
@@ -289,14 +311,16 @@ def sweep_rows(
     found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
     each = zip(models, counts.hits, counts.exclusive, missed, strict=True)
     by_model = [
-        rows_of(
+        rows_from_columns(
             {
                 "slice": [label] * len(cuts),
                 options.sweep or "": cuts[order],
                 "model": [model] * len(cuts),
-                "found": shown(found, unit).tolist(),
-                "hits": shown(hits[order], unit).tolist(),
-                **alone(mine[order], lost[order], found, others, options, unit, sure=sure),
+                "found": from_units(found, unit).tolist(),
+                "hits": from_units(hits[order], unit).tolist(),
+                **exclusive_columns(
+                    mine[order], lost[order], found, others, options, unit, sure=sure
+                ),
             }
         )
         for model, hits, mine, lost in each
@@ -304,19 +328,21 @@ def sweep_rows(
     return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
-def _top_notes(counted: Counted, options: MarsOptions) -> Iterator[Warn]:
+def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultWarning]:
     if counted.top is None:
         return
     count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        yield Warn("top-takes-all", f"--top {options.top} flags every row: the table has {rows}")
+        yield ResultWarning(
+            "top-takes-all", f"--top {options.top} flags every row: the table has {rows}"
+        )
     if tied:
         text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
-        yield Warn("ties-at-cut", text)
+        yield ResultWarning("ties-at-cut", text)
 
 
-def _check_groups(counted: Counted, options: MarsOptions) -> None:
+def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
     names = [model.name for model in counted.models]
     seen: set[str] = set()
     for group, members in options.group.items():
@@ -324,29 +350,36 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             if member not in names:
                 raise unknown_model(f"--group {group}", member, names)
             if member in seen:
-                raise UsageError.of(f"'{member}' is in two groups of --group", "bad-group")
+                raise UsageError.new(f"'{member}' is in two groups of --group", "bad-group")
             seen.add(member)
     for group, members in options.group.items():
         if group in names and group not in members:
             text = f"--group {group} is also the name of a model; choose another name"
-            raise UsageError.of(text, "bad-group")
+            raise UsageError.new(text, "bad-group")
 
 
 def _warnings(
-    counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
-) -> Iterator[Warn]:
+    counted: PredictionCounts,
+    options: MarsOptions,
+    tables: Mapping[str, Rows],
+    whole: Mapping[str, Any],
+) -> Iterator[ResultWarning]:
     if tables.get("best") or tables.get("max_effort"):
-        yield Warn("chosen-models", CHOSEN)
+        yield ResultWarning("chosen-models", CHOSEN_NOTE)
     if options.max_effort is not None and not tables["max_effort"]:
-        yield Warn("nothing-affordable", f"every model flags more than {options.max_effort:g} rows")
+        yield ResultWarning(
+            "nothing-affordable", f"every model flags more than {options.max_effort:g} rows"
+        )
     targets = whole[f"{options.target}s"]
     if not targets:
-        yield Warn("no-target", f"the table has no {options.target} rows")
+        yield ResultWarning("no-target", f"the table has no {options.target} rows")
     elif not whole["found"]:
-        yield Warn("nothing-detected", f"no model detects any of the {targets} {options.target}s")
+        yield ResultWarning(
+            "nothing-detected", f"no model detects any of the {targets} {options.target}s"
+        )
     if len(counted.models) == 1:
-        yield Warn("one-model", "with only one model, every detection is unique to it")
+        yield ResultWarning("one-model", "with only one model, every detection is unique to it")
     if options.sweep is not None and counted.patterns.clusters is not None:
         why = "fractional weights" if counted.patterns.fractional else "clustered rows"
-        yield Warn("sweep-unsure", f"a sweep has no confidence intervals for {why}")
+        yield ResultWarning("sweep-unsure", f"a sweep has no confidence intervals for {why}")
     yield from counting_notes(counted)

@@ -33,7 +33,7 @@ def distinct_cuts(scores: Sequence[Floats]) -> Floats:
     return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
 
 
-def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
+def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
     """Count detections and misses at the given cuts.
 
     With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model

@@ -10,11 +10,11 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.counts.units import shown
+from clfeval.counts.units import from_units
 from clfeval.document import Estimate
-from clfeval.inference.resampling import stream
+from clfeval.inference.resampling import random_stream
 from clfeval.lazy import CellColumns
-from clfeval.methods.estimates import Estimates, shares
+from clfeval.methods.estimates import Estimates, share_estimates
 from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.coverage import SubsetScores
 from clfeval.methods.mars.options import MarsOptions
@@ -23,7 +23,7 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TargetSlice:
     """One slice seen from the target class; ttp: target rows that some model finds, in units."""
 
     label: str | None
@@ -32,29 +32,35 @@ class View:
     ttp: int | float
 
     @classmethod
-    def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
+    def from_patterns(
+        cls, label: str | None, patterns: PatternCounts, options: MarsOptions
+    ) -> TargetSlice:
         """See a slice from the class the options name, groups as one model each."""
         counts = patterns.grouped(options.group, options.target).targets(options.target)
-        return cls(label, counts, options, coverage.found(counts))
+        return cls(label, counts, options, coverage.total_detected(counts))
 
     @property
     def folds(self) -> np.random.Generator:
         """The random numbers that deal its rows to folds."""
-        return stream(self.options.seed, f"folds\0{self.label or ''}")
+        return random_stream(self.options.seed, f"folds\0{self.label or ''}")
 
     def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
-        return shares(name, k, n, **self.options.sure, divided=divided)
+        return share_estimates(name, k, n, **self.options.sure, divided=divided)
 
     def shown(self, n: Counts) -> list[Any]:
         """Return counts in units as rows, or as weight."""
-        found: list[Any] = shown(n, self.counts.unit).tolist()
+        found: list[Any] = from_units(n, self.counts.unit).tolist()
         return found
 
 
-def columns_of(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
     """Return the columns every table of subsets has; the slices are estimated together."""
-    subsets, view, divided = SubsetScores.joined(scores), views[0], _divided(views, scores)
+    subsets, view, divided = (
+        SubsetScores.joined(scores),
+        views[0],
+        _concat_subset_divisors(views, scores),
+    )
     names = view.counts.models
     return {
         "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
@@ -62,29 +68,31 @@ def columns_of(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellCol
         "covered": view.shown(subsets.covered),
         "effort": view.shown(subsets.effort),
         "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
-        **alone_of(views, scores, divided),
+        **subset_exclusive_columns(views, scores, divided),
     }
 
 
-def alone_of(
-    views: Sequence[View], scores: Sequence[SubsetScores],
+def subset_exclusive_columns(
+    views: Sequence[TargetSlice], scores: Sequence[SubsetScores],
     divided: Mapping[str, Floats] | None = None,
 ) -> CellColumns:  # fmt: skip
     """Return the four MARS columns of the subsets of each slice."""
     subsets, options = SubsetScores.joined(scores), views[0].options
     ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
     missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
-    return alone(
+    return exclusive_columns(
         subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit,
-        _divided(views, scores) if divided is None else divided,
+        _concat_subset_divisors(views, scores) if divided is None else divided,
     )  # fmt: skip
 
 
-def _divided(views: Sequence[View], scores: Sequence[SubsetScores]) -> Mapping[str, Floats]:
+def _concat_subset_divisors(
+    views: Sequence[TargetSlice], scores: Sequence[SubsetScores]
+) -> Mapping[str, Floats]:
     """Return by what the counts of the subsets of each slice are divided."""
-    return _joined(
+    return _concatenate_by_name(
         [
-            clustered.of_subsets(
+            clustered.subset_divisors(
                 view.counts, mine.members, view.options.occlusion, level=view.options.confidence
             )
             for view, mine in zip(views, scores, strict=True)
@@ -92,20 +100,20 @@ def _divided(views: Sequence[View], scores: Sequence[SubsetScores]) -> Mapping[s
     )
 
 
-def rates_divided(views: Sequence[View]) -> Mapping[str, Floats]:
+def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
     """Return by what the counts of accuracy, precision and recall of each model are divided."""
     found = (
-        clustered.of_rates(one.counts, one.options.target, level=one.options.confidence)
+        clustered.model_rate_divisors(one.counts, one.options.target, level=one.options.confidence)
         for one in views
     )
-    return _joined(list(found))
+    return _concatenate_by_name(list(found))
 
 
-def _joined(parts: Sequence[Mapping[str, Floats]]) -> Mapping[str, Floats]:
+def _concatenate_by_name(parts: Sequence[Mapping[str, Floats]]) -> Mapping[str, Floats]:
     return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
 
 
-def alone(
+def exclusive_columns(
     hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
     unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
 ) -> CellColumns:  # fmt: skip
@@ -115,14 +123,14 @@ def alone(
     """
     how = options.sure if sure else {"level": None}
     positive = options.target == "positive"
-    hidden = shares("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
+    hidden = share_estimates("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
-        "exclusive_tp" if positive else "exclusive_tn": shown(hits, unit).tolist(),
-        "shine_through": shares(
+        "exclusive_tp" if positive else "exclusive_tn": from_units(hits, unit).tolist(),
+        "shine_through": share_estimates(
             "shine_through", hits, ttp, **how, divided=divided.get("shine_through")
         ),
-        "exclusive_fn" if positive else "exclusive_fp": shown(missed, unit).tolist(),
+        "exclusive_fn" if positive else "exclusive_fp": from_units(missed, unit).tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
     }

@@ -8,13 +8,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from clfeval.errors import UsageError, suggestion
-from clfeval.measures.catalog import CATALOG, TWO_AREAS, at_cut, find_measure, folded, spellings
-from clfeval.measures.odds import Stakes
+from clfeval.measures.catalog import (
+    CATALOG,
+    TWO_AREAS,
+    all_spellings,
+    find_measure,
+    normalize_name,
+    threshold_hint,
+)
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
 
 if TYPE_CHECKING:
-    from clfeval.counts.counted import Counted
+    from clfeval.counts.counted import PredictionCounts
 
 NEEDS = {  # of the sets
     "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
@@ -60,7 +67,7 @@ NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Askable:
+class AvailableMeasures:
     """The measures a command can be asked for: their ids, and the sets of them."""
 
     command: str
@@ -70,11 +77,11 @@ class Askable:
     @property
     def names(self) -> list[str]:
         """Every name that is taken: sets, ids and aliases."""
-        return [*self.sets, *spellings(self.ids)]
+        return [*self.sets, *all_spellings(self.ids)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class RequestedMeasure:
     """A measure with its parameters; name: as in tables; by: the options that request it."""
 
     name: str
@@ -88,17 +95,19 @@ class Asked:
         return self.measure.needs
 
 
-def asked_of(names: Sequence[str], flag: str = FLAG) -> tuple[Asked, ...]:
+def parse_measures(names: Sequence[str], flag: str = FLAG) -> tuple[RequestedMeasure, ...]:
     """Return the measures that names mean, each once; UsageError for what none is called."""
-    found: dict[str, Asked] = {}
+    found: dict[str, RequestedMeasure] = {}
     for name in names:
-        for one in _one(name, flag):
+        for one in _parse_measure_or_set(name, flag):
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())
 
 
-def in_rows(asked: Sequence[Asked], counted: Counted | None) -> tuple[Asked, ...]:
+def set_row_units(
+    asked: Sequence[RequestedMeasure], counted: PredictionCounts | None
+) -> tuple[RequestedMeasure, ...]:
     """Return measures told how many units make a row, where they are no ratios of counts."""
     if counted is None or not any(one.measure.fills for one in asked):
         return tuple(asked)
@@ -106,89 +115,93 @@ def in_rows(asked: Sequence[Asked], counted: Counted | None) -> tuple[Asked, ...
     return tuple(replace(one, measure=one.measure.given(row=row)) for one in asked)
 
 
-def measure_called(name: str) -> Measure | None:
+def find_measure_by_name(name: str) -> Measure | None:
     """Look a measure up as the catalogue does, also by the name of a function that scores."""
-    return find_measure(name) or find_measure(folded(name).removesuffix("_score"))
+    return find_measure(name) or find_measure(normalize_name(name).removesuffix("_score"))
 
 
-def measurable(measure: Measure) -> bool:
+def is_two_class_measure(measure: Measure) -> bool:
     """Tell whether a measure is one of predictions of two classes."""
     return measure.of is not None and measure.needs in NEEDS["all"]
 
 
-OF_PREDICTIONS = Askable(
+OF_PREDICTIONS = AvailableMeasures(
     "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
 )
-OF_TWO_CLASSES = Askable(
+OF_TWO_CLASSES = AvailableMeasures(
     "report",
-    [one for one in OF_PREDICTIONS.ids if measurable(CATALOG[one]) or one in OF_TWO],
+    [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO],
     SETS,
 )
 
 
-def _one(text: str, flag: str) -> Iterator[Asked]:
+def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
     name, _, settings = text.strip().partition(":")
     key = name.strip().casefold()
     if key == "default":
-        yield from (Asked(one, CATALOG[one], {}, "default") for one in DEFAULT)
+        yield from (RequestedMeasure(one, CATALOG[one], {}, "default") for one in DEFAULT)
         return
     if key in NEEDS:
         for measure in CATALOG.values():
             plain = measure.of is not None and measure.twin is None and not measure.takes
             if plain and measure.needs in NEEDS[key] and measure.id not in NEVER:
-                yield Asked(measure.id, measure, {}, "set")
+                yield RequestedMeasure(measure.id, measure, {}, "set")
         return
     if key == ORDINAL:
         names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
-        yield from (Asked(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
+        yield from (RequestedMeasure(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
         return
-    refuse(name, flag)
-    yield _named(text, name, settings, flag)
+    refuse_misleading_measure(name, flag)
+    yield _parse_measure(text, name, settings, flag)
 
 
-def refuse(name: str, flag: str = FLAG) -> None:
+def refuse_misleading_measure(name: str, flag: str = FLAG) -> None:
     """Raise for what misleads, or may be one of two, and name what to measure instead."""
-    key = folded(name)
+    key = normalize_name(name)
     if key in REFUSED:
         what = f"{flag}: {name.strip().upper()} is not available"
-        raise UsageError.of(what, "refused-measure", hint=REFUSED[key])
+        raise UsageError.new(what, "refused-measure", hint=REFUSED[key])
     if key in TWO_AREAS:
         what = f"{flag}: {name.strip()} is ambiguous: average_precision (steps) or pr_auc "
         hint = f"use {flag} average_precision or {flag} pr_auc"
-        raise UsageError.of(f"{what}(trapezoids)", "unknown-measure",
+        raise UsageError.new(f"{what}(trapezoids)", "unknown-measure",
                             hint=hint)  # fmt: skip
 
 
-def _named(text: str, name: str, settings: str, flag: str) -> Asked:
-    measure = measure_called(name)
+def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
+    measure = find_measure_by_name(name)
     if measure is not None and measure.id in OF_TWO:
-        given = settings_of(text, settings, measure, flag=flag)
-        return Asked(measure.id, CATALOG[OF_TWO[measure.id]], given)
+        given = parse_measure_settings(text, settings, measure, flag=flag)
+        return RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], given)
     if measure is not None and measure.id == NET_BENEFIT:
         if not settings:
-            return Asked(NET_BENEFIT, measure, {})
+            return RequestedMeasure(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
-    if measure is None or not measurable(measure):
-        error = unknown(measure, text, OF_TWO_CLASSES, "two classes", flag)
+    if measure is None or not is_two_class_measure(measure):
+        error = unknown_measure(measure, text, OF_TWO_CLASSES, "two classes", flag)
         error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
         raise error
-    given = settings_of(text, settings, measure, flag=flag)
-    settings_taken = filled(measure, given)
-    return Asked(called(measure, given), measure.given(**settings_taken), settings_taken)
+    given = parse_measure_settings(text, settings, measure, flag=flag)
+    settings_taken = measure_arguments(measure, given)
+    return RequestedMeasure(
+        format_measure_name(measure, given), measure.given(**settings_taken), settings_taken
+    )
 
 
-def unknown(
-    measure: Measure | None, text: str, known: Askable, classes: str, flag: str = FLAG
+def unknown_measure(
+    measure: Measure | None, text: str, known: AvailableMeasures, classes: str, flag: str = FLAG
 ) -> UsageError:
     """Build the error for a name that means nothing here: what it is, and what to type instead."""
     name = text.strip().partition(":")[0]
     what = f"no measure '{name}'"
     if measure is not None:
         what = f"{measure.id} is not available for predictions of {classes}"
-    return UsageError.of(f"{flag}: {what}", "unknown-measure", hint=instead(text, known, flag))
+    return UsageError.new(
+        f"{flag}: {what}", "unknown-measure", hint=suggest_measure(text, known, flag)
+    )
 
 
-def instead(text: str, known: Askable, flag: str = FLAG) -> str:
+def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
     """Return what to type instead of a name that means nothing here."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
@@ -198,60 +211,64 @@ def instead(text: str, known: Askable, flag: str = FLAG) -> str:
     for pattern, ask in SPELT:
         if found := pattern.fullmatch(plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
-    close = at_cut(name) or suggestion(name, known.names)
+    close = threshold_hint(name) or suggestion(name, known.names)
     return close or f"clfeval {known.command} --explain measures"
 
 
-def called(measure: Measure, given: Mapping[str, Any]) -> str:
+def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
     """Write a measure with its parameters, the same ones always the same way."""
-    parts = ",".join(f"{key}={written(value)}" for key, value in sorted(given.items()))
+    parts = ",".join(f"{key}={format_parameter(value)}" for key, value in sorted(given.items()))
     return f"{measure.id}:{parts}" if parts else measure.id
 
 
-def written(value: Any) -> str:
+def format_parameter(value: Any) -> str:
     """Write a parameter as it is typed."""
     return f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
 
 
-def filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
+def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a measure takes, made of its parameters."""
     if "stakes" not in measure.takes or not given:
         return dict(given)
     costs = {name: given.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
-    return {"stakes": Stakes(**costs)}
+    return {"stakes": OutcomeCosts(**costs)}
 
 
-def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) -> dict[str, Any]:
+def parse_measure_settings(
+    text: str, settings: str, measure: Measure, flag: str = FLAG
+) -> dict[str, Any]:
     """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
     known, found = parameters_of(measure), dict[str, Any]()
     for part in filter(None, settings.split(",")):
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
             what = f"{flag}: no measure '{text}'"
-            raise UsageError.of(what, "unknown-measure", hint=instead(text, OF_TWO_CLASSES, flag))
+            raise UsageError.new(
+                what, "unknown-measure", hint=suggest_measure(text, OF_TWO_CLASSES, flag)
+            )
         if key not in known:
             takes = ", ".join(known) or "none"
             takes += f", as in {measure.id}:{','.join(f'{one}=1' for one in [*known][:2])}" * bool(
                 known
             )
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
-            hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
+            hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
             if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
                 hint = (
                     f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false positives "
                 )
                 hint += f"cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost {two[1]})"
-            raise UsageError.of(what, "bad-option", hint=hint)
-        found[key] = _number(text, key, value, measure, flag)
+            raise UsageError.new(what, "bad-option", hint=hint)
+        found[key] = _parse_setting(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
         what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
-        raise UsageError.of(what, "bad-option", hint=f"for example {measure.id}:{example}")
+        raise UsageError.new(what, "bad-option", hint=f"for example {measure.id}:{example}")
     return found
 
 
-def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
+def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
     """Return the value of a parameter, which lies in its range."""
     parameter = parameters_of(measure)[key]
     parts = value.split("..") if parameter.pair else [value]
@@ -262,15 +279,15 @@ def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any
         example = parameter.default
         example = 0.1 if example is None or isinstance(example, tuple) else example
         hint = f"for example {measure.id}:{key}={example:g}"
-        raise UsageError.of(what, "bad-option", hint=hint) from None
+        raise UsageError.new(what, "bad-option", hint=hint) from None
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g} to {parameter.high:g}"
             what = f"{flag} '{text}': {key} is not a range within {within}"
-            raise UsageError.of(what, "bad-option", hint=f"{key}: {parameter.words}")
+            raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
         what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
-        raise UsageError.of(what, "bad-option", hint=f"{key}: {parameter.words}")
+        raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]

@@ -8,22 +8,22 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from clfeval.counts.count import Sample
-from clfeval.document import Row, Warn
-from clfeval.methods.options import Certainty
+from clfeval.document import ResultWarning, Row
+from clfeval.methods.options import IntervalSettings
 
 if TYPE_CHECKING:
-    from clfeval.methods.measured.asked import Asked
+    from clfeval.methods.measured.asked import RequestedMeasure
 
 TABLE = "measures"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside:
+class AdditionalMeasures:
     """What was measured. digests: of scores it is made of; notes: how what is named misleads."""
 
     tables: dict[str, list[Row]]
     digests: tuple[str, ...] = ()
-    notes: tuple[Warn, ...] = ()
+    notes: tuple[ResultWarning, ...] = ()
 
     def statistics(self, digest: str) -> str:
         """Return the digest of a command's own statistics and of these."""
@@ -31,33 +31,40 @@ class Beside:
         return sha256(both.encode()).hexdigest() if self.digests else digest
 
 
-def beside(sample: Sample, names: Sequence[str], wanted: Certainty) -> Beside:
+def compute_additional_measures(
+    sample: Sample, names: Sequence[str], wanted: IntervalSettings
+) -> AdditionalMeasures:
     """Measure all models of a table and its slices; nothing where nothing is asked for."""
     if not names:
-        return Beside({})
+        return AdditionalMeasures({})
     # most runs ask for none, and start without all that
-    from clfeval.methods.measured.asked import NET_BENEFIT, asked_of, in_rows
-    from clfeval.methods.measured.metrics import caveats, hard_rows, in_order, unscored_rows
+    from clfeval.methods.measured.asked import NET_BENEFIT, parse_measures, set_row_units
+    from clfeval.methods.measured.metrics import (
+        caveat_notes,
+        label_measure_rows,
+        sort_measure_rows,
+        unscored_model_rows,
+    )
 
-    asked = in_rows(asked_of(names), sample.counted)
-    rows = [*hard_rows(sample, asked, wanted), *unscored_rows(sample, asked)]
+    asked = set_row_units(parse_measures(names), sample.counted)
+    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
     of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
     scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
-    table = in_order([*rows, *scored], sample, asked)
-    return Beside({TABLE: table}, tuple(sorted(digests)), tuple(caveats(asked)))
+    table = sort_measure_rows([*rows, *scored], sample, asked)
+    return AdditionalMeasures({TABLE: table}, tuple(sorted(digests)), tuple(caveat_notes(asked)))
 
 
 def _of_scores(
-    sample: Sample, asked: Sequence[Asked], wanted: Certainty
+    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> tuple[list[Row], list[str]]:
     """Return the measures of scores, one model at a time, and the digests of these scores."""
     counted, shown = sample.counted, sample.slices[None].models
     if counted is None or all(model.kind == "label" for model in counted.models):
         return [], []
-    from clfeval.counts.rows import scored_rows
-    from clfeval.methods.measured.metrics import score_rows
+    from clfeval.counts.rows import read_scored_rows
+    from clfeval.methods.measured.metrics import score_measure_rows
 
-    every = scored_rows(counted.kept)
+    every = read_scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
 
     def one(j: int) -> tuple[list[Row], str] | None:
@@ -68,7 +75,9 @@ def _of_scores(
         for label in sample.slices:
             here = whole if label is None else every.within(whole, place, label)[0]
             here = here.frozen()
-            rows += score_rows(label, model, here, sample.thresholds.get(model), asked, wanted)
+            rows += score_measure_rows(
+                label, model, here, sample.thresholds.get(model), asked, wanted
+            )
         return rows, f"{model}{whole.digest()}"
 
     found = [each for each in every.each(one) if each is not None]

@@ -11,19 +11,19 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.document import Row
-from clfeval.inference.resampling import stream
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.options import Certainty
+from clfeval.inference.resampling import random_stream
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
 METHOD = "simulation"
-_MOST, _LEAST = 2**25, 200  # numbers drawn in all, and draws of however many scores
+_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn in all, and draws of however many scores
 _AT_ONCE = 2**20
 _ROUNDING = 1e-9  # of a value: as far off but for rounding
 
 
-def calibrated_values(
-    asked: Sequence[Asked], counts: ScoreCounts, wanted: Certainty, name: str
+def perfect_calibration_values(
+    asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> dict[str, Row]:
     """Return by name each measure if outcomes were y ~ Bernoulli(p); see `COLUMNS`.
 
@@ -42,8 +42,8 @@ def calibrated_values(
         rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
     rows = np.maximum(np.rint(rows), n > 0)
     each = n / np.maximum(rows, 1)  # what one weighs
-    draws = max(_LEAST, min(wanted.resamples, _MOST // m))
-    step, rng = max(1, _AT_ONCE // m), stream(wanted.seed, f"calibrated\0{name}")
+    draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
+    step, rng = max(1, _AT_ONCE // m), random_stream(wanted.seed, f"calibrated\0{name}")
     values: dict[str, list[Floats]] = {one.name: [] for one in some}
     for start in range(0, draws, step):
         shape = min(step, draws - start), m
@@ -67,7 +67,7 @@ def calibrated_values(
     return found
 
 
-def with_columns(rows: Sequence[Row]) -> list[Row]:
+def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows of measures with the columns that any of them has, empty in the others."""
     if not any("p" in row for row in rows):
         return [*rows]

@@ -8,14 +8,14 @@ from math import acos, nan
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.document import Estimate, Row, Rows
-from clfeval.inference.multinomial import weighed_difference
-from clfeval.inference.special import level_together, student_quantile
-from clfeval.lazy import later
+from clfeval.inference.multinomial import weighted_difference
+from clfeval.inference.special import simultaneous_level, student_quantile
+from clfeval.lazy import deferred_rows
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 DIGITS = 9  # of what a row adds: two that are the same differ beyond
@@ -37,7 +37,7 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
         squares = counts.clusters.squares.reshape(2, m)
         ends = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
         whole = (np.full(len(first), part[-1]) for part in ends)
-        sums = _alone(*(ends[:, last] - ends[:, first]), *whole)
+        sums = _row_products(*(ends[:, last] - ends[:, first]), *whole)
     elif counts.clusters is not None:
         sums = counts.clusters.ranges(m, first, last)
     names = tuple(map(str, range(len(first))))
@@ -49,29 +49,31 @@ def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: flo
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
-    treating all, lie above 0 by limits that hold together at all thresholds (see `_together`).
-    Limits are those of `net_benefit`. Scores must be probabilities.
+    treating all, lie above 0 by limits that hold together at all thresholds (see
+    `_simultaneous_level`). Limits are those of `net_benefit`. Scores must be probabilities.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
     if counts.clusters is not None:  # it takes all scores, which nobody keeps
-        made = _decisions(label, model, found, level, counts)
-        return later(len(made), lambda: made)
-    return later(len(GRID), lambda: _decisions(label, model, found, level))
+        made = _decision_curve(label, model, found, level, counts)
+        return deferred_rows(len(made), lambda: made)
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level))
 
 
-def _decisions(
+def _decision_curve(
     label: str | None, model: str, found: ConfusionCounts, level: float | None,
     counts: ScoreCounts | None = None,
 ) -> list[Row]:  # fmt: skip
     odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
-    treat_all = over(found.positives - odds * found.negatives, found.positives + found.negatives)
+    treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
     treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
     mine = (one, odds, none, none)
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
-    benefit, gain = (_estimates(found, each, level) for each in (mine, gained))
-    sure = None if level is None else _together(counts, found, gained, level)
-    surely = zip(*(_estimates(found, each, sure) for each in (mine, treated)), strict=True)
+    benefit, gain = (_net_benefit_estimates(found, each, level) for each in (mine, gained))
+    sure = None if level is None else _simultaneous_level(counts, found, gained, level)
+    surely = zip(
+        *(_net_benefit_estimates(found, each, sure) for each in (mine, treated)), strict=True
+    )
     helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
     who = {"slice": label, "model": model}
     return [
@@ -84,7 +86,7 @@ def _decisions(
     ]  # fmt: skip
 
 
-def _together(
+def _simultaneous_level(
     counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
 ) -> float:
     """Return the level of each mean for simultaneous coverage at all thresholds.
@@ -101,7 +103,7 @@ def _together(
         ],
         dtype=np.float64,
     )
-    rows = np.round(rows - over(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
+    rows = np.round(rows - divide(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
     parts: Iterable[Floats] = rows * np.sqrt(n)
     if counts is not None and (owned := counts.clusters) is not None:
         at = np.searchsorted(GRID, counts.scores, side="right")
@@ -117,7 +119,7 @@ def _together(
             if before is not None:
                 turn += acos(min(1.0, max(-1.0, float(unit @ before))))
             before = unit
-    return min(level_together(level, turn=turn), level_together(level, comparisons=m))
+    return min(simultaneous_level(level, turn=turn), simultaneous_level(level, comparisons=m))
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
@@ -125,7 +127,7 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
 
     NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
 
-    Limits are those of `weighed_difference`. In clusters the sum is over cluster totals, times g /
+    Limits are those of `weighted_difference`. In clusters the sum is over cluster totals, times g /
     (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
     quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
 
@@ -136,44 +138,48 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
     Economics and Statistics 99:698.
     """
-    return benefit_of(confusions_at(counts, np.array([t])), t, level)
+    return net_benefit_of_table(confusions_at(counts, np.array([t])), t, level)
 
 
-def benefit_of(found: ConfusionCounts, t: float, level: float | None) -> tuple[Estimate, float]:
+def net_benefit_of_table(
+    found: ConfusionCounts, t: float, level: float | None
+) -> tuple[Estimate, float]:
     """Return what `net_benefit` does, of the 2 x 2 table at that threshold."""
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
     one, none = np.ones(1), np.zeros(1)
     mine = (one, np.array([t / (1 - t)]), none, none)
-    return _estimates(found, mine, level)[0], float(_errors(found, mine)[0])
+    return _net_benefit_estimates(found, mine, level)[0], float(_standard_errors(found, mine)[0])
 
 
 Adds = tuple[Floats, ...]  # what a row of TP adds, one of FP takes away, of TN adds, of FN takes
 
 
-def _means(found: ConfusionCounts, each: Adds) -> Floats:
+def _mean_contributions(found: ConfusionCounts, each: Adds) -> Floats:
     """Return the mean of what rows add, (t,)."""
     hit, false, right, missed = each
     added = hit * found.tp + right * found.tn
-    return over(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
+    return divide(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
 
 
-def _estimates(found: ConfusionCounts, each: Adds, level: float | None) -> list[Estimate]:
-    values, g = _means(found, each), _parts(found)
+def _net_benefit_estimates(
+    found: ConfusionCounts, each: Adds, level: float | None
+) -> list[Estimate]:
+    values, g = _mean_contributions(found, each), _effective_parts(found)
     if level is None or not (g > 1).all():
         return [Estimate(value) for value in values.tolist()]
     effect, z = np.ones(len(values)), None
     if found.sums is not None:
         # so many rows count as one; where none differs, those of a part
-        alone = _errors(replace(found, sums=None), each)
+        alone = _standard_errors(replace(found, sums=None), each)
         effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
         effect = np.sqrt(effect)
-        effect = np.divide(_errors(found, each), alone, out=effect, where=alone > 0) ** 2
+        effect = np.divide(_standard_errors(found, each), alone, out=effect, where=alone > 0) ** 2
         effect = np.maximum(effect, 1.0)
         z = student_quantile(g - 1, level=level)
     hit, false, right, missed = each
     against = right > 0  # treating everybody: then TN and FN alone differ
-    _, low, high = weighed_difference(
+    _, low, high = weighted_difference(
         np.where(against, right, hit), np.where(against, found.tn, found.tp) / effect,
         np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
         (found.positives + found.negatives) / effect, level=level, z=z,
@@ -183,28 +189,28 @@ def _estimates(found: ConfusionCounts, each: Adds, level: float | None) -> list[
     return [Estimate(*three) for three in ends]
 
 
-def _parts(found: ConfusionCounts) -> Floats:
+def _effective_parts(found: ConfusionCounts) -> Floats:
     """Return how many clusters alike, or rows of one weight, tell as much: (t,); else infinite."""
     if found.sums is None:
         return np.full(len(found.tp), np.inf)
     total = (found.positives + found.negatives).astype(np.float64)
-    return np.round(over(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), DIGITS)
+    return np.round(divide(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), DIGITS)
 
 
-def _errors(found: ConfusionCounts, each: Adds) -> Floats:
+def _standard_errors(found: ConfusionCounts, each: Adds) -> Floats:
     """Return the standard errors of the means, (t,)."""
     hit, false, right, missed = each
     # as sums of TP, FP, P and N
     around = np.array([hit + missed, -false - right, -missed, right])
-    around = around - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
+    around = around - _mean_contributions(found, each) * np.array([0, 0, 1, 1])[:, None]
     alone = (found.tp, found.fp, found.positives, found.negatives)
-    sums, g = _alone(*alone) if found.sums is None else found.sums, _parts(found)
+    sums, g = _row_products(*alone) if found.sums is None else found.sums, _effective_parts(found)
     squares = np.einsum("it,tij,jt->t", around, sums, around)
     squares = squares / (1 - 1 / np.where(g > 1, g, nan))
-    return over(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
+    return divide(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
 
 
-def _alone(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
+def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
     sums = np.zeros((len(tp), 4, 4))
     for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):

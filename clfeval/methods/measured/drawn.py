@@ -9,22 +9,22 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.weights import Owned
-from clfeval.inference.resampling import percentiles, resampled_counts, stream
+from clfeval.inference.resampling import percentile_limits, random_stream, resampled_counts
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.hard import BOOTSTRAP, NONE
-from clfeval.methods.options import Certainty
+from clfeval.methods.options import IntervalSettings
 
 MOST_DRAWN = 2**29  # numbers drawn in all: of more, fewer resamples
-LEAST = 100  # resamples that are drawn of however many
+MIN_RESAMPLES = 100  # resamples that are drawn of however many
 LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
 
-DrawnLimits = tuple[tuple[float, float], str]
+ResampledLimits = tuple[tuple[float, float], str]
 
 
-def drawn_limits(
+def resampled_limits(
     measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
-    clusters: Owned | None, wanted: Certainty, name: str, *, each: int = 1,
-) -> list[DrawnLimits]:  # fmt: skip
+    clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1,
+) -> list[ResampledLimits]:  # fmt: skip
     """Return percentile limits of measures, and the method of each; NaN for constant draws.
 
     n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
@@ -32,40 +32,45 @@ def drawn_limits(
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)
-    draws = redraws(n, clusters, wanted, name, each=each)
+    draws = draw_resamples(n, clusters, wanted, name, each=each)
     values = np.concatenate(
         [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
     )
     return [
-        _limits(measure, mine, wanted) for (measure, _), mine in zip(measures, values, strict=True)
+        _percentile_limits(measure, mine, wanted)
+        for (measure, _), mine in zip(measures, values, strict=True)
     ]
 
 
-def redraws(
-    n: Counts, clusters: Owned | None, wanted: Certainty, name: str, *, each: int = 1
+def draw_resamples(
+    n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
 ) -> Iterator[Counts]:
     """Return draws of rows, weights or clusters: how many rows of each kind then are, (b, m)."""
-    often = max(LEAST, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
-    rng = stream(wanted.seed, f"report\0{name}")
+    often = max(MIN_RESAMPLES, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    rng = random_stream(wanted.seed, f"report\0{name}")
     if clusters is not None:
         return clusters.redraws(len(n), resamples=often, rng=rng)
     return _of_rows(n, often, rng)
 
 
-def drawn_how(replicates: int, failed: float, wanted: Certainty) -> str:
+def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
     """Name the method: of how many draws where they are fewer, and how many came to nothing."""
     fewer = [f"{replicates:,} resamples"] if replicates < wanted.resamples else []
     lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
     return ", ".join([BOOTSTRAP, *fewer, *lost])
 
 
-def _limits(measure: Measure, values: Floats, wanted: Certainty) -> DrawnLimits:
-    low, high, failed = (float(one) for one in percentiles(values, level=wanted.level or 0.95))
+def _percentile_limits(
+    measure: Measure, values: Floats, wanted: IntervalSettings
+) -> ResampledLimits:
+    low, high, failed = (
+        float(one) for one in percentile_limits(values, level=wanted.level or 0.95)
+    )
     # what no resample moves, but by a last digit, is not known for certain
     if not low < high or low + LEAST_WIDTH * abs(low) >= high:
         return (nan, nan), NONE
     ends = (max(low, measure.low), min(high, measure.high))
-    return ends, drawn_how(len(values), failed, wanted)
+    return ends, describe_resampling(len(values), failed, wanted)
 
 
 def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts]:

@@ -11,14 +11,22 @@ import numpy as np
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Estimate
-from clfeval.inference.resampling import percentiles, stream
+from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.inference.shares import NAMED_SHARES, SHARE_LIMITS
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.clustered import Redrawn
-from clfeval.methods.divided import of_share
-from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.options import Certainty
+from clfeval.methods.clustered import TableResampler
+from clfeval.methods.divided import effective_share_counts
+from clfeval.methods.estimates import (
+    Cells,
+    Design,
+    Estimates,
+    Limits,
+    estimate_column,
+    exact_limits,
+    measure_limits,
+)
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
 OF_KIND = {  # where the class ratio is no matter, or is fixed
@@ -34,20 +42,20 @@ Function = Callable[[Confusion], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class HardLimits:
+class LabelLimitSettings:
     """Settings of limits; names: random streams of the tables.
 
     clusters, many: the resampler of clusters or weights of each table, and their number.
     """
 
-    wanted: Certainty
+    wanted: IntervalSettings
     names: Sequence[str]
-    clusters: Sequence[Redrawn | None]
+    clusters: Sequence[TableResampler | None]
     many: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class LabelMeasureEstimates:
     """A measure of m tables: estimates, standard errors (NaN where there is none), methods."""
 
     values: Estimates
@@ -59,64 +67,77 @@ class Found:
         return self.values[i], float(self.errors[i]), self.methods[i]
 
 
-def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
+def estimate_label_measure(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> LabelMeasureEstimates:
     """Return a measure of the tables, with limits by the method asked for, or the default one."""
     cells, of = Cells.at_prevalence(counts), asked.measure.function
-    values = np.broadcast_to(np.asarray(of(table_of(cells)), np.float64), cells.tp.shape)
+    values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
-    bounds, method = _bounds(asked, counts, sure)
+    bounds, method = _limits_and_method(asked, counts, sure)
     methods = np.full(len(values), method, object)
     if bounds is not None and method == BOOTSTRAP:
         unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
         if unknown.any():
             ends, methods[unknown] = _by_record(asked, counts, sure)
-            bounds = _replaced(bounds[0], ends[0], unknown), _replaced(bounds[1], ends[1], unknown)
-    return Found(column(values, bounds, cells, asked.measure.undefined), errors, methods.tolist())
+            bounds = (
+                _replace_where(bounds[0], ends[0], unknown),
+                _replace_where(bounds[1], ends[1], unknown),
+            )
+    return LabelMeasureEstimates(
+        estimate_column(values, bounds, cells, asked.measure.undefined), errors, methods.tolist()
+    )
 
 
-def _replaced(some: Floats, others: Floats, where: Bools) -> Floats:
+def _replace_where(some: Floats, others: Floats, where: Bools) -> Floats:
     return np.where(where, others, some)
 
 
-def table_of(cells: Cells | ConfusionCounts) -> Confusion:
+def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
     """Return the 2 x 2 tables as measures take them."""
     return Confusion(*(np.asarray(one, np.float64) for one in (
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
 
-def _bounds(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple[Limits | None, str]:
+def _limits_and_method(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> tuple[Limits | None, str]:
     measure, level, how = asked.measure, sure.wanted.level, sure.wanted.how
     if level is None:
         return None, NONE
     if how == "bootstrap":
-        return _resampled(measure.function, Cells.at_prevalence(counts), sure, level), BOOTSTRAP
+        return _bootstrap_limits(
+            measure.function, Cells.at_prevalence(counts), sure, level
+        ), BOOTSTRAP
     if how in NAMED_SHARES and measure.share is not None and not measure.drawn:
-        k, n = of_share(measure, Cells.at_prevalence(counts), level)
+        k, n = effective_share_counts(measure, Cells.at_prevalence(counts), level)
         return SHARE_LIMITS[how](k, n, level=level), how.title()
     return _by_record(asked, counts, sure)
 
 
-def _by_record(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple[Limits, str]:
+def _by_record(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> tuple[Limits, str]:
     """Return the limits that a measure has by its record, and what they are called."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
     if measure.id in AT_PREVALENCE:  # where the class ratio is known
         name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
-        return limits(name, there, level=level), OF_KIND[measure.interval]
+        return measure_limits(name, there, level=level), OF_KIND[measure.interval]
     cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
     beta = settings.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
         return exact, EXACT if measure.share is not None else TRANSFORMED
     fixed = design.totals == "fixed" or measure.invariant
-    found = limits(measure.id, cells, level=level, design=design, **settings)
+    found = measure_limits(measure.id, cells, level=level, design=design, **settings)
     return found, OF_KIND[measure.interval] if fixed else REGION
 
 
-def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Limits:
+def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, level: float) -> Limits:
     """Return percentile limits of tables drawn again: one multinomial of the four cells each."""
     ends, often = np.full((2, len(cells.tp)), np.nan), sure.wanted.resamples
     for i, name in enumerate(sure.names):
-        rng = stream(sure.wanted.seed, f"report\0{name}")
+        rng = random_stream(sure.wanted.seed, f"report\0{name}")
         each = sure.clusters[i]
         if each is None:
             four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
@@ -126,12 +147,12 @@ def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Li
             tp, fp, fn, tn = draws.T.astype(np.float64)
         else:
             tp, fp, fn, tn = each.tables(often, rng)
-        low, high, _ = percentiles(of(Confusion(tp, fp, fn, tn)), level=level)
+        low, high, _ = percentile_limits(of(Confusion(tp, fp, fn, tn)), level=level)
         ends[:, i] = low, high
     return ends[0], ends[1]
 
 
-def influence(of: Function, table: Confusion) -> Floats:
+def cell_influence(of: Function, table: Confusion) -> Floats:
     """Return the influence of a row of each cell on a measure: (4, m).
 
     f = M d theta / d n_c   for the cells TP, FP, FN, TN
@@ -162,8 +183,8 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
     """
-    table = table_of(cells)
-    tp, fp, fn, tn = influence(of, table)
+    table = float_confusion(cells)
+    tp, fp, fn, tn = cell_influence(of, table)
     v = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
     if cells.sums is None:
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn

@@ -9,7 +9,7 @@ from textwrap import wrap
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.parameters import parameters_of
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Askable
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, AvailableMeasures
 from clfeval.methods.measured.hard import OF_KIND
 
 NEEDS = {
@@ -20,34 +20,34 @@ HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
-def listed(command: str, known: Askable) -> Iterator[str]:
+def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     """Yield a line for each measure, its parameters and other names below it, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
-    rows = [HEADS, *map(_row, measures)]
+    rows = [HEADS, *map(_measure_cells, measures)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
-    yield _laid(HEADS, widths)
+    yield _format_line(HEADS, widths)
     yield GAP.join("─" * width for width in widths)
     for measure, row in zip(measures, rows[1:], strict=True):
-        yield _laid(row, widths)
-        for note in _notes(measure):
+        yield _format_line(row, widths)
+        for note in _measure_notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
     yield f"sets: {', '.join(known.sets)}"
     yield f"explanation of a measure: clfeval {command} --explain NAME"
 
 
-def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     pairs = zip(cells, widths, strict=True)
     return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
 
 
-def _row(measure: Measure) -> tuple[str, ...]:
+def _measure_cells(measure: Measure) -> tuple[str, ...]:
     best = measure.best if measure.aim is None else str(measure.aim)
-    ends = f"{_end(measure.low)} to {_end(measure.high)}"
+    ends = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
     needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
-    return measure.id, ends, best, needs, _interval(measure)
+    return measure.id, ends, best, needs, _interval_method(measure)
 
 
-def _interval(measure: Measure) -> str:
+def _interval_method(measure: Measure) -> str:
     """Name the usual interval method; small classes use the bootstrap instead."""
     if measure.id in (NET_BENEFIT, AT_RISK):
         return "square-and-add"
@@ -66,7 +66,7 @@ def _interval(measure: Measure) -> str:
     return OF_KIND["region"]
 
 
-def _notes(measure: Measure) -> Iterator[str]:
+def _measure_notes(measure: Measure) -> Iterator[str]:
     others = [name for name in measure.aliases if find_measure(name) is measure]
     if others:
         yield f"also {', '.join(others)}"
@@ -88,5 +88,5 @@ def _notes(measure: Measure) -> Iterator[str]:
         yield f"note: {measure.caveat}"
 
 
-def _end(limit: float) -> str:
+def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"

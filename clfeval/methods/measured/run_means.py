@@ -8,20 +8,36 @@ from math import hypot, isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.compare.change import BETTER, WORSE, Change, bounded, comparison_row, known, limits_p
-from clfeval.compare.families import ALL_PAIRS, joint_maximum, pairs_of
+from clfeval.compare.change import (
+    BETTER,
+    WORSE,
+    Change,
+    comparison_row,
+    estimate_or_none,
+    number_or_none,
+    p_from_limits,
+)
+from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
 from clfeval.counts.count import Sample
-from clfeval.document import Answer, Estimate, Row, Warn, estimate
-from clfeval.inference.resampling import stream
+from clfeval.document import Answer, Estimate, ResultWarning, Row, as_estimate
+from clfeval.inference.resampling import random_stream
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
-from clfeval.words import interval, listed, many, named, number, quoted, ties
+from clfeval.words import (
+    describe_ties,
+    format_count,
+    format_number,
+    format_with_interval,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
-CORRECTED, SAME = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
+CORRECTED, SQUARE_AND_ADD = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
 NONE = "none"
 COUNTS = "counts do not show which rows the runs share"
-LISTED = 3  # runs, or pairs of models, by name
+MAX_LISTED = 3  # runs, or pairs of models, by name
 RunValues = Mapping[tuple[str, str], Mapping[str, Estimate]]  # by measure and model, then by run
 RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differences`
 
@@ -80,15 +96,15 @@ def run_means(values: RunValues, runs: Runs, level: float | None) -> list[RunMea
     for (metric, model), mine in values.items():
         measure = CATALOG[metric.partition(":")[0]]
         each = [one for one in mine.values() if one.value is not None]
-        mean, sd, low, high, method = mean_of(each, runs, level)
+        mean, sd, low, high, method = mean_over_runs(each, runs, level)
         value = Estimate(None, reason=next((one.reason for one in mine.values()), "too_few_rows"))
         if each:
-            value = bounded(mean, max(low, measure.low), min(high, measure.high))
-        found.append(RunMean(metric, model, len(each), value, known(sd), method))
+            value = estimate_or_none(mean, max(low, measure.low), min(high, measure.high))
+        found.append(RunMean(metric, model, len(each), value, number_or_none(sd), method))
     return found
 
 
-def mean_of(
+def mean_over_runs(
     each: Sequence[Estimate], runs: Runs, level: float | None
 ) -> tuple[float, float, float, float, str]:
     """Return the mean over runs, the SD between them, limits of the mean and the method.
@@ -116,14 +132,14 @@ def mean_of(
     below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
     if isnan(below + above) or not below + above:
         return mean, sd, nan, nan, NONE
-    return mean, sd, mean - below, mean + above, SAME
+    return mean, sd, mean - below, mean + above, SQUARE_AND_ADD
 
 
 def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
     """Return the differences within runs (slices named `prefix`...) by measure, models and run."""
     return {
         (str(row["measure"]), str(row["model"]), str(row["reference"]),
-         str(row["slice"]).removeprefix(prefix)): estimate(row["difference"])
+         str(row["slice"]).removeprefix(prefix)): as_estimate(row["difference"])
         for row in rows if row["slice"] is not None and row["against"] == "reference"
     }  # fmt: skip
 
@@ -136,9 +152,9 @@ def run_comparisons(
 
     by_rows: the difference in each run with its limits by the rows.
     """
-    pairs = pairs_of(reference, models)
+    pairs = family_pairs(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
-        found, rng = list[tuple[Change, str]](), stream(seed, f"runs\0{metric}")
+        found, rng = list[tuple[Change, str]](), random_stream(seed, f"runs\0{metric}")
         measure = CATALOG[metric.partition(":")[0]]
         span = measure.high - measure.low
         for i, j in pairs:
@@ -150,18 +166,20 @@ def run_comparisons(
                 replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
                 for run, d in apart.items()
             ]
-            mean, _, low, high, method = mean_of(each, runs, level)
-            p = float(limits_p(mean, low, high, len(apart) - 1, level=level))
+            mean, _, low, high, method = mean_over_runs(each, runs, level)
+            p = float(p_from_limits(mean, low, high, len(apart) - 1, level=level))
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
             why = None if apart else "too_few_rows"
             new, old = (Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None,
                                  reason=why) for k in (0, 1))  # fmt: skip
-            d = bounded(mean, max(low, -span), min(high, span), why)
-            found.append((Change(old, new, d, known(p), rows=len(apart), paired=True), method))
+            d = estimate_or_none(mean, max(low, -span), min(high, span), why)
+            found.append(
+                (Change(old, new, d, number_or_none(p), rows=len(apart), paired=True), method)
+            )
         tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
         first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
-        adjusted, each_level = joint_maximum(
+        adjusted, each_level = joint_maximum_p_values(
             np.array([found[k][0].p for k in tested], np.float64), first, second,
             np.eye(len(models)), level=level, rng=rng,
         )  # fmt: skip
@@ -169,7 +187,7 @@ def run_comparisons(
         for k, (change, method) in enumerate(found):
             df = max((change.rows or 1) - 1, 1)
             t, own = (float(student_quantile(df, level=at)) for at in (each_level, level))
-            wide = _widened(change.difference, t / own, span)
+            wide = _widen_limits(change.difference, t / own, span)
             together = replace(change, adjusted=of_all.get(k), simultaneous=wide)
             i, j = pairs[k]
             yield comparison_row("run", metric, models[i], models[j], together, level,
@@ -181,7 +199,7 @@ def run_ties(
 ) -> dict[str, bool]:
     """Return for each model whether it is not significantly different from the best by a mean.
 
-    Adjusted for all pairs of models; empty where runs do not say it, see `mean_of`.
+    Adjusted for all pairs of models; empty where runs do not say it, see `mean_over_runs`.
     """
     mine = {key: runs_of for key, runs_of in values.items() if key[0] == lead}
     means = {one.model: one.mean.value for one in run_means(mine, runs, None)}
@@ -198,7 +216,7 @@ def run_ties(
     return found if len(found) == len(known_means) else {}
 
 
-def _widened(d: Estimate, factor: float, most: float) -> Estimate:
+def _widen_limits(d: Estimate, factor: float, most: float) -> Estimate:
     """Return a difference with its limits so many times as far off, and at most `most` from 0."""
     if d.value is None or d.low is None or d.high is None:
         return d
@@ -225,14 +243,15 @@ def run_answers(
     models = [one.model for one in ranked if one.mean.value == found.value]
     best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
         "have the highest")  # fmt: skip
-    size = interval(found.value or 0.0, found.low, found.high, level or 0.95)
-    apart = "" if first.sd is None else f", SD {number(first.sd)}"
-    text = f"{named(models)} {best} mean {measure.title} over {many(first.runs, 'run')}: {size}"
+    size = format_with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
+    apart = "" if first.sd is None else f", SD {format_number(first.sd)}"
+    over = format_count(first.runs, "run")
+    text = f"{join_names(models)} {best} mean {measure.title} over {over}: {size}"
     order = [one.model for one in ranked if one.model in tied and one.model not in models]
     worse = [name for name in order if not tied[name]]
-    text = f"{text}{apart}. {ties([name for name in order if tied[name]], worse)}".rstrip()
+    text = f"{text}{apart}. {describe_ties([name for name in order if tied[name]], worse)}".rstrip()
     yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
-    yield from _differing(lead, compared, runs)
+    yield from _run_differences_answer(lead, compared, runs)
     if level is None or found.low is None:
         return
     text = "Every row is in one run" if runs.each == 1 else "Runs share some rows"
@@ -245,12 +264,12 @@ def run_answers(
     yield Answer("runs", text)
 
 
-def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
+def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
     """Say which models are significantly better or worse over runs."""
     rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
-    title, tests = CATALOG[lead].title, many(len(rows), "test")
+    title, tests = CATALOG[lead].title, format_count(len(rows), "test")
     if all(row["p"] is None for row in rows):
         text = f"No significance test of mean {title} over runs is possible"
         text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
@@ -262,17 +281,20 @@ def _differing(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answe
     told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
         pairs = [_best_first(row) for row in told]
-        text = f"{len(told):,} of {many(len(rows), 'pair')} of models "
+        text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
-        shown = [f"{quoted(one)} above {quoted(other)}" for one, other in pairs[:LISTED]]
+        shown = [
+            f"{quote_if_ambiguous(one)} above {quote_if_ambiguous(other)}"
+            for one, other in pairs[:MAX_LISTED]
+        ]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
         text += f" and {more:,} more" if more else ""
         yield Answer("compared", f"{text}.", (), lead)
         return
-    reference = quoted(str(rows[0]["reference"]))
+    reference = quote_if_ambiguous(str(rows[0]["reference"]))
     found = [
-        f"{named([str(row['model']) for row in mine])} "
+        f"{join_names([str(row['model']) for row in mine])} "
         f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
         for kind, mine in kinds.items() if mine
     ]  # fmt: skip
@@ -288,12 +310,14 @@ def _best_first(row: Row) -> tuple[str, str]:
 
 def run_notes(
     lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
-) -> Iterator[Warn]:
+) -> Iterator[ResultWarning]:
     """Say why intervals are missing, what they assume, and which runs the means exclude."""
     if len(runs.names) == 1:
-        yield Warn("runs-dependent", "there is only one run: variation between runs is unknown")
+        yield ResultWarning(
+            "runs-dependent", "there is only one run: variation between runs is unknown"
+        )
     elif runs.kind is None and level is not None:
-        yield Warn("runs-dependent", runs.unknown)
+        yield ResultWarning("runs-dependent", runs.unknown)
     left = {
         run
         for (metric, _), mine in values.items() if metric == lead
@@ -301,8 +325,8 @@ def run_notes(
     }  # fmt: skip
     if left:
         text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
-        names = listed([one for one in runs.names if one in left], most=LISTED)
-        yield Warn("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
+        names = join_words([one for one in runs.names if one in left], most=MAX_LISTED)
+        yield ResultWarning("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
         text = f"intervals over runs assume independent runs, even if they share '{cluster}'"
-        yield Warn("runs-dependent", text)
+        yield ResultWarning("runs-dependent", text)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from clfeval.document import Answer, Document, Row, estimate, value_of
+from clfeval.document import Answer, Document, Row, as_estimate, cell_value
 from clfeval.lazy import LazyRows
-from clfeval.words import close, interval, listed, many, named, number, quoted, ties
+from clfeval.words import (
+    describe_ties,
+    format_close,
+    format_count,
+    format_number,
+    format_with_interval,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
 
 MOSTLY = 0.5
 FEW = 4  # models that are named where one of them is first
@@ -26,28 +35,29 @@ def mlcps_answer(
         return (Answer("no-score", "MLcps is undefined for every model."),)
     score = result.parameters["ranked_by"]
     rows = [result.tables["models"][i] for i in places]
-    value = estimate(rows[0].get(score))
+    value = as_estimate(rows[0].get(score))
     numbers = (score, value.value, value.low, value.high)
     if result.summary["models"] == 1:
-        name = f"{quoted(best[0])} is the only model"
-        text = f"{name}, so there is no ranking; its {_score(result, rows[0])}."
+        name = f"{quote_if_ambiguous(best[0])} is the only model"
+        text = f"{name}, so there is no ranking; its {_format_score(result, rows[0])}."
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
         return (Answer("none-desirable", "The desirability D is 0 for every model."),)
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
-    who = f"{named(best)} {'has' if len(best) == 1 else 'share'} the highest"
-    text = f"{who} {_score(result, rows[0])}{_margin(result, score, value.value)}{_front(rows)}."
+    who = f"{join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
+    text = f"{who} {_format_score(result, rows[0])}{_format_lead(result, score, value.value)}"
+    text += f"{_pareto_phrase(rows)}."
     return (
         Answer("first", text, best, *numbers),
-        *_against(result),
-        *(() if "comparisons" in result.tables else _tied(result, best, equal)),
-        *_stability(result, best, places, rows, equal or ()),
-        *_compared(result, best),
+        *_reference_answers(result),
+        *(() if "comparisons" in result.tables else _ties_answer(result, best, equal)),
+        *_stability_answers(result, best, places, rows, equal or ()),
+        *_other_table_answer(result, best),
     )
 
 
-def _against(result: Document) -> Iterator[Answer]:
+def _reference_answers(result: Document) -> Iterator[Answer]:
     """Yield how the scores compare with that of the reference."""
     score, reference = result.parameters["ranked_by"], result.parameters["reference"]
     if rows := result.tables.get("comparisons"):
@@ -57,19 +67,19 @@ def _against(result: Document) -> Iterator[Answer]:
         yield from comparison_answer(rows, score, reference, margin, result.parameters["level"])
 
 
-def _score(result: Document, row: Row) -> str:
+def _format_score(result: Document, row: Row) -> str:
     """Write the score that ranks; MLcps without an interval also as a share of its maximum."""
     score, level = result.parameters["ranked_by"], result.parameters["level"]
-    value, share = estimate(row.get(score)), value_of(row.get("normalised"))
+    value, share = as_estimate(row.get(score)), cell_value(row.get("normalised"))
     title = "desirability" if score == "desirability" else "MLcps"
     if value.value is None:
         return f"{title} is undefined"
-    words = f"{title}: {interval(value.value, value.low, value.high, level)}"
+    words = f"{title}: {format_with_interval(value.value, value.low, value.high, level)}"
     part = score == "mlcps" and share is not None and value.low is None
-    return f"{words} ({number(share or 0.0)} of the maximum)" if part else words
+    return f"{words} ({format_number(share or 0.0)} of the maximum)" if part else words
 
 
-def _margin(result: Document, score: str, value: float | None) -> str:
+def _format_lead(result: Document, score: str, value: float | None) -> str:
     """Write the distance to the second models."""
     ranks = result.tables["ranks"]
     columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
@@ -77,12 +87,14 @@ def _margin(result: Document, score: str, value: float | None) -> str:
     second = [i for i, rank in enumerate(column) if rank == 2]
     if not second or value is None:
         return ""
-    less = value_of(result.tables["models"][second[0]].get(score))
+    less = cell_value(result.tables["models"][second[0]].get(score))
     names = [str(ranks[i]["model"]) for i in second]
-    return f", {number(value - less)} above {named(names)}" if less is not None else ""
+    return f", {format_number(value - less)} above {join_names(names)}" if less is not None else ""
 
 
-def _tied(result: Document, best: Sequence[str], equal: Sequence[int] | None) -> Iterator[Answer]:
+def _ties_answer(
+    result: Document, best: Sequence[str], equal: Sequence[int] | None
+) -> Iterator[Answer]:
     """Yield which models are not significantly different from the first."""
     models = result.tables["models"]
     if len(best) == len(models):
@@ -98,51 +110,55 @@ def _tied(result: Document, best: Sequence[str], equal: Sequence[int] | None) ->
     names = tuple(str(models[i]["model"]) for i in equal)
     known = {*best, *names}
     worse = [name for row in models if (name := str(row["model"])) not in known]
-    yield Answer("not-significantly-different", ties(names, worse), names)
+    yield Answer("not-significantly-different", describe_ties(names, worse), names)
 
 
-Said = tuple[bool, str]  # whether it supports the first rank, and the words
+StabilityClaim = tuple[bool, str]  # whether it supports the first rank, and the words
 
 
-def _stability(
+def _stability_answers(
     result: Document, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
     equal: Sequence[int],
 ) -> Iterator[Answer]:  # fmt: skip
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = quoted(best[0]) if one else "one of them"
-    said = [*_orders(result, best, by=by)]
+    who = quote_if_ambiguous(best[0]) if one else "one of them"
+    said = [*_order_claims(result, best, by=by)]
     if not by and one:
-        said += _weights(result, best[0], result.tables["ranks"][places[0]])
+        said += _weight_claims(result, best[0], result.tables["ranks"][places[0]])
     if not by:
-        said += _splits(result, places, who if one else "")
-    share = value_of(rows[0].get("first"))
+        said += _split_claims(result, places, who if one else "")
+    share = cell_value(rows[0].get("first"))
     if one and share is not None:
         stable = share >= result.parameters["level"]
-        where = f"in {close(100 * share, 1)}% of bootstrap samples"
+        where = f"in {format_close(100 * share, 1)}% of bootstrap samples"
         if stable and equal:
-            alike = named([str(result.tables["models"][i]["model"]) for i in equal], most=3)
+            alike = join_names([str(result.tables["models"][i]["model"]) for i in equal], most=3)
             tied = f"{alike} {'is' if len(equal) == 1 else 'are'} tied with {who}"
             said.append((False, f"{tied}, although {who} is first {where}"))
         else:
-            said.append(_tries(who, stable, where))
+            said.append(_stability_claim(who, stable, where))
     stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if stable_:
         start = who if one else "At least one of them"
-        yield Answer("firm", f"{start} is first {listed(stable_)}.", tuple(best))
+        yield Answer("firm", f"{start} is first {join_words(stable_)}.", tuple(best))
     if fragile:
         yield Answer("fragile", f"But {'. Also, '.join(fragile)}.")
 
 
-def _tries(who: str, most: bool, words: str) -> Said:
+def _stability_claim(who: str, most: bool, words: str) -> StabilityClaim:
     return most, words if most else f"{who} is first {words.replace(' ', ' only ', 1)}"
 
 
 def _one_of(names: Sequence[str]) -> str:
-    return named(names, word="or") if len(names) <= FEW else f"one of {many(len(names), 'model')}"
+    return (
+        join_names(names, word="or")
+        if len(names) <= FEW
+        else f"one of {format_count(len(names), 'model')}"
+    )
 
 
-def _orders(result: Document, best: Sequence[str], *, by: bool) -> Iterator[Said]:
+def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterator[StabilityClaim]:
     """Yield in how many orders of the metrics it is first, and which other model is first."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
@@ -157,16 +173,19 @@ def _orders(result: Document, best: Sequence[str], *, by: bool) -> Iterator[Said
         if looked["all"]:
             yield True, "in every order of the metrics"
         else:
-            yield True, f"in all {many(looked['looked_at'], 'evaluated order')} of the metrics"
+            yield (
+                True,
+                f"in all {format_count(looked['looked_at'], 'evaluated order')} of the metrics",
+            )
 
 
-def _weights(result: Document, best: str, rank: Row) -> Iterator[Said]:
+def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[StabilityClaim]:
     """Yield the influence of weights: of random weights, else of one metric at a time."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
-        share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        where = f"with {close(100 * share, 1)}% of random weights"
-        yield _tries(quoted(best), share >= MOSTLY, where)
+        share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
+        where = f"with {format_close(100 * share, 1)}% of random weights"
+        yield _stability_claim(quote_if_ambiguous(best), share >= MOSTLY, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -180,7 +199,8 @@ def _weights(result: Document, best: str, rank: Row) -> Iterator[Said]:
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quoted(winner)} is first if {listed(which, most=2, word='or')} is {how}"
+            f"{quote_if_ambiguous(winner)} is first if "
+            f"{join_words(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
         yield False, said[0].replace("is doubled", "has double weight")
@@ -188,29 +208,31 @@ def _weights(result: Document, best: str, rank: Row) -> Iterator[Said]:
         yield True, f"if any one metric {omitted}has double weight"
 
 
-def _splits(result: Document, places: Sequence[int], who: str) -> Iterator[Said]:
+def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator[StabilityClaim]:
     """Yield in how many splits one of the first models is first; who: its name, if it is one."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
     if splits:
         wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
         if who or 2 * wins > splits:
-            yield _tries(who, 2 * wins > splits, f"in {wins} of {splits} splits")
+            yield _stability_claim(who, 2 * wins > splits, f"in {wins} of {splits} splits")
         else:
             yield False, f"other models are first in {splits - wins} of {splits} splits"
 
 
-def _front(rows: Sequence[Row]) -> str:
+def _pareto_phrase(rows: Sequence[Row]) -> str:
     """Write which of the first models another one dominates; nothing on the Pareto front."""
     below = [str(row["model"]) for row in rows if not row["pareto"]]
     if not below:
         return ""
     if len(rows) == 1:
-        return f", but {quoted(str(rows[0]['dominated_by']))} dominates it in every metric"
-    return f", but {named(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
+        return (
+            f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
+        )
+    return f", but {join_names(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
 
 
-def _compared(result: Document, best: Sequence[str]) -> Iterator[Answer]:
+def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answer]:
     """Yield whether another table of metrics has the same first model."""
     rows = result.tables.get("agreement", ())
     if not rows:
@@ -220,21 +242,21 @@ def _compared(result: Document, best: Sequence[str]) -> Iterator[Answer]:
     here, there = (tuple(names) if isinstance(names, list) else ()
                    for names in (row["top_here"], row["top_there"]))  # fmt: skip
     places = result.tables["compared"]
-    value = next((value_of(one["there"]) for one in places if one["model"] in there[:1]), None)
+    value = next((cell_value(one["there"]) for one in places if one["model"] in there[:1]), None)
     if row["same_top"]:
         first = "the same model is first" if len(here) == 1 else "the same models are first"
     elif decides == "desirability" and not value:
         first, there = "the desirability of every model is 0", ()
     else:
-        first = f"{named(there)} {'is' if len(there) == 1 else 'are'} first"
-        first += "" if {*here} & {*there} else f" instead of {named(here)}"
-    tau = value_of(row.get("kendall"))
-    words = "" if tau is None else f"; Kendall's τ of the ranks is {number(tau)}"
+        first = f"{join_names(there)} {'is' if len(there) == 1 else 'are'} first"
+        first += "" if {*here} & {*there} else f" instead of {join_names(here)}"
+    tau = cell_value(row.get("kendall"))
+    words = "" if tau is None else f"; Kendall's τ of the ranks is {format_number(tau)}"
     where = f"In {other}"
     if row["models"] != result.summary["models"]:
         both = {one["model"] for one in places}
         gone = [name for name in best if name not in both]
-        where += f", which lacks {named(gone)}" if gone else ""
+        where += f", which lacks {join_names(gone)}" if gone else ""
         first += f" among the {row['models']} models of both tables"
     text = f"{where}, {first}{words}."
     yield Answer("compared", text, there)

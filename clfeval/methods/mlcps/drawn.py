@@ -8,18 +8,18 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import JointCounts
-from clfeval.counts.patterns import by_name
-from clfeval.errors import listing
-from clfeval.inference.resampling import resampled_counts, stream
-from clfeval.inference.unseen import MASS, dirichlet_counts, unseen_errors
-from clfeval.words import many
+from clfeval.counts.patterns import order_by_name
+from clfeval.errors import list_names
+from clfeval.inference.resampling import random_stream, resampled_counts
+from clfeval.inference.unseen import MASS, dirichlet_counts, prior_error_patterns
+from clfeval.words import format_count
 
 FEW = 30  # rows of a class, below which resampled rows say too little
 Evaluator = Callable[[Counts], Floats]
 CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", False, False))
 
 
-def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
+def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
     """Return what resampled rows cannot show: classes below 30 rows, and errors no model made.
 
     votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
@@ -27,51 +27,55 @@ def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
     said, n = [], joint.n
     for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
         if 0 < (count := n[rows].sum().item()) < FEW:
-            said.append(many(count, f"{word} row"))
+            said.append(format_count(count, f"{word} row"))
     for name, positive, vote in CELLS if votes else ():
         rows = joint.truth == positive
         empty = n[rows] @ (joint.votes[rows] == vote) == 0
         if rows.any() and empty.any():
-            said.append(f"no {name} of {_named(joint, empty)}")
+            said.append(f"no {name} of {_list_models(joint, empty)}")
     if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
         high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
         apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
         if apart.any() and not said:
-            said.append(f"perfectly separated classes for {_named(joint, apart)}")
+            said.append(f"perfectly separated classes for {_list_models(joint, apart)}")
     return said
 
 
-def _named(joint: JointCounts, which: Bools) -> str:
-    return listing([joint.models[i] for i in np.flatnonzero(which)], 3)
+def _list_models(joint: JointCounts, which: Bools) -> str:
+    return list_names([joint.models[i] for i in np.flatnonzero(which)], 3)
 
 
-def with_unseen(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
+def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
     """Add MASS rows to each class, half right and half wrong for every model.
 
     Their scores are those of rows of their own class, or of the other where the model errs.
     """
     # by name, for the order of models is no matter
-    wrong = unseen_errors(len(joint.models))[:, np.argsort(by_name(joint.models))]
+    wrong = prior_error_patterns(len(joint.models))[:, np.argsort(order_by_name(joint.models))]
     parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
     for positive in (True, False):
         if not (joint.truth == positive).any():
             continue
-        scores = None if joint.scores is None else _scores(joint, wrong, positive, rng)
+        scores = None if joint.scores is None else _unseen_scores(joint, wrong, positive, rng)
         each = np.full(len(wrong), MASS / len(wrong))
         parts.append((np.full(len(wrong), positive), wrong ^ positive, scores, each))
     truth, votes, n = (np.concatenate([one[i] for one in parts]) for i in (0, 1, 3))
     found = [one[2] for one in parts if one[2] is not None]
-    return JointCounts.of(joint.models, truth, votes, np.concatenate(found) if found else None, n)
+    return JointCounts.from_rows(
+        joint.models, truth, votes, np.concatenate(found) if found else None, n
+    )
 
 
-def _scores(joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator) -> Floats:
+def _unseen_scores(
+    joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator
+) -> Floats:
     """Return the scores of unseen rows of a class, (m, k): evenly spaced ones of the rows there."""
     assert joint.scores is not None
     found = np.empty(wrong.shape)
     own = joint.truth == positive
     other = ~own if not own.all() else own
     half = len(wrong) // 2
-    for i in by_name(joint.models):
+    for i in order_by_name(joint.models):
         scores = joint.scores[:, i]
         for errs, rows in ((True, other), (False, own)):
             order = np.argsort(scores[rows], kind="stable")
@@ -82,17 +86,17 @@ def _scores(joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Gen
     return found
 
 
-def replicates(
+def bootstrap_replicates(
     joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
     seed: int, why: Sequence[str],
 ) -> Floats:  # fmt: skip
     """Return the measures of bootstrap samples, (resamples, k, n), smoothed where `why`."""
-    rng = stream(seed, "mlcps")
+    rng = random_stream(seed, "mlcps")
     if not why:
         measure = measured_by(joint)
         draws = resampled_counts(joint.n, resamples=resamples, rng=rng)
         return np.concatenate([measure(counts) for counts in draws])
-    wider = with_unseen(joint, rng)
+    wider = add_unseen_rows(joint, rng)
     measure = measured_by(wider)
     weights = dirichlet_counts(wider.n, wider.truth, resamples=resamples, rng=rng)
     return np.concatenate([measure(drawn) for drawn in weights])

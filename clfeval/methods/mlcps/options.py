@@ -15,11 +15,11 @@ from clfeval.methods.options import (
     Interval,
     Level,
     Seed,
-    compared_with,
-    differences,
-    table,
+    accept_table,
+    margin_option,
+    reference_option,
 )
-from clfeval.options import READING, Command, Opt, mapping, number, pair
+from clfeval.options import READING, Command, Opt, to_float, to_float_pair, to_mapping
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "Stability"  # panels
 Direction = Literal["max", "min"]
@@ -32,14 +32,14 @@ LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
 
-def _weights(flag: str, given: Any) -> dict[str, float]:
+def _accept_weights(flag: str, given: Any) -> dict[str, float]:
     if isinstance(given, (str, os.PathLike)) and given != "":
         from clfeval.methods.mlcps.wishes import read_weights
 
         weights = read_weights(given)
     else:
-        named = mapping(flag, given, "metrics to weights, not a file")
-        weights = {name: number(f"{flag} {name}=", one) for name, one in named.items()}
+        named = to_mapping(flag, given, "metrics to weights, not a file")
+        weights = {name: to_float(f"{flag} {name}=", one) for name, one in named.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
             raise bad_option(
@@ -49,17 +49,19 @@ def _weights(flag: str, given: Any) -> dict[str, float]:
     return weights
 
 
-def _directions(flag: str, given: Any) -> dict[str, Direction]:
-    directions = mapping(flag, given, "metrics to directions")
+def _accept_directions(flag: str, given: Any) -> dict[str, Direction]:
+    directions = to_mapping(flag, given, "metrics to directions")
     for name, direction in directions.items():
         if direction not in ("max", "min"):
             raise bad_option(f"{flag} {name}= is '{direction}', not max or min")
     return directions
 
 
-def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
-    named = mapping(flag, given, "metrics to ranges").items()
-    ranges = {name: pair(f"{flag} {name}", ends) for name, ends in named if ends is not None}
+def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
+    named = to_mapping(flag, given, "metrics to ranges").items()
+    ranges = {
+        name: to_float_pair(f"{flag} {name}", ends) for name, ends in named if ends is not None
+    }
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
             hint = "; set the direction with --direction" if low > high else ""
@@ -69,14 +71,14 @@ def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
     return ranges
 
 
-def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
+def _accept_goals(flag: str, given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
-    from clfeval.methods.mlcps.wishes import read_wishes, wishes_of
+    from clfeval.methods.mlcps.wishes import parse_goals, read_goals
 
     if isinstance(given, (str, os.PathLike)) and given != "":
-        return read_wishes(given)
-    return wishes_of(mapping(flag, given, "metrics to goals, not a file"))
+        return read_goals(given)
+    return parse_goals(to_mapping(flag, given, "metrics to goals, not a file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -100,7 +102,7 @@ class MlcpsOptions:
         Opt(
             "Weight of a metric, default 1; repeat.",
             SCORE, flags=("--metric-weight",), metavar="METRIC=W",
-            parse=notation.weights, accept=_weights,
+            parse=notation.parse_weights, accept=_accept_weights,
             takes=Mapping[str, float] | Path | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -115,7 +117,8 @@ class MlcpsOptions:
         Mapping[str, Direction],
         Opt(
             "Direction of a metric: max or min is better.",
-            SCORE, metavar="METRIC=max|min", parse=notation.directions, accept=_directions,
+            SCORE, metavar="METRIC=max|min", parse=notation.parse_directions,
+            accept=_accept_directions,
             takes=Mapping[str, Direction] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -123,15 +126,15 @@ class MlcpsOptions:
         Mapping[str, tuple[float, float]],
         Opt(
             "Rescale a metric from range A:B to 0 to 1; repeat.",
-            SCORE, metavar="METRIC=A:B", parse=notation.ranges, accept=_ranges,
-            write=notation.range_text, takes=Mapping[str, Sequence[float]] | None,
+            SCORE, metavar="METRIC=A:B", parse=notation.parse_ranges, accept=_accept_ranges,
+            write=notation.format_range, takes=Mapping[str, Sequence[float]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
         tuple[Any, ...],
         Opt(
             "Rank by desirability, defined in a YAML file.",
-            SCORE, metavar="FILE.yaml", many=False, accept=_wishes,
+            SCORE, metavar="FILE.yaml", many=False, accept=_accept_goals,
             takes=Mapping[str, Any] | Path | None,
         ),
     ] = ()  # fmt: skip
@@ -148,11 +151,11 @@ class MlcpsOptions:
         Any,
         Opt(
             "Compare ranks with a second table of the models.",
-            FIRM, metavar="OTHER", accept=table, reads=True,
+            FIRM, metavar="OTHER", accept=accept_table, reads=True,
         ),
     ] = None  # fmt: skip
-    reference: Annotated[str | None, compared_with()] = None
-    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
+    reference: Annotated[str | None, reference_option()] = None
+    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
     interval: Interval = "exact"
     level: Level = 0.95
     resamples: Annotated[
@@ -192,7 +195,9 @@ class MlcpsOptions:
             direction=_written_out(self.direction, metrics),
             rescale=_written_out(self.rescale, metrics),
             desirability=tuple(
-                replace(wish, metric=next(iter(_meant(wish.metric, metrics)), wish.metric))
+                replace(
+                    wish, metric=next(iter(_matching_metrics(wish.metric, metrics)), wish.metric)
+                )
                 for wish in self.desirability
             ),
         )
@@ -202,21 +207,21 @@ def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]
     """Replace globs by the metrics they match, and synonyms of measures; keep unknown names."""
     found: dict[str, T] = {}
     for name, value in given.items():
-        meant = _meant(name, metrics)
+        meant = _matching_metrics(name, metrics)
         found |= {metric: value for metric in meant if metric == name or metric not in given}
         if not meant:
             found[name] = value
     return found
 
 
-def _meant(name: str, metrics: Sequence[str]) -> list[str]:
+def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
     """Return the metrics a name means: itself, what it matches, or the same measure."""
-    from clfeval.measures.catalog import folded, same_measure
+    from clfeval.measures.catalog import equivalent_names, normalize_name
 
     if name in metrics:
         return [name]
     matched = [metric for metric in metrics if fnmatchcase(metric, name)]
-    same = same_measure(folded(name))
+    same = equivalent_names(normalize_name(name))
     return matched or [metric for metric in metrics if metric in same][:1]
 
 

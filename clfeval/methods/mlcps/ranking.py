@@ -9,17 +9,17 @@ from math import comb, factorial
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.change import Change, bounded, comparison_row
+from clfeval.compare.change import Change, comparison_row, estimate_or_none
 from clfeval.document import Estimate, Row
-from clfeval.inference.resampling import percentiles, stream, surely_above
+from clfeval.inference.resampling import percentile_limits, random_stream, significantly_above_zero
 from clfeval.measures import polygon
-from clfeval.measures.desirability import overall
-from clfeval.measures.pareto import under
+from clfeval.measures.desirability import overall_desirability
+from clfeval.measures.pareto import front_dominators
 from clfeval.methods.estimates import Limits
-from clfeval.methods.mlcps.given import Given
+from clfeval.methods.mlcps.given import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
-from clfeval.methods.mlcps.wishes import Wish, desirabilities
+from clfeval.methods.mlcps.scale import RAYS, Scale, compute_rays
+from clfeval.methods.mlcps.wishes import DesirabilityGoal, desirabilities
 
 TIE = 1e-12  # relative: a sum of products in another order may differ by less
 
@@ -43,7 +43,7 @@ def dense_ranks(values: Floats) -> Ints:
     return out
 
 
-def firsts(ranks: Ints) -> list[int]:
+def first_models(ranks: Ints) -> list[int]:
     """Return the first model, or several that tie."""
     found: list[int] = np.flatnonzero(ranks == 1).tolist()
     return found
@@ -52,7 +52,7 @@ def firsts(ranks: Ints) -> list[int]:
 SCORES = ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd")
 
 
-def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
+def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     """Return each score of models, NaN where there is no polygon or no spread.
 
     mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
@@ -62,11 +62,11 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
     rays = d * weights
-    mlcps = polygon.area(rays)
-    most = polygon.area(weights)  # of a perfect model: all its metrics are 1
-    lowest, highest = polygon.extremes(rays)
+    mlcps = polygon.polygon_area(rays)
+    most = polygon.polygon_area(weights)  # of a perfect model: all its metrics are 1
+    lowest, highest = polygon.area_range(rays)
     # rounded each in its own way: they must not part
-    free = np.clip(polygon.order_free(rays), lowest, highest)
+    free = np.clip(polygon.mean_area(rays), lowest, highest)
     mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
         "mlcps": mlcps, "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
@@ -122,25 +122,25 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
         orders = polygon.cyclic_orders(n)
     else:
         count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
-        orders = polygon.sampled_orders(n, count, stream(seed, "orders"))
+        orders = polygon.sampled_orders(n, count, random_stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)
     first = np.zeros(k, bool)
     step = max(1, _CHUNK // k)
     for start in range(0, len(orders), step):
-        ranks = dense_ranks(polygon.areas_over(rays, orders[start : start + step]))
+        ranks = dense_ranks(polygon.areas_by_order(rays, orders[start : start + step]))
         best = np.minimum(best, ranks.min(axis=1))
         worst = np.maximum(worst, ranks.max(axis=1))
         first |= (ranks == 1).any(axis=1)
     dependent = best < worst
-    settled = ~dependent if everything else ~dependent & _apart(rays)
+    settled = ~dependent if everything else ~dependent & _separate_ranges(rays)
     winners = tuple(np.flatnonzero(first).tolist())
     return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
 
 
-def _apart(rays: Floats) -> Bools:
+def _separate_ranges(rays: Floats) -> Bools:
     """Tell which models' range of areas over all orders overlaps with no other's."""
-    lowest, highest = polygon.extremes(rays)
+    lowest, highest = polygon.area_range(rays)
     by_low = np.argsort(lowest, kind="stable")
     low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
     alone = np.ones(len(low), bool)
@@ -166,7 +166,7 @@ class Ranking:
     model that dominates, -1 on the front.
     """
 
-    given: Given
+    given: MetricValues
     options: MlcpsOptions
     scales: tuple[Scale, ...]
     weights: Floats
@@ -186,24 +186,30 @@ class Ranking:
     compared: Sequence[Row] = ()
 
 
-def ranking_of(
-    given: Given, scales: tuple[Scale, ...], options: MlcpsOptions, *, all_orders: bool = True
+def rank_models(
+    given: MetricValues,
+    scales: tuple[Scale, ...],
+    options: MlcpsOptions,
+    *,
+    all_orders: bool = True,
 ) -> Ranking:
     """Score and rank the models; without `all_orders` the orders are not gone through."""
     weights = np.array([scale.weight for scale in scales], np.float64)
     wishes = options.desirability
 
     def scored(values: Floats) -> tuple[Floats, Floats, dict[str, Floats]]:
-        d, wished = rays_of(scales, values), desirabilities(wishes, given.metrics, values)
-        scores = dict(scores_of(d, weights))
+        d, wished = compute_rays(scales, values), desirabilities(wishes, given.metrics, values)
+        scores = dict(score_models(d, weights))
         if wishes:
-            scores["desirability"] = overall(wished, np.array([wish.weight for wish in wishes]))
+            scores["desirability"] = overall_desirability(
+                wished, np.array([wish.weight for wish in wishes])
+            )
         return d, wished, scores
 
     d, wished, scores = scored(given.values)
     main = "desirability" if wishes else "mlcps"
     ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
-    best = firsts(ranks[main])
+    best = first_models(ranks[main])
     limits: dict[str, Limits] = {}
     first, equal, failed, compared = None, None, 0, list[Row]()
     if given.replicates is not None:
@@ -211,25 +217,28 @@ def ranking_of(
         parts = np.split(given.replicates, range(step, len(given.replicates), step))
         pieces = [scored(part)[2] for part in parts]
         columns = {name: np.concatenate([one[name] for one in pieces]) for name in scores}
-        limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
+        limits = {
+            name: percentile_limits(x, level=options.level)[:2] for name, x in columns.items()
+        }
         first = np.asarray((dense_ranks(columns[main].T) == 1).mean(axis=1))
         failed = int(np.isnan(columns[main]).sum(axis=0).max())
         if options.reference in given.models:
-            compared = [*_differences(given, main, scores[main], columns[main], options)]
+            compared = [*_reference_differences(given, main, scores[main], columns[main], options)]
         equal = _not_told_apart(scores[main], columns[main], ranks[main], given.fewest,
                                 options.level)  # fmt: skip
-    better = _better(given, d, scales, wished, wishes)
+    better = _dominance_values(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     ranked = all_orders and len(scales) >= RAYS
     orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
         given, options, scales, weights, d, wished, scores, limits, first,
-        failed, ranks, main, best, equal, better, under(better, by_rank), orders, compared,
+        failed, ranks, main, best, equal, better, front_dominators(better, by_rank), orders,
+        compared,
     )  # fmt: skip
 
 
-def _differences(
-    given: Given, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
+def _reference_differences(
+    given: MetricValues, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
 ) -> Iterator[Row]:
     """Yield differences from the reference over the same resamples: percentile limits.
 
@@ -244,8 +253,8 @@ def _differences(
         sides = [np.count_nonzero(one) + 1 for one in (drawn <= 0, drawn >= 0)]
         p = min(1.0, 2 * min(sides) / (np.count_nonzero(~np.isnan(drawn)) + 1))
         d = float(scores[i] - scores[reference])
-        ends = [percentiles(drawn, level=level) for level in (options.level, together)]
-        alone, all_of_them = (bounded(d, float(low), float(high)) for low, high, _ in ends)
+        ends = [percentile_limits(drawn, level=level) for level in (options.level, together)]
+        alone, all_of_them = (estimate_or_none(d, float(low), float(high)) for low, high, _ in ends)
         change = Change(
             Estimate(float(scores[reference])), Estimate(float(scores[i])),
             alone, p, min(1.0, p * len(others)), all_of_them, paired=True,
@@ -269,15 +278,19 @@ def _not_told_apart(
     others = [i for i in by_place if ranks[i] > 1]
     if not others:
         return []
-    (first,) = firsts(ranks)[:1]
+    (first,) = first_models(ranks)[:1]
     together = 1 - (1 - level) / comb(len(ranks), 2)
     ahead, drawn = scores[first] - scores[others], replicates[:, [first]] - replicates[:, others]
-    told = surely_above(ahead, drawn, rows=fewest, level=together)
+    told = significantly_above_zero(ahead, drawn, rows=fewest, level=together)
     return [i for i, apart in zip(others, told.tolist(), strict=True) if not apart]
 
 
-def _better(
-    given: Given, d: Floats, scales: Sequence[Scale], wished: Floats, wishes: Sequence[Wish]
+def _dominance_values(
+    given: MetricValues,
+    d: Floats,
+    scales: Sequence[Scale],
+    wished: Floats,
+    wishes: Sequence[DesirabilityGoal],
 ) -> Floats:
     """Return the values that dominance compares, (k, metrics), higher better.
 

@@ -11,16 +11,21 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.errors import DataError, Problem
-from clfeval.measures.catalog import folded, measure_of, negated, sounds_like_less
-from clfeval.methods.mlcps.given import Given
-from clfeval.notation import range_text
-from clfeval.shell import word
+from clfeval.measures.catalog import (
+    is_negated_loss,
+    lower_is_better_by_name,
+    measure_of_column,
+    normalize_name,
+)
+from clfeval.methods.mlcps.given import MetricValues
+from clfeval.notation import format_range
+from clfeval.shell import quote_word
 
 RAYS = 3  # of a polygon, at least
 _LEFT_OUT = ("no-direction", "not-a-metric")
 NEARLY = 1.5  # a share above 1 and up to here is no percentage
 # whole numbers that say how many rows there were, which run it was, or how it was set
-_COUNTED = re.compile(
+_COUNT_NAMES = re.compile(
     r"(?:n|nr|no|num|number|idx|index|id|row|rows|seed|random_state|fold|folds|repeat|run|trial|"
     r"epochs?|steps?|iterations?|rank|support|samples|instances|observations|counts?|year|"
     r"version|batch_size|tp|fp|fn|tn|n_\w+|num_\w+|\w+_(?:count|id|seed|index|rank))"
@@ -40,14 +45,14 @@ _HINTS = {
 }
 
 
-def counts_something(metric: str, values: Floats) -> bool:
+def looks_like_count(metric: str, values: Floats) -> bool:
     """Tell whether a column looks like a count, a number of the row or a setting, by name."""
-    name = folded(metric)
-    costs = sounds_like_less(name) and "rank" not in name
-    return not costs and bool(_COUNTED.fullmatch(name)) and bool((values % 1 == 0).all())
+    name = normalize_name(metric)
+    costs = lower_is_better_by_name(name) and "rank" not in name
+    return not costs and bool(_COUNT_NAMES.fullmatch(name)) and bool((values % 1 == 0).all())
 
 
-def above(value: float) -> float:
+def round_up(value: float) -> float:
     """Return the least of 1, 2, 5, 10, 20, 50 ... and their tenths at or above a positive value."""
     if not 0 < value < inf:
         return 1.0
@@ -60,73 +65,73 @@ def above(value: float) -> float:
     return value
 
 
-def around(values: Floats) -> tuple[float, float]:
+def round_range(values: Floats) -> tuple[float, float]:
     """Return round ends that hold the values, one of them 0 where all have one sign."""
     low, high = float(values.min()), float(values.max())
     if low < 0 < high:
-        most = max(above(-low), above(high))
+        most = max(round_up(-low), round_up(high))
         return -most, most
-    return (-above(-low), 0.0) if low < 0 else (0.0, above(high))
+    return (-round_up(-low), 0.0) if low < 0 else (0.0, round_up(high))
 
 
-def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> str:
+def scale_hint(code: str, metric: str, given: MetricValues, fixes: Mapping[str, Any]) -> str:
     """Return the hint for a metric, with its possible range; fixes: the guessed options."""
-    measure, values = measure_of(metric), _values(metric, given)
+    measure, values = measure_of_column(metric), _metric_column(metric, given)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
-    ends, hint, name = range_text((low, 1.0)), _HINTS[code], word(metric)
+    ends, hint, name = format_range((low, 1.0)), _HINTS[code], quote_word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
         what = "a share" if measure.high == 1 else "this measure"
         hint = f"{what} cannot be negative; correct the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
         hint = "add --rescale {metric}=LOW:HIGH with its possible range"
-    elif code == "negative-metric" and (span := _span(code, metric, given)):
-        ends = range_text(span)
+    elif code == "negative-metric" and (span := _guess_range(code, metric, given)):
+        ends = format_range(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
         hint = "add --rescale {metric}=0:100 to read percentages"
         if values.max() <= NEARLY:
             hint = "a share cannot exceed 1; correct the value"
-        elif (span := _span(code, metric, given)) and span[0]:
-            hint = f"add --rescale {{metric}}={range_text(span)} to read percentages"
+        elif (span := _guess_range(code, metric, given)) and span[0]:
+            hint = f"add --rescale {{metric}}={format_range(span)} to read percentages"
     percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
-    guess = range_text(fixes["rescale"][metric]) if "rescale" in fixes else ""
+    guess = format_range(fixes["rescale"][metric]) if "rescale" in fixes else ""
     return said if guess in said else f"{said}; guessed: {guess}"
 
 
-def remedy(
-    code: str, metric: str, given: Given, span: tuple[float, float] | None, spared: int
+def guess_scale_options(
+    code: str, metric: str, given: MetricValues, span: tuple[float, float] | None, spared: int
 ) -> dict[str, Any]:
     """Return the guessed options that give a metric a scale, by name.
 
     span: the range it is scaled from, or None. spared: number of metrics kept in any case.
     """
-    values = _values(metric, given)
+    values = _metric_column(metric, given)
     if code in _LEFT_OUT:
         return {"ignore": (metric,)} if spared >= RAYS else {}
     if code == "outside-scale" and span is not None:
-        low, high = around(values)
+        low, high = round_range(values)
         return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
-    found = None if span is not None else _span(code, metric, given)
+    found = None if span is not None else _guess_range(code, metric, given)
     fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
     if code == "unknown-direction":
         return {"direction": {metric: "min"}, **fixes}
     return fixes
 
 
-def _span(code: str, metric: str, given: Given) -> tuple[float, float] | None:
+def _guess_range(code: str, metric: str, given: MetricValues) -> tuple[float, float] | None:
     """Return the range that becomes 0..1; None where a value is to be mended, or none is needed."""
-    measure, values = measure_of(metric), _values(metric, given)
+    measure, values = measure_of_column(metric), _metric_column(metric, given)
     least, most = float(values.min()), float(values.max())
     if code == "unknown-direction" and least >= 0 and most <= 1:
         return None
     if measure is None or code == "unbounded-metric":
-        if code == "negative-metric" and (negated(metric) or most <= 0):
-            return (-1.0, 0.0) if least >= -1 else (-above(-least), 0.0)
+        if code == "negative-metric" and (is_negated_loss(metric) or most <= 0):
+            return (-1.0, 0.0) if least >= -1 else (-round_up(-least), 0.0)
         if code == "negative-metric" and least >= -1 and most <= 1:
             return -1.0, 1.0
         if code == "above-one" and NEARLY < most <= 100:
             return 0.0, 100.0
-        return around(values)
+        return round_range(values)
     if isfinite(measure.low) and isfinite(measure.high):
         if least < measure.low or most > measure.high:  # percentages, or wrong
             low = 100 * measure.low
@@ -134,22 +139,26 @@ def _span(code: str, metric: str, given: Given) -> tuple[float, float] | None:
         return measure.low, measure.high
     if least < measure.low:
         return None
-    return (-above(-least) if least < 0 else 0.0, above(most) if most > 1 else 1.0)
+    return (-round_up(-least) if least < 0 else 0.0, round_up(most) if most > 1 else 1.0)
 
 
-def _values(metric: str, given: Given) -> Floats:
+def _metric_column(metric: str, given: MetricValues) -> Floats:
     values = given.values[:, given.metrics.index(metric)]
     return values if len(values) else np.zeros(1)  # not measured yet
 
 
-def asking(
-    unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]], given: Given, scaled: int
+def unscaled_metrics_error(
+    unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]],
+    given: MetricValues,
+    scaled: int,
 ) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
     unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.
     """
-    hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
+    hundred = [
+        _guess_range(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit
+    ]
     if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
         hint = "add --rescale '*=0:100' to read percentages"
         fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
@@ -157,14 +166,14 @@ def asking(
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
     grouped: dict[tuple[str, Any, str | None], list[tuple[str, Problem, dict[str, Any]]]] = {}
     for metric, problem, span in unfit:
-        fixes = remedy(problem.code, metric, given, span, spared)
-        hint = hint_for(problem.code, metric, given, fixes)
-        same = _alike(problem.code, fixes)
+        fixes = guess_scale_options(problem.code, metric, given, span, spared)
+        hint = scale_hint(problem.code, metric, given, fixes)
+        same = _shared_hint_key(problem.code, fixes)
         key = problem.code, same, None if same else hint
         grouped.setdefault(key, []).append((metric, problem, fixes))
     parts = []
     for (code, _, _), found in grouped.items():
-        hint = hint_for(code, found[0][0], given, found[0][2])
+        hint = scale_hint(code, found[0][0], given, found[0][2])
         both: dict[str, Any] = {}
         for _, _, fixes in found:
             for name, value in fixes.items():
@@ -173,10 +182,10 @@ def asking(
                 if isinstance(before, tuple):
                     both[name] = (*before, *value)
         parts.append(DataError([problem for _, problem, _ in found], hint=hint, fixes=both))
-    return DataError.asking(parts)
+    return DataError.from_errors_with_fixes(parts)
 
 
-def _alike(code: str, fixes: Mapping[str, Any]) -> Any:
+def _shared_hint_key(code: str, fixes: Mapping[str, Any]) -> Any:
     """Return what makes one hint enough for several metrics; None where nothing does."""
     ends = {*fixes["rescale"].values()} if set(fixes) == {"rescale"} else set()
     return next(iter(ends)) if code == "above-one" and ends == {(0.0, 100.0)} else None

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.document import Document, Warn
-from clfeval.errors import bad_option, listing, unknown_model
-from clfeval.measures.catalog import measure_of
-from clfeval.methods.document import cuts_in_force, parameters, signature
+from clfeval.document import Document, ResultWarning
+from clfeval.errors import bad_option, list_names, unknown_model
+from clfeval.measures.catalog import measure_of_column
+from clfeval.methods.document import build_parameters, build_signature, format_thresholds
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.methods.mlcps.compare import compared, redundancy_note
-from clfeval.methods.mlcps.given import Given
+from clfeval.methods.mlcps.compare import compare_rankings, redundancy_notes
+from clfeval.methods.mlcps.given import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.ranking import Ranking, ranking_of
-from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
-from clfeval.methods.mlcps.tables import tables_of
-from clfeval.methods.mlcps.wishes import Wish
+from clfeval.methods.mlcps.ranking import Ranking, rank_models
+from clfeval.methods.mlcps.scale import RAYS, apply_scales, make_scales
+from clfeval.methods.mlcps.tables import ranking_tables
+from clfeval.methods.mlcps.wishes import DesirabilityGoal
 from clfeval.methods.options import check_reference
 
 
-def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
+def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
     """Return the settings of the score; how predictions were read stands in the signature."""
     options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
@@ -43,10 +43,10 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare reference margin missing interval level resamples seed positive"
     )
-    return parameters(order, found, options, said, without="by cluster")
+    return build_parameters(order, found, options, said, without="by cluster")
 
 
-def summary_of(ranking: Ranking) -> dict[str, Any]:
+def ranking_summary(ranking: Ranking) -> dict[str, Any]:
     """Return the first models and the stability of their rank."""
     names, orders = ranking.given.models, ranking.orders
     return {
@@ -58,7 +58,7 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
+def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
     resampled = given.replicates is not None
@@ -66,11 +66,12 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
     weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
     found = {
         "cmd": "mlcps", "from": options.source, "pos": given.positive,
-        "cut": cuts_in_force(given.thresholds) if given.positive is not None else None,
-        "metrics": ",".join(given.metrics), "weights": _pairs(weights),
+        "cut": format_thresholds(given.thresholds) if given.positive is not None else None,
+        "metrics": ",".join(given.metrics), "weights": _format_pairs(weights),
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
-        "scale": _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None}),
+        "scale": _format_pairs({s.metric: (s.low,
+                                           s.high) for s in ranking.scales if s.low is not None}),
         "wish": ";".join(
             " ".join([wish.metric, *(f"{name}={value}" for name, value in wish.as_dict().items())])
             for wish in options.desirability
@@ -84,51 +85,58 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
     if other is not None:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
-    return signature(
+    return build_signature(
         "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci "
         "seed", found, options, said, files=inputs, statistics=statistics,
     )  # fmt: skip
 
 
-def _pairs(values: dict[str, Any]) -> str:
+def _format_pairs(values: dict[str, Any]) -> str:
     return ",".join(
         f"{name}={':'.join(map(repr, value)) if isinstance(value, tuple) else repr(value)}"
         for name, value in values.items()
     )
 
 
-def ranking_notes(ranking: Ranking) -> Iterator[Warn]:
+def ranking_notes(ranking: Ranking) -> Iterator[ResultWarning]:
     """Yield notes on ranks that depend on the order of the metrics, on ties and on wishes."""
     names, orders, best = ranking.given.models, ranking.orders, ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
-            winners = listing([names[i] for i in orders.winners], 5)
+            winners = list_names([names[i] for i in orders.winners], 5)
             text = f"the first rank depends on the order of the metrics: {winners}"
-            yield Warn("order", f"{text}; order-free scores do not")
+            yield ResultWarning("order", f"{text}; order-free scores do not")
         if not orders.everything:
             text = f"only {orders.looked_at:,} orders of the metrics were evaluated"
-            yield Warn("some-orders", f"{text}; further ranks may depend on the order")
+            yield ResultWarning("some-orders", f"{text}; further ranks may depend on the order")
     if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
-        yield Warn("no-area", "no neighbouring metrics have weights above 0, so MLcps is 0")
+        yield ResultWarning(
+            "no-area", "no neighbouring metrics have weights above 0, so MLcps is 0"
+        )
     if len(best) > 1:
-        yield Warn("tie", f"tied for the first rank: {listing([names[i] for i in best], 5)}")
+        yield ResultWarning(
+            "tie", f"tied for the first rank: {list_names([names[i] for i in best], 5)}"
+        )
     for wish in ranking.options.desirability:
         yield from _wish_notes(wish, ranking.given)
     if ranking.failed:
-        yield Warn(
+        yield ResultWarning(
             "resamples-lost",
             f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap "
             "samples of a model; its interval leaves them out",
         )
 
 
-def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
+def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultWarning]:
     """Yield notes on values outside the assumed range of a wish, and on a wrong direction."""
-    measure, values = measure_of(wish.metric), given.values[:, given.metrics.index(wish.metric)]
+    measure, values = (
+        measure_of_column(wish.metric),
+        given.values[:, given.metrics.index(wish.metric)],
+    )
     if wish.assumed and wish.low is not None and wish.high is not None:
         outside = int(((values < wish.low) | (values > wish.high)).sum())
         if outside:
-            yield Warn(
+            yield ResultWarning(
                 "wish-range",
                 f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the "
                 f"measure, {wish.low:g} to {wish.high:g}; give low and high",
@@ -137,19 +145,19 @@ def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
     if measure is not None and measure.best == against:
         less = "lower" if against == "min" else "higher"
         text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
-        yield Warn("wish-direction", text)
+        yield ResultWarning("wish-direction", text)
 
 
 def mlcps_result(
-    given: Given, options: MlcpsOptions, said: Any, *, other: Given | None
+    given: MetricValues, options: MlcpsOptions, said: Any, *, other: MetricValues | None
 ) -> Document:
     """Rank the models by MLcps, or by desirability where there are wishes.
 
-    Errors: UsageError and DataError of `scales_of`; UsageError where weights are to be varied and
+    Errors: UsageError and DataError of `make_scales`; UsageError where weights are to be varied and
     there is no polygon; DataError when `other` has fewer than two of the models.
     """
     options = options.over(given.metrics)
-    scales, notes = scales_of(given, options)
+    scales, notes = make_scales(given, options)
     level = None if options.interval == "none" else options.level
     check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
     if options.reference is not None:
@@ -158,22 +166,24 @@ def mlcps_result(
         if given.replicates is None:
             what = "--reference needs predictions, and this is a table of metrics"
             raise bad_option(what, "give a table of predictions with --from predictions")
-    ranking = ranking_of(given, scales, options)
+    ranking = rank_models(given, scales, options)
     if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity needs {RAYS} metrics or more")
-    tables = tables_of(ranking)
-    notes += redundancy_note(tables["redundant"])
+    tables = ranking_tables(ranking)
+    notes += redundancy_notes(tables["redundant"])
     of_other = []
     if other is not None:
-        there = ranking_of(other, scaled_alike(other, scales), options, all_orders=False)
-        tables["agreement"], tables["compared"], absent = compared(ranking, there)
+        there = rank_models(other, apply_scales(other, scales), options, all_orders=False)
+        tables["agreement"], tables["compared"], absent = compare_rankings(ranking, there)
         notes += absent
-        of_other = [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]
+        of_other = [
+            ResultWarning(note.code, f"{other.name}: {note.message}") for note in other.notes
+        ]
     result = Document(
-        command="mlcps", signature=signature_of(ranking, said, other),
+        command="mlcps", signature=ranking_signature(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
-        parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),
-        summary=summary_of(ranking), tables=tables,
+        parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, said),
+        summary=ranking_summary(ranking), tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
     )  # fmt: skip
     return replace(result, answer=mlcps_answer(result, ranking.best, ranking.equal))

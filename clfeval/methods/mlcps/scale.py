@@ -9,22 +9,22 @@ from math import isfinite
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.document import Warn
-from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
-from clfeval.measures.catalog import measure_of, negated, sounds_like_less
-from clfeval.methods.mlcps.given import Given
+from clfeval.document import ResultWarning
+from clfeval.errors import DataError, Problem, UsageError, list_names, suggestion
+from clfeval.measures.catalog import is_negated_loss, lower_is_better_by_name, measure_of_column
+from clfeval.methods.mlcps.given import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.remedy import RAYS as RAYS
-from clfeval.methods.mlcps.remedy import asking, counts_something
+from clfeval.methods.mlcps.remedy import looks_like_count, unscaled_metrics_error
 
 NARROW = 0.05  # of the scale
 # of a result of clfeval, what has no place in a polygon is left out rather than refused
 SCALELESS = ("above-one", "not-a-metric")
 
 
-def unfit(metric: str) -> str:
+def explain_unfit(metric: str) -> str:
     """Return why a measure cannot be a ray of the polygon; empty if it can."""
-    measure = measure_of(metric)
+    measure = measure_of_column(metric)
     if measure is None:
         return ""
     if measure.aim is not None or measure.best == "none":
@@ -34,7 +34,9 @@ def unfit(metric: str) -> str:
     return "it has no finite range; give one with --rescale NAME=LOW:HIGH"
 
 
-def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
+def make_scales(
+    given: MetricValues, options: MlcpsOptions
+) -> tuple[tuple[Scale, ...], list[ResultWarning]]:
     """Return the scales of the polygon's metrics, in the order of the table, and what to note.
 
     A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
@@ -49,48 +51,50 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        known = measure_of(metric) or metric in options.direction or metric in options.rescale
+        known = (
+            measure_of_column(metric) or metric in options.direction or metric in options.rescale
+        )
         if metric in wished and not known:
             continue  # whatever its values are
-        scale, problem = _scale(given, place, weight, options)
+        scale, problem = _make_scale(given, place, weight, options)
         if problem is None:
             scales.append(scale)
         elif metric not in wished and not (given.lenient and problem.code in SCALELESS):
             unfit.append((metric, problem, scale.span))
     if unfit:
-        raise asking(unfit, given, len(scales))
+        raise unscaled_metrics_error(unfit, given, len(scales))
     if not any(scale.weight for scale in scales) and not wished:
         hint = "give at least one metric a weight above 0"
-        raise UsageError.of("every metric has weight 0", "zero-weight", hint=hint)
+        raise UsageError.new("every metric has weight 0", "zero-weight", hint=hint)
     if len(scales) < RAYS and not wished:
         names = [scale.metric for scale in scales]
-        there = f"{len(names)} metric{'s' * (len(names) != 1)} ({listing(names)})"
+        there = f"{len(names)} metric{'s' * (len(names) != 1)} ({list_names(names)})"
         what = f"{there if names else 'no metric'}, but a polygon needs at least {RAYS} metrics"
         hint = "add metrics, or rank by any number of them with --desirability FILE.yaml"
-        raise DataError.of(what, "too-few-metrics", given.name, hint=hint)
-    return tuple(scales), list(_notes(given, options, scales))
+        raise DataError.new(what, "too-few-metrics", given.name, hint=hint)
+    return tuple(scales), list(_scale_notes(given, options, scales))
 
 
-def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
+def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
     """Raise, before predictions are read, what will be wrong whatever they hold."""
-    nobody = Given(
+    nobody = MetricValues(
         name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
         inputs=(), statistics="",
         problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
     )  # fmt: skip
-    scales_of(nobody, options)
+    make_scales(nobody, options)
 
 
-def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
+def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> tuple[Scale, ...]:
     """Return the scales of another table for this one's columns.
 
     Errors: DataError naming every metric whose values have no ray on its scale.
     """
     alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
-    found = [(scale, outside(given, scale)) for scale in alike if scale.weight]
+    found = [(scale, out_of_scale_problem(given, scale)) for scale in alike if scale.weight]
     unfit = [(scale.metric, problem, scale.span) for scale, problem in found if problem is not None]
     if unfit:
-        raise asking(unfit, given, len(scales))
+        raise unscaled_metrics_error(unfit, given, len(scales))
     return tuple(alike)
 
 
@@ -102,16 +106,16 @@ def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
     for option, names in groups.items():
         for name in names:
             if name not in metrics:
-                hint = suggestion(name, metrics) or f"metrics: {listing(metrics)}"
+                hint = suggestion(name, metrics) or f"metrics: {list_names(metrics)}"
                 what = f"{option}: '{name}' is not a metric"
-                raise UsageError.of(what, "unknown-metric", hint=hint)
+                raise UsageError.new(what, "unknown-metric", hint=hint)
 
 
-def _scale(
-    given: Given, place: int, weight: float, options: MlcpsOptions
+def _make_scale(
+    given: MetricValues, place: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
     metric = given.metrics[place]
-    measure, said = measure_of(metric), options.direction.get(metric)
+    measure, said = measure_of_column(metric), options.direction.get(metric)
     span, what, code = options.rescale.get(metric), None, None
     best: Direction = said or "max"
     if said is None and measure is not None:
@@ -131,72 +135,75 @@ def _scale(
             given.lenient and span is None and measure.low < 0 and given.values[:, place].min() < 0
         ):
             span = measure.low, measure.high
-    elif said is None and span is None and _counted(given, place, options):
+    elif said is None and span is None and _is_count_column(given, place, options):
         what, code = "looks like a count, a row number or a setting, not a metric", _NO_METRIC
-    elif said is None and sounds_like_less(metric) and not negated(metric):
+    elif said is None and lower_is_better_by_name(metric) and not is_negated_loss(metric):
         what, code = "is not a known measure; is higher or lower better?", "unknown-direction"
     low, high = span or (None, None)
     scale = Scale(metric, place, best, low, high, weight)
     if what is not None and code is not None:
         return scale, given.problem(0, place, what, code)
     # whatever a metric of weight 0 holds, its ray has length 0
-    return scale, outside(given, scale) if weight else None
+    return scale, out_of_scale_problem(given, scale) if weight else None
 
 
 _NO_METRIC = "not-a-metric"
 
 
-def _counted(given: Given, place: int, options: MlcpsOptions) -> bool:
+def _is_count_column(given: MetricValues, place: int, options: MlcpsOptions) -> bool:
     """Return whether a column that is not named by an option looks like a count."""
     metric = given.metrics[place]
     named = bool(options.metric) or metric in options.weight or not given.models
-    return not named and counts_something(metric, given.values[:, place])
+    return not named and looks_like_count(metric, given.values[:, place])
 
 
-def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
+def _scale_notes(
+    given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale]
+) -> Iterator[ResultWarning]:
     dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
     for code, names, text in (
-        ("zero-weight", removed, "{} " + _excluded(removed, options)),
+        ("zero-weight", removed, "{} " + _zero_weight_phrase(removed, options)),
         ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
          "not in MLcps, as a range (--rescale) is missing: {}"),
         ("flipped", [scale.metric for scale in scales if scale.best == "min"],
          "lower is better, so 1 - value is used: {}"),
-        ("assumed-direction", [m for m in assumed if not (measure_of(m) or negated(m))],
+        ("assumed-direction",
+         [m for m in assumed if not (measure_of_column(m) or is_negated_loss(m))],
          "not a known measure, higher is assumed to be better: {}"),
     ):  # fmt: skip
         if names:
-            yield Warn(code, text.format(listing(names)))
+            yield ResultWarning(code, text.format(list_names(names)))
     if options.weight and options.desirability:
         text = (
             "--metric-weight affects only MLcps; set the weights of D in the file of --desirability"
         )
-        yield Warn("weights", text)
+        yield ResultWarning("weights", text)
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
                 text = f"'{scale.metric}': all values are close to one bound of {ends}"
-                yield Warn("narrow", f"{text}, so it hardly affects the ranking")
-        measure = measure_of(scale.metric)
+                yield ResultWarning("narrow", f"{text}, so it hardly affects the ranking")
+        measure = measure_of_column(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 maps chance to 0.5"
-            yield Warn("other-scale", text)
+            yield ResultWarning("other-scale", text)
 
 
-def _excluded(removed: Sequence[str], options: MlcpsOptions) -> str:
+def _zero_weight_phrase(removed: Sequence[str], options: MlcpsOptions) -> str:
     """Say that metrics of weight 0 are not in MLcps, and which of them are in D."""
     one, wished = len(removed) == 1, {wish.metric for wish in options.desirability}
     kept = [name for name in removed if name in wished]
     text = f"{'has' if one else 'have'} weight 0 and {'is' if one else 'are'} excluded from MLcps"
     if not kept:
         return text
-    who = ("it" if one else "they") if len(kept) == len(removed) else listing(kept)
+    who = ("it" if one else "they") if len(kept) == len(removed) else list_names(kept)
     return f"{text}, but {who} enter{'s' * (len(kept) == 1)} D"
 
 
@@ -232,14 +239,14 @@ class Scale:
         return d if self.best == "max" else 1.0 - d
 
 
-def rays_of(scales: Sequence[Scale], values: Floats) -> Floats:
+def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
     """Return d (..., k, n) of raw values (..., k, all metrics)."""
     if not scales:
         return np.empty((*values.shape[:-1], 0))
     return np.stack([scale.of(values[..., scale.place]) for scale in scales], axis=-1)
 
 
-def outside(given: Given, scale: Scale) -> Problem | None:
+def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:
     """Return what is wrong with a metric's values, naming the first and how many there are."""
     values = given.values[:, scale.place]
     if scale.low is not None and scale.high is not None:

@@ -10,10 +10,10 @@ from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.delong import delong_auc
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.estimates import Cells, Limits, exact_limits, limits
+from clfeval.methods.estimates import Cells, Limits, exact_limits, measure_limits
 
 
-def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
+def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
     """Return lower and upper limits of measures (k, n), NaN where a bootstrap is needed.
 
     Shares of rows: exact (Clopper and Pearson). Measures invariant to the class ratio: from the two
@@ -24,10 +24,10 @@ def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> 
     k = len(joint.models)
     low, high = np.full((k, len(names)), np.nan), np.full((k, len(names)), np.nan)
     patterns = PatternCounts(joint.models, joint.truth, joint.votes, joint.n)
-    counts = ConfusionCounts.of_patterns(patterns)
+    counts = ConfusionCounts.from_patterns(patterns)
     rows = counts.positives + counts.negatives
     cells = Cells.at_prevalence(counts, counts.positives / rows)
-    areas = _areas(joint, level) if {*names} & {"roc_auc", "gini"} else None
+    areas = _area_limits(joint, level) if {*names} & {"roc_auc", "gini"} else None
     for j, name in enumerate(names):
         found: Limits | None = None
         if name in ("roc_auc", "gini") and areas is not None:
@@ -35,13 +35,13 @@ def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> 
         elif name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
             found = exact_limits(name, cells, level=level)
             if found is None and CATALOG[name].invariant:
-                found = limits(name, cells, level=level)
+                found = measure_limits(name, cells, level=level)
         if found is not None:
             low[:, j], high[:, j] = found
     return low, high
 
 
-def _areas(joint: JointCounts, level: float) -> Limits:
+def _area_limits(joint: JointCounts, level: float) -> Limits:
     """Return the confidence limits of each model's area, NaN where unknown."""
     ends = np.full((2, len(joint.models)), np.nan)
     positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))

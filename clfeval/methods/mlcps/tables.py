@@ -10,14 +10,14 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.document import Cell, Estimate, Row, Rows
-from clfeval.inference.resampling import percentiles, stream
+from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.lazy import LazyRows
 from clfeval.measures.pareto import dominators
-from clfeval.methods.estimates import estimate, proportions, rows_of
+from clfeval.methods.estimates import make_estimate, proportion_estimates, rows_from_columns
 from clfeval.methods.mlcps.compare import redundant_rows
-from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
-from clfeval.methods.mlcps.scale import RAYS, rays_of
-from clfeval.methods.mlcps.weights import weight_dependent, winner_shares
+from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, first_models, score_models
+from clfeval.methods.mlcps.scale import RAYS, compute_rays
+from clfeval.methods.mlcps.weights import depends_on_weights, winner_shares
 
 Splits = Mapping[str, Floats]
 
@@ -25,32 +25,36 @@ MOST_PAIRS = 500  # models whose dominators are all named
 MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
 
 
-def tables_of(ranking: Ranking) -> dict[str, Rows]:
+def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
     """Return what is known of every ranking, then what its table or its options give rise to."""
     options, by_split = ranking.options, ranking.given.by_split
     splits = None
     if by_split is not None and len(ranking.scales) >= RAYS:
-        splits = scores_of(rays_of(ranking.scales, by_split), ranking.weights)
+        splits = score_models(compute_rays(ranking.scales, by_split), ranking.weights)
     tables: dict[str, Rows] = {
-        "models": _models(ranking, splits), "ranks": _ranks(ranking), "metrics": _metrics(ranking),
-        "profile": _profile(ranking), "redundant": _redundant(ranking),
+        "models": _model_rows(ranking, splits), "ranks": _rank_rows(ranking),
+        "metrics": _metric_rows(ranking),
+        "profile": _profile_rows(ranking), "redundant": _redundant_metric_rows(ranking),
     }  # fmt: skip
     if len(ranking.given.models) <= MOST_PAIRS:
-        tables["dominance"] = _dominance(ranking)
+        tables["dominance"] = _dominance_rows(ranking)
     if splits is not None:
-        tables["splits"] = _splits(ranking, splits)
+        tables["splits"] = _split_rows(ranking, splits)
     if options.drawn is not None:
-        tables["weights"] = _weights(ranking, options.drawn)
+        tables["weights"] = _weight_rows(ranking, options.drawn)
     if ranking.compared:
         tables["comparisons"] = ranking.compared
     if options.desirability:
-        tables["desirability"] = _desirability(ranking)
+        tables["desirability"] = _desirability_rows(ranking)
     return tables
 
 
-def _models(ranking: Ranking, splits: Splits | None) -> Rows:
-    models, spread = ranking.given.models, None if splits is None else _spread(splits["mlcps"])
-    scored = {name: _estimates(ranking, name) for name in ranking.scores}
+def _model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
+    models, spread = (
+        ranking.given.models,
+        None if splits is None else _split_statistics(splits["mlcps"]),
+    )
+    scored = {name: _score_estimates(ranking, name) for name in ranking.scores}
     ranks, under = ranking.ranks[ranking.main].tolist(), ranking.under.tolist()
     first = None if ranking.first is None else ranking.first.tolist()
 
@@ -69,22 +73,22 @@ def _models(ranking: Ranking, splits: Splits | None) -> Rows:
             cells["first"] = Estimate(first[i])
         if spread is not None:
             mean, sd, wins = (part[i].item() for part in spread)
-            cells["split_mean"] = estimate(mean, undefined=("outside_scale",))
+            cells["split_mean"] = make_estimate(mean, undefined=("outside_scale",))
             why = "too_few_splits" if mean == mean else "outside_scale"
-            cells["split_sd"] = estimate(sd, undefined=(why,))
+            cells["split_sd"] = make_estimate(sd, undefined=(why,))
             cells["split_wins"] = int(wins)
         return cells
 
     return LazyRows(len(models), row)
 
 
-def _spread(areas: Floats) -> Sequence[Floats]:
+def _split_statistics(areas: Floats) -> Sequence[Floats]:
     """Return mean and SD of the MLcps over splits, and in how many each model is first."""
     sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], nan)
     return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
 
 
-def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
+def _score_estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     """Return the function from a model's place to one score with its limits, or why it has none."""
     values = ranking.scores[name].tolist()
     lacking = "missing_component" if name == "desirability" else "too_few_metrics"
@@ -93,11 +97,11 @@ def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
         lacking = "zero_weight"
     if name in ranking.limits:
         low, high = (side.tolist() for side in ranking.limits[name])
-        return lambda i: estimate(values[i], low[i], high[i], undefined=(lacking,))
-    return lambda i: estimate(values[i], undefined=(lacking,))
+        return lambda i: make_estimate(values[i], low[i], high[i], undefined=(lacking,))
+    return lambda i: make_estimate(values[i], undefined=(lacking,))
 
 
-def _ranks(ranking: Ranking) -> Rows:
+def _rank_rows(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
     columns: dict[str, list[Any]] = {
@@ -117,7 +121,7 @@ def _ranks(ranking: Ranking) -> Rows:
         dependent[~orders.dependent & ~orders.settled] = None  # nobody knows
         columns["order_dependent"] = dependent.tolist()
         if k <= MOST_WEIGHED:
-            columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
+            columns["weight_dependent"] = depends_on_weights(_weighable_rays(ranking)).tolist()
 
     def row(i: int) -> Row:
         return {name: column[i] for name, column in columns.items()}
@@ -125,15 +129,15 @@ def _ranks(ranking: Ranking) -> Rows:
     return LazyRows(k, row, columns)
 
 
-def _weighable(ranking: Ranking) -> Floats:
+def _weighable_rays(ranking: Ranking) -> Floats:
     """Return what weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
     return ranking.d * (ranking.weights > 0)
 
 
-def _metrics(ranking: Ranking) -> list[Row]:
+def _metric_rows(ranking: Ranking) -> list[Row]:
     """Return a row per ray: its scale, its values, and what it changes by MLcps in this order."""
     rows: list[Row] = []
-    ranks, areas = ranking.ranks["mlcps"], _areas(ranking.d * ranking.weights)
+    ranks, areas = ranking.ranks["mlcps"], _area_changes(ranking.d * ranking.weights)
     for i, scale in enumerate(ranking.scales):
         raw = ranking.given.values[:, scale.place]
         row: dict[str, Cell] = {
@@ -145,13 +149,13 @@ def _metrics(ranking: Ranking) -> list[Row]:
         for key, area in zip(("without", "doubled"), areas(i), strict=True):
             moved = None if area is None else dense_ranks(area)
             names = ranking.given.models
-            row[f"winner_{key}"] = None if moved is None else _named(names, moved, ranks)
+            row[f"winner_{key}"] = None if moved is None else _name_first(names, moved, ranks)
             row[f"moved_{key}"] = None if moved is None else int((moved != ranks).sum())
         rows.append(row)
     return rows
 
 
-def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
+def _area_changes(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
     """Return the function from a ray to the areas without it, and with twice its length.
 
     Up to a common factor; None where fewer than three rays are left.
@@ -176,18 +180,18 @@ def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]
     return areas
 
 
-def _named(names: Sequence[str], ranks: Ints, before: Ints) -> str:
+def _name_first(names: Sequence[str], ranks: Ints, before: Ints) -> str:
     """Return the first model; of ties the earlier leader, and how many more."""
-    first, *others = sorted(firsts(ranks), key=before.__getitem__)
+    first, *others = sorted(first_models(ranks), key=before.__getitem__)
     return names[first] + (f" (and {len(others)} more)" if others else "")
 
 
-def _profile(ranking: Ranking) -> Rows:
+def _profile_rows(ranking: Ranking) -> Rows:
     """Return a row per model and ray: raw value with limits, and length before weighting."""
     scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
     sides: tuple[Floats, ...] | None = None
     if given.replicates is not None:
-        sides = percentiles(given.replicates, level=ranking.options.level)[:2]
+        sides = percentile_limits(given.replicates, level=ranking.options.level)[:2]
         if given.limits is not None:
             pairs = zip(given.limits, sides, strict=True)
             sides = tuple(np.where(np.isnan(one), other, one) for one, other in pairs)
@@ -199,7 +203,7 @@ def _profile(ranking: Ranking) -> Rows:
         low, high = (nan, nan) if sides is None else (side[i, place].item() for side in sides)
         cells: dict[str, Cell] = {
             "model": given.models[i], "metric": scales[j].metric,
-            "value": estimate(value, low, high), "d": ranking.d[i, j].item(),
+            "value": make_estimate(value, low, high), "d": ranking.d[i, j].item(),
         }  # fmt: skip
         if given.sds is not None:  # of the raw value over splits
             sd = given.sds[i, place].item()
@@ -209,7 +213,7 @@ def _profile(ranking: Ranking) -> Rows:
     return LazyRows(len(given.models) * n, row)
 
 
-def _redundant(ranking: Ranking) -> list[Row]:
+def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
     """Return the pairs of metrics that say the same; less is better as rays, else as wished."""
     given, wishes = ranking.given, [w for w in ranking.options.desirability if w.weight > 0]
     used = {scale.metric for scale in ranking.scales if scale.weight > 0}
@@ -221,7 +225,7 @@ def _redundant(ranking: Ranking) -> list[Row]:
     return redundant_rows([given.metrics[place] for place in places], given.values[:, places], less)
 
 
-def _dominance(ranking: Ranking) -> list[Row]:
+def _dominance_rows(ranking: Ranking) -> list[Row]:
     names = ranking.given.models
     return [
         {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
@@ -230,12 +234,12 @@ def _dominance(ranking: Ranking) -> list[Row]:
     ]
 
 
-def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
+def _split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
     given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
     return [
         {
             "split": split, "model": model,
-            **{name: estimate(scored[name][s, i].item(), undefined=("outside_scale",))
+            **{name: make_estimate(scored[name][s, i].item(), undefined=("outside_scale",))
                for name in ("mlcps", "normalised")},
             "rank": int(ranks[s, i]) or None,
         }
@@ -243,15 +247,21 @@ def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
     ]  # fmt: skip
 
 
-def _weights(ranking: Ranking, draws: int) -> list[Row]:
+def _weight_rows(ranking: Ranking, draws: int) -> list[Row]:
     """Return per model the share of all weights that make it first."""
     options = ranking.options
-    wins = winner_shares(_weighable(ranking), draws=draws, rng=stream(options.seed, "weights"))
-    share, free = (proportions(part, draws, "no_draws", level=options.level) for part in wins)
-    return rows_of({"model": ranking.given.models, "share": share, "share_order_free": free})
+    wins = winner_shares(
+        _weighable_rays(ranking), draws=draws, rng=random_stream(options.seed, "weights")
+    )
+    share, free = (
+        proportion_estimates(part, draws, "no_draws", level=options.level) for part in wins
+    )
+    return rows_from_columns(
+        {"model": ranking.given.models, "share": share, "share_order_free": free}
+    )
 
 
-def _desirability(ranking: Ranking) -> Rows:
+def _desirability_rows(ranking: Ranking) -> Rows:
     given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]
 

@@ -21,7 +21,7 @@ _BLOCK = 10  # metrics whose pairs are multiplied out
 _PIECE = 2**18  # multiplications in one call of the library
 
 
-def products(d: Real) -> Real:
+def neighbour_products(d: Real) -> Real:
     """Return d_i d_(i+1), with d_(n+1) = d_1.
 
     Shapes: d (..., n), result (..., n).
@@ -50,12 +50,12 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     for start in range(0, draws, _DRAWS):
         # not divided by their sum: that is a factor of all models too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
-        for row, score in enumerate((_around, _all_pairs)):
-            wins[row] += _firsts(score, a, w)
+        for row, score in enumerate((_polygon_scores, _all_pairs)):
+            wins[row] += _count_firsts(score, a, w)
     return wins[0], wins[1]
 
 
-def weight_dependent(d: Floats) -> Bools:
+def depends_on_weights(d: Floats) -> Bools:
     """Return which models' dense ranks depend on the weights.
 
     Q_A(w) = sum of w_i w_(i+1) a_i a_(i+1) >= Q_B(w) for all weights, if and only if
@@ -67,21 +67,21 @@ def weight_dependent(d: Floats) -> Bools:
     Errors: ValueError with fewer than three metrics.
     """
     k = len(d)
-    columns = np.ascontiguousarray(products(d).T, np.float64)
+    columns = np.ascontiguousarray(neighbour_products(d).T, np.float64)
     turning = np.zeros(k, bool)
     step = max(1, _PAIRS // k)
     parts = [slice(start, start + step) for start in range(0, k, step)]
     for rows in parts:
-        above, below = _sides(columns, rows, np.ones(k, bool))
+        above, below = _compare_products(columns, rows, np.ones(k, bool))
         turning[rows] = (above & below).any(axis=1)
     found = turning.copy()
     for rows in parts:
-        above, below = _sides(columns, rows, turning)
+        above, below = _compare_products(columns, rows, turning)
         found[rows] |= (below & ~above).any(axis=1)
     return found
 
 
-def _sides(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
+def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
     """Return whether some product of each row is greater, is less, than that of each other."""
     above = np.zeros((len(columns[0, rows]), int(others.sum())), bool)
     below = np.zeros_like(above)
@@ -92,7 +92,7 @@ def _sides(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
     return above, below
 
 
-def _firsts(score: Score, a: Floats, w: Floats) -> Ints:
+def _count_firsts(score: Score, a: Floats, w: Floats) -> Ints:
     wins = np.zeros(len(a), np.int64)
     step = max(1, _CELLS // len(a))
     for start in range(0, len(w), step):
@@ -101,8 +101,8 @@ def _firsts(score: Score, a: Floats, w: Floats) -> Ints:
     return wins
 
 
-def _around(a: Real, w: Real) -> Real:
-    return _summed(products(a), products(w))
+def _polygon_scores(a: Real, w: Real) -> Real:
+    return _matrix_product(neighbour_products(a), neighbour_products(w))
 
 
 def _all_pairs(a: Real, w: Real) -> Real:
@@ -111,23 +111,23 @@ def _all_pairs(a: Real, w: Real) -> Real:
     Summed by blocks of metrics, without the cancellation of (S**2 - sum of squares) / 2.
     """
     ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
-    total = _summed(_pairs(ours), _pairs(theirs))
+    total = _matrix_product(_pair_products(ours), _pair_products(theirs))
     if a.shape[1] > _BLOCK:
-        before = _summed(ours, theirs)
+        before = _matrix_product(ours, theirs)
         for start in range(_BLOCK, a.shape[1], _BLOCK):
             ours, theirs = a[:, start : start + _BLOCK], w[:, start : start + _BLOCK]
-            own = _summed(ours, theirs)
-            total += _summed(_pairs(ours), _pairs(theirs))
+            own = _matrix_product(ours, theirs)
+            total += _matrix_product(_pair_products(ours), _pair_products(theirs))
             total += before * own
             before += own
     return total
 
 
-def _pairs(x: Real) -> Real:
+def _pair_products(x: Real) -> Real:
     return np.concatenate([x[:, i, None] * x[:, i + 1 :] for i in range(x.shape[1])], axis=1)
 
 
-def _summed(a: Real, w: Real) -> Real:
+def _matrix_product(a: Real, w: Real) -> Real:
     """Return the matrix product of models (k, f) and weightings (m, f): (k, m), without threads."""
     if not a.shape[1]:
         return np.zeros((len(a), len(w)), a.dtype)

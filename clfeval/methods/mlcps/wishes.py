@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.errors import Problem, UsageError, quoted, suggestion
+from clfeval.errors import Problem, UsageError, quote_name, suggestion
 from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
 from clfeval.yaml import CODE, read_yaml
@@ -25,7 +25,7 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     if not isinstance(file.value, dict) or not file.value:
         hint = "write one metric per line with its weight, for example f1: 2"
         raise file.wrong((), "weights must be a mapping of metrics to numbers", hint)
-    entries = Entries(file.place)
+    entries = EntryChecker(file.place)
     weights = {
         metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
         for metric, weight in file.value.items()
@@ -36,12 +36,12 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
 
 Goal = Literal["maximize", "minimize", "target", "box", "custom"]
 
-ENDS = ("low", "target", "high", "above", "below")
+GOAL_ENDS = ("low", "target", "high", "above", "below")
 SHOWN_POINTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesirabilityGoal:
     """The desirability goal of one metric; only the numbers its goal takes are set.
 
     gamma: one exponent for maximize and minimize, two for target, below it and above it.
@@ -94,8 +94,8 @@ class Wish:
         return text if self.gamma[0] == 1 else f"{text}, γ {self.gamma[0]:.10g}"
 
     def as_dict(self) -> dict[str, object]:
-        """Return the wish as a mapping that `wishes_of` reads back."""
-        ends = {name: getattr(self, name) for name in ENDS if getattr(self, name) is not None}
+        """Return the wish as a mapping that `parse_goals` reads back."""
+        ends = {name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None}
         entry: dict[str, object] = {"goal": self.goal, **ends}
         if self.gamma:
             entry["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
@@ -104,7 +104,9 @@ class Wish:
         return {**entry, "weight": self.weight}
 
 
-def desirabilities(wishes: Sequence[Wish], metrics: Sequence[str], values: Floats) -> Floats:
+def desirabilities(
+    wishes: Sequence[DesirabilityGoal], metrics: Sequence[str], values: Floats
+) -> Floats:
     """Return d of every wish, (..., m), of raw values (..., all metrics)."""
     if not wishes:
         return np.empty((*values.shape[:-1], 0))
@@ -118,7 +120,7 @@ Bound = Literal["", ">= 0", "> 0"]
 
 
 @dataclass(slots=True)
-class Entries:
+class EntryChecker:
     """Checks entries; `place` says for messages where the key or item at a path stands."""
 
     place: Callable[..., str]
@@ -145,12 +147,14 @@ class Entries:
                 hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
                 if ":" in name and value is None:
                     hint = "write a space after the ':'"
-                self.wrong((*path, key), f"{who} has no key {quoted(name)}", hint)
+                self.wrong((*path, key), f"{who} has no key {quote_name(name)}", hint)
 
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
         if not isinstance(value, Real) or isinstance(value, bool):
-            self.wrong(path, f"{name} is {shown(value)}, not a number", _remedy(value))
+            self.wrong(
+                path, f"{name} is {describe_value(value)}, not a number", _number_hint(value)
+            )
             return None
         try:
             number = float(value)
@@ -169,11 +173,13 @@ class Entries:
         self, path: EntryPath, name: str, value: object, names: tuple[str, str], bound: Bound = ""
     ) -> tuple[float, float] | None:
         """Return two finite numbers of a list; None for anything else."""
-        both = items_of(value)
+        both = list_items(value)
         if both is None or len(both) != 2:
             wanted = f"[{', '.join(names)}]"
             count = "" if both is None else f" of {len(both)}"
-            self.wrong(path, f"{name} is {shown(value)}{count}, not a list of two: {wanted}")
+            self.wrong(
+                path, f"{name} is {describe_value(value)}{count}, not a list of two: {wanted}"
+            )
             return None
         first, second = (
             self.number((*path, i), f"{name} ({part})", item, bound)
@@ -182,14 +188,14 @@ class Entries:
         return None if first is None or second is None else (first, second)
 
 
-def items_of(value: object) -> list[object] | None:
+def list_items(value: object) -> list[object] | None:
     """Return the items of a list, a tuple or an array; None for anything else."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return list(value) if isinstance(value, (list, tuple)) else None
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Name a value for a message as its file has it."""
     if value is None:
         return "empty"
@@ -197,15 +203,15 @@ def shown(value: object) -> str:
         return str(value).lower()
     if isinstance(value, str):
         line = " ".join(value.split())
-        return quoted(line if len(line) <= LONGEST else line[:LONGEST].rstrip() + "...")
+        return quote_name(line if len(line) <= LONGEST else line[:LONGEST].rstrip() + "...")
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, Real):
         return f"{value}"
-    return "a list" if items_of(value) is not None else f"a {type(value).__name__}"
+    return "a list" if list_items(value) is not None else f"a {type(value).__name__}"
 
 
-def _remedy(value: object) -> str | None:
+def _number_hint(value: object) -> str | None:
     """Return how a number is written that a text was meant to be."""
     text = value.strip() if isinstance(value, str) else ""
     percent = text.endswith("%")
@@ -236,22 +242,24 @@ EXAMPLES = {
 }
 
 
-def read_wishes(name: str | os.PathLike[str]) -> tuple[Wish, ...]:
+def read_goals(name: str | os.PathLike[str]) -> tuple[DesirabilityGoal, ...]:
     """Read a YAML file of wishes; UsageError with line and column for all that is wrong."""
     file = read_yaml(name)
-    return wishes_of(file.value, place=file.place)
+    return parse_goals(file.value, place=file.place)
 
 
-def wishes_of(wishes: object, *, place: Callable[..., str] | None = None) -> tuple[Wish, ...]:
+def parse_goals(
+    wishes: object, *, place: Callable[..., str] | None = None
+) -> tuple[DesirabilityGoal, ...]:
     """Parse a mapping from metrics to goals or mappings; UsageError with all problems."""
-    entries = Entries(place or _of_metric)
-    found: list[Wish | None] = []
+    entries = EntryChecker(place or _of_metric)
+    found: list[DesirabilityGoal | None] = []
     if not isinstance(wishes, Mapping) or not wishes:
-        what = shown(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
+        what = describe_value(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
         hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
         entries.wrong((), f"the goals must be a mapping of metrics, this is {what}", hint)
     else:
-        found = [_wish(metric, entry, entries) for metric, entry in wishes.items()]
+        found = [_parse_goal(metric, entry, entries) for metric, entry in wishes.items()]
     entries.done()
     whole = tuple(wish for wish in found if wish is not None)
     if not any(wish.weight for wish in whole):
@@ -261,17 +269,19 @@ def wishes_of(wishes: object, *, place: Callable[..., str] | None = None) -> tup
 
 
 def _of_metric(*path: str | int) -> str:
-    return f"desirability of {quoted(str(path[0]))}" if path else "desirability"
+    return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
 
 
-def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
+def _parse_goal(metric: str, given: object, entries: EntryChecker) -> DesirabilityGoal | None:
     """Return the wish of one metric; None with at least one problem kept."""
     before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
     entry = {"goal": given} if isinstance(given, str) else given
     if not isinstance(metric, str):
-        entries.wrong((metric,), f"the name of a metric must be text, not {shown(metric)}")
+        entries.wrong((metric,), f"the name of a metric must be text, not {describe_value(metric)}")
     elif not isinstance(entry, Mapping):
-        what = f"{quoted(metric)} is {shown(given)}, not a goal or a mapping with a goal"
+        what = (
+            f"{quote_name(metric)} is {describe_value(given)}, not a goal or a mapping with a goal"
+        )
         hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
         entries.wrong((metric,), what, hint)
     elif "goal" not in entry:
@@ -282,17 +292,17 @@ def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
         goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
         if isinstance(goal, str) and goal in TAKES:
             entries.keys((metric,), entry, ("goal", *TAKES[goal], "weight"), goal)
-            return _checked(metric, cast(Goal, goal), entry, entries, before)
+            return _check_goal(metric, cast(Goal, goal), entry, entries, before)
         close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
         what = "unknown goal" if isinstance(goal, str) else "goal is"
-        entries.wrong((metric, "goal"), f"{what} {shown(goal)}", close or hint)
+        entries.wrong((metric, "goal"), f"{what} {describe_value(goal)}", close or hint)
     return None
 
 
-def _checked(
-    metric: str, goal: Goal, entry: Mapping[str, object], entries: Entries, before: int
-) -> Wish | None:
-    taken = [name for name in ENDS if name in entry and name in TAKES[goal]]
+def _check_goal(
+    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker, before: int
+) -> DesirabilityGoal | None:
+    taken = [name for name in GOAL_ENDS if name in entry and name in TAKES[goal]]
     ends = {name: entries.number((metric, name), name, entry[name]) for name in taken}
     directed = goal in ("maximize", "minimize")
     measure = find_measure(metric) if directed else None
@@ -305,14 +315,16 @@ def _checked(
         if directed:
             ends_of = {"low": "lower bound", "high": "upper bound"}
             lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
-            what += f": no {lacks} is known for {quoted(metric)}"
+            what += f": no {lacks} is known for {quote_name(metric)}"
         entries.wrong((metric,), what, EXAMPLES[goal])
-    gamma = _gamma(metric, goal, entry, entries)
-    points = _points(metric, entry["points"], entries) if not missing and goal == "custom" else ()
+    gamma = _check_gamma(metric, goal, entry, entries)
+    points = (
+        _check_points(metric, entry["points"], entries) if not missing and goal == "custom" else ()
+    )
     weight = entries.number((metric, "weight"), "weight", entry.get("weight", 1), ">= 0")
     if len(entries.problems) > before or weight is None:
         return None
-    wish = Wish(
+    wish = DesirabilityGoal(
         metric, goal, **ends, **assumed, gamma=gamma, points=points, weight=weight,
         assumed=tuple(assumed),
     )  # fmt: skip
@@ -324,8 +336,8 @@ def _checked(
     return wish
 
 
-def _gamma(
-    metric: str, goal: Goal, entry: Mapping[str, object], entries: Entries
+def _check_gamma(
+    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker
 ) -> tuple[float, ...]:
     """Return the exponents a goal takes; fewer with at least one problem kept."""
     if "gamma" not in TAKES[goal]:
@@ -340,18 +352,20 @@ def _gamma(
             hint = "for example gamma: [1, 2], for values below and above the target"
             entries.wrong(path, "gamma is given together with gamma_low or gamma_high", hint)
         both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
-    elif items_of(given) is not None:
+    elif list_items(given) is not None:
         both = entries.pair(path, "gamma", given, ("below target", "above target"), "> 0") or ()
     else:
         both = [entries.number(path, "gamma", given, "> 0")] * 2
     return tuple(one for one in both if one is not None)
 
 
-def _points(metric: str, given: object, entries: Entries) -> tuple[tuple[float, float], ...]:
+def _check_points(
+    metric: str, given: object, entries: EntryChecker
+) -> tuple[tuple[float, float], ...]:
     """Return the points of a custom goal; fewer with at least one problem kept."""
-    items = items_of(given)
+    items = list_items(given)
     if items is None:
-        what = f"points is {shown(given)}, not a list of [value, desirability]"
+        what = f"points is {describe_value(given)}, not a list of [value, desirability]"
         entries.wrong((metric, "points"), what, EXAMPLES["custom"])
     points = [
         entries.pair((metric, "points", i), f"point {i + 1}", item, ("value", "desirability"))

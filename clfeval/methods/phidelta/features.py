@@ -12,33 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, over
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
-from clfeval.counts.patterns import for_products
-from clfeval.counts.units import shown
-from clfeval.document import Cell, Document, Estimate, Row, Rows, Warn
-from clfeval.errors import UsageError, listing
-from clfeval.inference.chance import benjamini_hochberg, combination_chance, largest_gap_chance
-from clfeval.inference.shares import combination
+from clfeval.counts.patterns import safe_for_products
+from clfeval.counts.units import from_units
+from clfeval.document import Cell, Document, Estimate, ResultWarning, Row, Rows
+from clfeval.errors import UsageError, list_names
+from clfeval.inference.chance import benjamini_hochberg, proportions_p_value, smirnov_p_value
+from clfeval.inference.shares import combine_proportions
 from clfeval.lazy import LazyRows
-from clfeval.measures.plane import counted_position
+from clfeval.measures.plane import phi_delta_of_counts
 from clfeval.measures.population import Population
-from clfeval.methods.document import left_out, parameters, signature
-from clfeval.methods.estimates import fractional_weights, proportions
+from clfeval.methods.document import build_parameters, build_signature, exclusion_notes
+from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
-from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables
+from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
 CONSTANT = "constant_feature"
-NAMED = 3  # features that discriminate alike, by name
+MAX_NAMED = 3  # features that discriminate alike, by name
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedFeatures:
     """Features in order of importance, with their place in the plane; all arrays (k,).
 
     cells (k, 4): TP, FP, FN, TN. constant: one value in every row, soft votes undefined.
@@ -51,10 +51,10 @@ class Ranked:
     constant: Bools
 
     @classmethod
-    def of(cls, counts: FeatureCounts) -> Ranked:
+    def from_counts(cls, counts: FeatureCounts) -> RankedFeatures:
         """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
         tp, fp, p, n = counts.tp, counts.fp, counts.positives, counts.negatives
-        phi, delta = counted_position(*for_products(tp, fp, p, n))
+        phi, delta = phi_delta_of_counts(*safe_for_products(tp, fp, p, n))
         said = tp + fp
         constant = np.isnan(said) | (((said == 0) | (said == p + n)) & (p + n > 0))
         names = np.argsort(np.argsort(np.array(counts.names, object), kind="stable"))
@@ -64,13 +64,13 @@ class Ranked:
         cells = np.column_stack([tp, fp, p - tp, n - fp])
         return cls(counts, cells, phi, delta, constant).take(order)
 
-    def take(self, places: Ints) -> Ranked:
+    def take(self, places: Ints) -> RankedFeatures:
         """Return the features at these places."""
         arrays: list[Any] = [self.cells, self.phi, self.delta, self.constant]
-        return Ranked(self.counts.take(places), *(array[places] for array in arrays))
+        return RankedFeatures(self.counts.take(places), *(array[places] for array in arrays))
 
 
-def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
+def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
     """Return the places of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
 
     In order of |delta|, at most `top`.
@@ -84,7 +84,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
 
 
 def feature_table(
-    ranked: Ranked, level: float | None, selected: Ints | None, *, honest: bool = False
+    ranked: RankedFeatures, level: float | None, selected: Ints | None, *, honest: bool = False
 ) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is.
 
@@ -94,13 +94,16 @@ def feature_table(
     kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
     totals = np.column_stack(
-        [shown(part, counts.unit) for part in (counts.positives + counts.negatives, counts.missing)]
+        [
+            from_units(part, counts.unit)
+            for part in (counts.positives + counts.negatives, counts.missing)
+        ]
     )
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
-    numbers = np.column_stack([cuts, over(tp, counts.positives), over(fp, counts.negatives)])
+    numbers = np.column_stack([cuts, divide(tp, counts.positives), divide(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
     held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
-    told = told_apart(ranked, level)
+    told = differ_from_chance(ranked, level)
     if honest and told is None:  # nothing tells a cut that was chosen from chance
         told = [False] * len(counts)
 
@@ -108,19 +111,20 @@ def feature_table(
         rows, missing = totals[i].tolist()
         cells = ranked.cells[i]
         support, tp, fp, fn, tn = map(
-            _count, shown(np.append(cells[:2].sum(), cells), counts.unit).tolist()
+            _whole_or_float, from_units(np.append(cells[:2].sum(), cells), counts.unit).tolist()
         )
-        cut, sensitivity, fpr = map(_number, numbers[i].tolist())
-        phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
+        cut, sensitivity, fpr = map(_none_for_nan, numbers[i].tolist())
+        phi, delta = _position_estimate(ranked, i, phis), _position_estimate(ranked, i, deltas)
         border = 0 in (tp, fp, fn, tn)
-        judged = [_estimate(ranked, i, places) for places in held] or [phi, delta]
+        judged = [_position_estimate(ranked, i, places) for places in held] or [phi, delta]
         known = None if told is None else told[i]
         return {
             "feature": counts.names[i], "column": counts.columns[i], "kind": counts.kinds[i],
             "cut": cut, "rule": counts.rules[i], "rows": rows, "missing": missing,
             "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
             "fpr": fpr, "phi": phi, "delta": delta,
-            **({"corrected_delta": judged[1]} if honest else {}), "role": role(*judged, told=known),
+            **({"corrected_delta": judged[1]} if honest else {}),
+            "role": feature_role(*judged, told=known),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({} if kept is None else {"selected": i in kept}),
         }  # fmt: skip
@@ -128,41 +132,41 @@ def feature_table(
     return LazyRows(len(counts), make)
 
 
-def told_apart(ranked: Ranked, level: float | None) -> list[bool] | None:
+def differ_from_chance(ranked: RankedFeatures, level: float | None) -> list[bool] | None:
     """Tell which features differ from chance, at a false discovery rate of 1 - level, or None."""
     if level is None:
         return None
-    adjusted = benjamini_hochberg(chances(ranked))
+    adjusted = benjamini_hochberg(chance_p_values(ranked))
     return [told or soft for told, soft in zip(
         (adjusted < 1 - level).tolist(), (rule == "soft" for rule in ranked.counts.rules),
         strict=True,
     )]  # fmt: skip
 
 
-def chances(ranked: Ranked) -> Floats:
+def chance_p_values(ranked: RankedFeatures) -> Floats:
     """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval.
 
     Of a chosen cut the greater of the cross-fitted p and that of the largest delta of any cut.
     """
-    counts, (tp, fp) = ranked.counts, _judged(ranked.counts)
+    counts, (tp, fp) = ranked.counts, _held_out_counts(ranked.counts)
     soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
     tp, fp = np.where(soft, 0, tp), np.where(soft, 0, fp)
-    p = combination_chance(tp, counts.positives, fp, counts.negatives)
+    p = proportions_p_value(tp, counts.positives, fp, counts.negatives)
     chosen = ~np.isnan(counts.held_tp)
     if chosen.any():
-        largest = largest_gap_chance(np.abs(ranked.delta), counts.positives, counts.negatives)
+        largest = smirnov_p_value(np.abs(ranked.delta), counts.positives, counts.negatives)
         p = np.where(chosen, np.maximum(p, largest), p)
     return np.where(soft, np.nan, p)
 
 
-def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:
+def _held_out_counts(counts: FeatureCounts) -> tuple[Floats, Floats]:
     """Return TP and FP, of a chosen cut those of rows that did not choose it."""
     free, undealt = np.isnan(counts.held_tp), np.isinf(counts.held_tp)
     tp, fp = (np.where(undealt, np.nan, part) for part in (counts.held_tp, counts.held_fp))
     return np.where(free, counts.tp, tp), np.where(free, counts.fp, fp)
 
 
-def role(phi: Estimate, delta: Estimate, *, told: bool | None = None) -> str | None:
+def feature_role(phi: Estimate, delta: Estimate, *, told: bool | None = None) -> str | None:
     """Return the role of a feature, or None.
 
     |phi| >= 0.8: pervasive (phi > 0, nearly always true) or rare (phi < 0, nearly never); else
@@ -182,7 +186,7 @@ def _covers_zero(delta: Cell) -> bool:
     return ends[0] is not None and ends[1] is not None and ends[0] <= 0 <= ends[1]
 
 
-def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
+def implications(ranked: RankedFeatures, i: int) -> list[tuple[str, int]]:
     """Return the implications without an exception in these rows, with their support.
 
     fp = 0: f -> c (upper left border); fn = 0: not f -> not c (upper right); tp = 0: f -> not c
@@ -197,7 +201,7 @@ def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
     return [(rule, support) for rule, against, support in rules if not against and support]
 
 
-def implication_table(ranked: Ranked, level: float | None) -> Rows:
+def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     """Return one row per implication: support, and confidence with its exact lower limit.
 
     confidence: share of rows with the left side that have the right side; no limit for chosen cuts.
@@ -205,7 +209,7 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
     found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
     supports = np.array([support for _, _, support in found])
-    sure = proportions(supports, supports, "too_few_rows", level=level)
+    sure = proportion_estimates(supports, supports, "too_few_rows", level=level)
     chosen = ~np.isnan(ranked.counts.held_tp)
     sure = [
         Estimate(one.value) if chosen[i] else one for (i, *_), one in zip(found, sure, strict=True)
@@ -213,14 +217,16 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     return [
         {
             "feature": ranked.counts.names[i], "implication": rule,
-            "support": shown(support, ranked.counts.unit),
+            "support": from_units(support, ranked.counts.unit),
             "confidence": confidence,
         }
         for (i, rule, support), confidence in zip(found, sure, strict=True)
     ]  # fmt: skip
 
 
-def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool = False) -> Floats:
+def _with_bounds(
+    ranked: RankedFeatures, sign: int, level: float | None, *, held: bool = False
+) -> Floats:
     """Return phi (sign 1) or delta (-1), (k, 3), with limits but for soft votes and chosen cuts."""
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
     values = ranked.phi if sign == 1 else ranked.delta
@@ -228,8 +234,8 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool =
     none = np.array([rule == "soft" for rule in counts.rules], bool)
     tp, fp = counts.tp, counts.fp
     if held:
-        tp, fp = _judged(counts)
-        there = over(tp, counts.positives) + sign * over(fp, counts.negatives) + shift
+        tp, fp = _held_out_counts(counts)
+        there = divide(tp, counts.positives) + sign * divide(fp, counts.negatives) + shift
         values = np.where(chosen, there, values)
     else:
         none |= chosen
@@ -237,36 +243,38 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool =
         nowhere = np.full(len(counts), np.nan)
         return np.column_stack([values, nowhere, nowhere])
     tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
-    _, low, high = combination(1, sign, tp, counts.positives, fp, counts.negatives, level=level)
+    _, low, high = combine_proportions(
+        1, sign, tp, counts.positives, fp, counts.negatives, level=level
+    )
     low, high = (np.where(none, np.nan, bound + shift) for bound in (low, high))
     return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
 
 
-def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
+def _strongest_by_chance(ranked: RankedFeatures, level: float | None) -> bool:
     """Tell whether the strongest feature is not significant, adjusted by Bonferroni's rule."""
     if level is None or not len(ranked.counts):
         return False
-    first = chances(ranked.take(np.array([0]))).item()
+    first = chance_p_values(ranked.take(np.array([0]))).item()
     return first * len(ranked.counts) >= 1 - level
 
 
-def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
-    value, low, high = map(_number, places[i].tolist())
+def _position_estimate(ranked: RankedFeatures, i: int, places: Floats) -> Estimate:
+    value, low, high = map(_none_for_nan, places[i].tolist())
     why = CONSTANT if ranked.constant[i] else None
     if value is None and why is None:
         why = "too_few_rows" if ranked.counts.unit == 1 else "fractional_weights"
     return Estimate(value, low, high, why)
 
 
-def _number(number: float) -> float | None:
+def _none_for_nan(number: float) -> float | None:
     """Return None for NaN."""
     return None if number != number else number
 
 
-def _count(number: float) -> float | None:
+def _whole_or_float(number: float) -> float | None:
     """Return a plain count: whole where it is, as beside soft votes arrays hold floats."""
     whole = number == number and number == int(number)
-    return int(number) if whole else _number(number)
+    return int(number) if whole else _none_for_nan(number)
 
 
 def feature_result(
@@ -275,23 +283,23 @@ def feature_result(
     """Compute every table the options ask for."""
     classes, level = counted.classes, plane.confidence
     if level is not None and classes.fractional:
-        raise fractional_weights()
+        raise fractional_weights_error()
     if options.cut is not None and not any(rule is not None for rule in counted.counts.rules):
         what = "--cut needs numeric features, and no feature is numeric"
-        raise UsageError.of(what, "needs-numbers", hint="omit --cut")
-    ranked = Ranked.of(counted.counts)
-    selected = chosen(ranked, options) if options.select else None
+        raise UsageError.new(what, "needs-numbers", hint="omit --cut")
+    ranked = RankedFeatures.from_counts(counted.counts)
+    selected = select_features(ranked, options) if options.select else None
     tables: dict[str, Rows] = {}
     everything = feature_table(ranked, level, selected, honest=options.cut == "best")
     if selected is not None:
         tables["selected"] = LazyRows(len(selected), lambda i: everything[int(selected[i])])
     tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
-    told = told_apart(ranked, level)
+    told = differ_from_chance(ranked, level)
     with np.errstate(invalid="ignore"):
         alike = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
     answer = feature_answer(
-        everything[: min(alike, NAMED) or 1],
+        everything[: min(alike, MAX_NAMED) or 1],
         alike,
         0 if told is None else told.count(False),
         len(everything),
@@ -301,13 +309,13 @@ def feature_result(
         expected=0.0 if level is None else (1 - level) * len(ranked.counts),
         level=level or 0.95,
     )
-    ratio = Population.of_counts(classes.positives, classes.negatives, classes.unit)
+    ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
     totals = {"positives": classes.positives, "negatives": classes.negatives}
     said, limits = counted.roles, options.limits if options.select else None
     wanted = limits and f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}"
     return Document(
         command="phidelta",
-        signature=signature(
+        signature=build_signature(
             "cmd pos cut miss only weight select ci",
             {
                 "cmd": "phidelta features", "pos": classes.positive,
@@ -318,20 +326,20 @@ def feature_result(
             said, plane, options, files=counted.files, statistics=counted.counts.digest(),
         ),
         inputs=counted.files,
-        parameters=parameters(
+        parameters=build_parameters(
             "mode positive negative level interval interval_methods targets isometrics missing "
             "cut phi_max delta_min top",
             {
                 "mode": "features", "positive": classes.positive,
                 "negative": [name for name in classes.classes if name != classes.positive],
                 "phi_max": limits and limits[0], "delta_min": limits and limits[1],
-                **plane_found(plane),
+                **plane_parameters(plane),
             },
             said, plane, options, without="by",
         ),
         summary={
-            "rows": shown(classes.positives + classes.negatives, classes.unit),
-            **{name: shown(n, classes.unit) for name, n in totals.items()},
+            "rows": from_units(classes.positives + classes.negatives, classes.unit),
+            **{name: from_units(n, classes.unit) for name, n in totals.items()},
             "prevalence": ratio.prevalence, "odds": ratio.odds,
             "features": len(ranked.counts), "constant": int(ranked.constant.sum()),
             **({} if selected is None else {"selected": len(selected)}),
@@ -339,38 +347,38 @@ def feature_result(
         tables=tables, answer=answer,
         warnings=(
             *_warnings(counted, ranked, options, tables.get("selected", ())),
-            *lines_missing(plane, tables, ratio.odds),
+            *isometric_notes(plane, tables, ratio.odds),
         ),
     )  # fmt: skip
 
 
 def _warnings(
-    counted: CountedFeatures, ranked: Ranked, options: FeatureOptions, selected: Rows
-) -> list[Warn]:
-    said = left_out(counted.files, counted.blank_rows)
+    counted: CountedFeatures, ranked: RankedFeatures, options: FeatureOptions, selected: Rows
+) -> list[ResultWarning]:
+    said = exclusion_notes(counted.files, counted.blank_rows)
     if counted.nameless:
         text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
-        said.append(Warn("dropped", text))
+        said.append(ResultWarning("dropped", text))
     if options.cut == "best":
         text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
-        said.append(Warn("chosen-cuts", text))
+        said.append(ResultWarning("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
         lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
         text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
-        said.append(Warn("feature-gaps", text))
+        said.append(ResultWarning("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        text = f"constant features, true in every row or in no row: {listing(names, 5)}"
-        said.append(Warn("constant-features", text))
+        text = f"constant features, true in every row or in no row: {list_names(names, 5)}"
+        said.append(ResultWarning("constant-features", text))
     if counted.entries:
         text = "only rows with an entry count; --truth-table (Python, batches) adds others"
-        said.append(Warn("rows-from-entries", text))
+        said.append(ResultWarning("rows-from-entries", text))
     unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = (
             f"{unsure:,} of the {len(selected):,} selected features are not significantly "
             "different from chance (δ 0); a lower --phi-max excludes more of them"
         )
-        said.append(Warn("unsure-selected", text))
+        said.append(ResultWarning("unsure-selected", text))
     return said

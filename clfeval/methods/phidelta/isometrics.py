@@ -8,9 +8,9 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.document import Row
-from clfeval.inference.special import halved
+from clfeval.inference.special import bisect
 from clfeval.measures.confusion import Confusion, mutual_information
-from clfeval.measures.plane import CORNERS, position, tilted
+from clfeval.measures.plane import CORNERS, phi_delta, phi_delta_at_prevalence
 from clfeval.measures.population import Population
 
 STEPS = 64  # points of a curved line
@@ -27,7 +27,7 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
         }
         for population in populations
         for name, rates in CORNERS.items()
-        for phi, delta in [tilted(*rates, population.prevalence)]
+        for phi, delta in [phi_delta_at_prevalence(*rates, population.prevalence)]
     ]  # fmt: skip
 
 
@@ -38,8 +38,10 @@ def isometric_rows(
     rows: list[Row] = []
     for one in populations:
         for measure, value in ((name, value) for name, values in wanted for value in values):
-            for branch, (tp, fp) in enumerate(lines(measure, value, one.prevalence)):
-                places = np.stack([*position(tp, fp), *tilted(tp, fp, one.prevalence)], axis=1)
+            for branch, (tp, fp) in enumerate(isometric_lines(measure, value, one.prevalence)):
+                places = np.stack(
+                    [*phi_delta(tp, fp), *phi_delta_at_prevalence(tp, fp, one.prevalence)], axis=1
+                )
                 rows += [
                     {
                         "measure": measure, "value": value, "prevalence": one.prevalence,
@@ -51,7 +53,7 @@ def isometric_rows(
     return rows
 
 
-def lines(measure: str, value: float, p: float) -> Iterator[Line]:
+def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
     """Yield the lines (tp, fp) inside the unit square on which the measure has the value.
 
     All but mutual information are straight: a tp + b fp = c.
@@ -62,7 +64,7 @@ def lines(measure: str, value: float, p: float) -> Iterator[Line]:
     """
     n = 1 - p
     if measure == "mutual_information":
-        yield from _information(value, p)
+        yield from _information_lines(value, p)
         return
     a, b, c = {
         "sensitivity": (1.0, 0.0, value), "specificity": (0.0, 1.0, 1 - value),
@@ -79,30 +81,32 @@ def lines(measure: str, value: float, p: float) -> Iterator[Line]:
         yield first, last
 
 
-def _information(value: float, p: float) -> Iterator[Line]:
+def _information_lines(value: float, p: float) -> Iterator[Line]:
     """Yield the lines above and below the phi axis: information grows with distance from it."""
     if value == 0:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
     for sign in (1.0, -1.0):
-        if _bits(np.zeros(1), np.array([sign]), p)[0] > value:  # else no point tells more
-            yield _branch(sign, value, p)
+        if (
+            _information_bits(np.zeros(1), np.array([sign]), p)[0] > value
+        ):  # else no point tells more
+            yield _information_branch(sign, value, p)
 
 
-def _branch(sign: float, value: float, p: float) -> Line:
+def _information_branch(sign: float, value: float, p: float) -> Line:
     def bits(phi: Floats, height: Floats) -> Floats:
-        return _bits(phi, sign * height, p)
+        return _information_bits(phi, sign * height, p)
 
     # on the borders from the (anti-)oracle to both side corners
-    ends, _ = halved(lambda x: bits(x, 1 - np.abs(x)) > value, np.zeros(2), np.array([-1.0, 1.0]))
+    ends, _ = bisect(lambda x: bits(x, 1 - np.abs(x)) > value, np.zeros(2), np.array([-1.0, 1.0]))
     phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
     highest = 1 - np.abs(phi)
-    _, high = halved(lambda y: bits(phi, y) < value, np.zeros_like(phi), highest)
+    _, high = bisect(lambda y: bits(phi, y) < value, np.zeros_like(phi), highest)
     high[[0, -1]] = highest[[0, -1]]
     delta = sign * high
     return (phi + delta + 1) / 2, (phi - delta + 1) / 2
 
 
-def _bits(phi: Floats, delta: Floats, p: float) -> Floats:
+def _information_bits(phi: Floats, delta: Floats, p: float) -> Floats:
     rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
-    return mutual_information(Confusion.of_prevalence(*rates, p))
+    return mutual_information(Confusion.from_prevalence(*rates, p))

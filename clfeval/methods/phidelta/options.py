@@ -12,20 +12,20 @@ from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.methods.options import (
     Interval,
+    IntervalOptions,
     Level,
-    Populations,
+    PopulationOptions,
     RunOptions,
-    Sure,
     Totals,
-    also_measured,
+    accept_table,
     check_measures,
     check_reference,
-    compared_with,
-    curve_points,
-    differences,
-    table,
+    curve_points_option,
+    margin_option,
+    measure_option,
+    reference_option,
 )
-from clfeval.options import Command, Opt, changed, listed, mapping, number
+from clfeval.options import Command, Opt, as_list, changed_options, to_float, to_mapping
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 
@@ -41,9 +41,11 @@ LIMIT: dict[str, Any] = {
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
-def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
-    named = mapping(flag, given, "measures to values")
-    lines = {name: tuple(number(flag, v) for v in listed(values)) for name, values in named.items()}
+def _accept_isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
+    named = to_mapping(flag, given, "measures to values")
+    lines = {
+        name: tuple(to_float(flag, v) for v in as_list(values)) for name, values in named.items()
+    }
     for name, values in lines.items():
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
@@ -54,7 +56,7 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     return lines
 
 
-def _cut(flag: str, given: Any) -> CutChoice | None:
+def _accept_cut(flag: str, given: Any) -> CutChoice | None:
     """Return a cut of whatever kind of number as a float; a word as it is."""
     if given is None:
         return None
@@ -62,24 +64,24 @@ def _cut(flag: str, given: Any) -> CutChoice | None:
         if given in CUTS:
             return given  # type: ignore[return-value]
         what = f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}"
-        raise UsageError.of(what, "bad-cut", hint=suggestion(given, CUTS))
+        raise UsageError.new(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
         raise bad_option(f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}")
-    cut = number(flag, given)
+    cut = to_float(flag, given)
     if not math.isfinite(cut):
         raise bad_option(f"{flag} {cut} is not a finite number")
     return cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PlaneOptions(Sure, Populations):
+class PlaneOptions(IntervalOptions, PopulationOptions):
     """What classifiers and features share: intervals, populations, lines of equal measure."""
 
     isometrics: Annotated[
         Mapping[str, tuple[float, ...]],
         Opt(
             "Draw lines on which a measure, such as precision, is constant.",
-            PLANE, metavar="MEASURE=V,V", accept=_isometrics,
+            PLANE, metavar="MEASURE=V,V", accept=_accept_isometrics,
             takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -91,13 +93,13 @@ class PlaneOptions(Sure, Populations):
 class ClassifierOptions(RunOptions):
     """Options of classifiers."""
 
-    reference: Annotated[str | None, compared_with()] = None
+    reference: Annotated[str | None, reference_option()] = None
     curve: Annotated[
         bool, Opt("Evaluate every threshold: ROC curve, Gini, largest δ.", CLASSIFIERS)
     ] = False
-    points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
-    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
-    measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
+    points: Annotated[int | Literal["all"] | None, curve_points_option(CLASSIFIERS)] = None
+    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
+    measure: Annotated[tuple[str, ...], measure_option(CLASSIFIERS)] = ()
     totals: Totals = "random"
 
     def check(self) -> None:
@@ -136,21 +138,21 @@ class FeatureOptions:
         Any,
         Opt(
             "Table with the class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=table, reads=True, shell=False,
+            FEATURES, metavar="FILE", accept=accept_table, reads=True, shell=False,
         ),
     ] = None  # fmt: skip
     cut: Annotated[
         CutChoice | None,
         Opt(
             "Cut point of numeric features: median, mean, best, soft or a number.",
-            FEATURES, metavar="RULE|NUMBER", parse=notation.number_or_word,
-            accept=_cut, stated=True,
+            FEATURES, metavar="RULE|NUMBER", parse=notation.parse_number_or_word,
+            accept=_accept_cut, stated=True,
         ),
     ] = None  # fmt: skip
     select: Annotated[
         int | Literal["all"] | None,
         Opt("Keep the N best features, or all significant ones.", FEATURES, metavar="N|all",
-            parse=notation.count_or_all, least=1, stated=True),
+            parse=notation.parse_count_or_all, least=1, stated=True),
     ] = None  # fmt: skip
     phi_max: Annotated[
         float | None,
@@ -173,7 +175,7 @@ class FeatureOptions:
 
     def check(self) -> None:
         """Raise UsageError for options of features without --features."""
-        given = changed(self)
+        given = changed_options(self)
         if given and not self.features:
             raise bad_option(f"{given[0].flag} is for features: add --features")
 

@@ -9,21 +9,21 @@ from typing import Any
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
-from clfeval.document import Answer, Document, Row, Rows, Warn
+from clfeval.document import Answer, Document, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
-    at_threshold,
-    by_interval,
+    build_parameters,
+    build_signature,
     class_totals,
     counting_notes,
-    cuts_in_force,
-    parameters,
-    signature,
+    format_thresholds,
+    name_interval_methods,
+    prefix_threshold,
 )
 from clfeval.methods.estimates import Design
 from clfeval.methods.label_comparisons import SEED, comparison_rows, slice_comparison_rows
-from clfeval.methods.measured.beside import beside
+from clfeval.methods.measured.beside import compute_additional_measures
 from clfeval.methods.measured.run_means import (
     Runs,
     row_differences,
@@ -31,19 +31,19 @@ from clfeval.methods.measured.run_means import (
     run_means,
     run_notes,
 )
-from clfeval.methods.options import Certainty
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import COMPARED, ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
-    Plane,
+    PlaneCounts,
     model_rows,
     population_rows,
     run_rows,
     run_values,
     spread_rows,
 )
-from clfeval.methods.roc import Curve, curve_row, point_rows
+from clfeval.methods.roc import PhiDeltaCurve, curve_row, point_rows
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -78,24 +78,32 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
     return tables
 
 
-def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None) -> list[Warn]:
+def isometric_notes(
+    plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
+) -> list[ResultWarning]:
     """Say which lines do not exist in the diamond, and to which class ratio lines belong."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
         at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
-        said.append(Warn("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}"))
+        said.append(
+            ResultWarning("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
+        )
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
             text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
-            said.append(Warn("no-line", text))
+            said.append(ResultWarning("no-line", text))
     return said
 
 
-def plane_found(plane: PlaneOptions) -> dict[str, Any]:
+def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features in their resolved form."""
-    methods = by_interval(INTERVAL_METHODS, plane.interval) if plane.confidence is not None else {}
+    methods = (
+        name_interval_methods(INTERVAL_METHODS, plane.interval)
+        if plane.confidence is not None
+        else {}
+    )
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
     return {"interval_methods": methods, "targets": places}
 
@@ -107,7 +115,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
     design = Design(options.totals, "exact" if level is None else plane.interval)
-    whole = Plane.of(sample.slices, pooled, design, sample.patterns)
+    whole = PlaneCounts.from_slices(sample.slices, pooled, design, sample.patterns)
     tables: dict[str, Rows] = {"models": model_rows(whole, sample.thresholds)}
     if plane.populations:
         tables["populations"] = population_rows(whole, plane.populations)
@@ -129,12 +137,14 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         curves, scores = _curve_tables(sample, options, level)
         tables |= curves
         statistics.append(scores)
-    found = plane_found(plane)
+    found = plane_parameters(plane)
     if level is not None:
-        found["interval_methods"] |= by_interval(AS_COUNTED[options.totals], plane.interval)
+        found["interval_methods"] |= name_interval_methods(
+            AS_COUNTED[options.totals], plane.interval
+        )
     if plane.interval == "bootstrap":
         found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
-    notes = list[Warn]()
+    notes = list[ResultWarning]()
     if sample.runs:
         answer, notes = _add_runs(tables, sample, options, level)
     else:
@@ -145,7 +155,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             options.reference,
             options.margin.get("delta"),
         )
-    measured = beside(sample, options.measure, Certainty(level, totals=options.totals))
+    measured = compute_additional_measures(
+        sample, options.measure, IntervalSettings(level, totals=options.totals)
+    )
     tables |= measured.tables
     tables |= plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
@@ -158,10 +170,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         together = sha256("".join(statistics).encode()).hexdigest()
     return Document(
         command="phidelta",
-        signature=signature(
+        signature=build_signature(
             "cmd pos cut miss weight by run ref margin odds totals ci measures",
             {
-                "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
+                "cmd": "phidelta", "pos": sample.positive,
+                "cut": format_thresholds(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
                 "odds": ",".join(one.odds for one in plane.populations), "ci": plane.signed,
@@ -170,7 +183,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             said, plane, options, files=sample.files, statistics=measured.statistics(together),
         ),
         inputs=sample.files,
-        parameters=parameters(
+        parameters=build_parameters(
             "mode positive negative level interval totals interval_methods targets isometrics "
             "missing by run run_files reference margin measure",
             {
@@ -181,11 +194,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         summary=summary,
         tables=tables,
-        answer=(at_threshold(first, sample.thresholds), *others),
+        answer=(prefix_threshold(first, sample.thresholds), *others),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *notes,
-            *lines_missing(plane, tables, summary["odds"]),
+            *isometric_notes(plane, tables, summary["odds"]),
             *measured.notes,
         ),
     )  # fmt: skip
@@ -199,7 +212,7 @@ def _curve_tables(
     if counted is None or all(model.kind == "label" for model in counted.models):
         why = "a table of counts has none" if counted is None else "every model has labels only"
         hint = "omit --curve, or give a table of scores"
-        raise UsageError.of(f"--curve needs scores: {why}", "needs-scores", hint=hint)
+        raise UsageError.new(f"--curve needs scores: {why}", "needs-scores", hint=hint)
     curves: list[Row] = []
     points: list[Row] = []
     digests: dict[str, str] = {}
@@ -210,7 +223,11 @@ def _curve_tables(
         digests[model.name] = scores[None].digest()
         for label in sample.slices:
             one = scores[label]
-            curve = Curve.of(one) if one.positives.sum() and one.negatives.sum() else None
+            curve = (
+                PhiDeltaCurve.from_scores(one)
+                if one.positives.sum() and one.negatives.sum()
+                else None
+            )
             curves.append(curve_row(label, model.name, curve, level))
             if curve is not None:
                 points += point_rows(label, model.name, curve, options.points)
@@ -224,10 +241,10 @@ def _curve_tables(
 
 def _add_runs(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
-) -> tuple[tuple[Answer, ...], list[Warn]]:
+) -> tuple[tuple[Answer, ...], list[ResultWarning]]:
     """Add the tables of runs; return what they answer, and notes."""
     models, runs = sample.slices[None].models, Runs.from_sample(sample)
-    each = Plane.of(sample.runs, level)
+    each = PlaneCounts.from_slices(sample.runs, level)
     rows, values = run_rows(each, sample.thresholds), run_values(each)
     tables["runs"] = sorted(rows, key=lambda row: models.index(str(row["model"])))
     means = run_means(values, runs, level)
@@ -259,24 +276,24 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
     if len(models) == 1:
         raise bad_option(f"--reference '{reference}' is the only model; add another model")
     if not sample.patterns and not options.runs:
-        raise UsageError.of(
+        raise UsageError.new(
             "--reference compares models on the same rows, and the table has counts only",
             "needs-predictions",
             hint="give a table of predictions, or several runs with --run",
         )
 
 
-def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[Warn]:
-    said: list[Warn] = []
+def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[ResultWarning]:
+    said: list[ResultWarning] = []
     counts = sample.slices[None]
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no row is {name}: φ, δ and all measures of both classes are undefined"
-            said.append(Warn("single-class", text))
+            said.append(ResultWarning("single-class", text))
     if odds is None and not said:
         text = "the models have different class totals: compare their φ and δ only"
-        said.append(Warn("different-totals", text))
+        said.append(ResultWarning("different-totals", text))
     if options.curve:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
-        said.append(Warn("chosen-threshold", text))
+        said.append(ResultWarning("chosen-threshold", text))
     return said + (counting_notes(sample.counted) if sample.counted is not None else [])

@@ -22,26 +22,26 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, over
-from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, for_products
+from clfeval.arrays import Floats, divide
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, safe_for_products
 from clfeval.document import Estimate, Row
 from clfeval.lazy import CellColumns
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position
+from clfeval.measures.plane import BOUNDARIES, LEAN, phi_delta_of_counts
 from clfeval.measures.population import Population
 from clfeval.methods.bootstrap_limits import bootstrap_limits
-from clfeval.methods.clustered import Redrawn
+from clfeval.methods.clustered import TableResampler
 from clfeval.methods.estimates import (
     RANDOM,
     Cells,
     Design,
     Estimates,
     Limits,
-    column,
-    end_to_end,
+    concatenate_counts,
+    estimate_column,
     exact_limits,
-    limits,
-    rows_of,
+    measure_limits,
+    rows_from_columns,
 )
 from clfeval.methods.label_comparisons import SEED
 from clfeval.methods.measured.run_means import RunMean, RunValues
@@ -49,10 +49,10 @@ from clfeval.methods.options import RESAMPLES
 from clfeval.methods.phidelta.options import COMPARED
 
 PRIOR = ("phi_b", "delta_b")
-TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
+NON_SHARE_MEASURES = ("f1", "mcc", "mutual_information")  # no share of rows
 WORDS = ("worse than chance", "no better than chance", "informative", "near oracle")
 BIAS = 0.05  # a mean |phi| up to here is low bias
-SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
+LOW_VARIANCE = 0.05  # a distance of runs from their mean point up to here is low variance
 
 
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
@@ -66,19 +66,19 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
         return None, f"the CI of δ includes {' and '.join(covered)}"
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
-        return f"{words}: always {_side(phi.value)}", None
+        return f"{words}: always {_class_side(phi.value)}", None
     if words != "informative" or phi.low is None or phi.high is None:
         return words, None
     if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
         return words, None
     lean = "balanced"
     if abs(phi.value or 0.0) > LEAN:
-        lean = f"biased towards {_side(phi.low)}"
+        lean = f"biased towards {_class_side(phi.low)}"
     return f"{words}, {lean}", None
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class PlaneCounts:
     """Confusion counts of the models of all slices, or runs; level None: no intervals.
 
     labels: the slice or run of each model. patterns: of slices, for the bootstrap.
@@ -91,32 +91,33 @@ class Plane:
     patterns: Mapping[str | None, PatternCounts] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_slices(
         cls, parts: Mapping[Any, ConfusionCounts], level: float | None, design: Design = RANDOM,
         patterns: Mapping[str | None, PatternCounts] | None = None,
-    ) -> Plane:  # fmt: skip
+    ) -> PlaneCounts:  # fmt: skip
         """Put the models of all slices or runs in one row."""
-        return cls(*end_to_end(parts), level, design, patterns or {})
+        return cls(*concatenate_counts(parts), level, design, patterns or {})
 
     def _limits(self, name: str, cells: Cells, by: str, level: float) -> Limits:
         """Return limits by formula, or of a bootstrap where that is asked for."""
         if self.design.how != "bootstrap":
-            return limits(name, cells, level=level, design=self.design, by=by)
+            return measure_limits(name, cells, level=level, design=self.design, by=by)
         names = self.counts.models
         found, _ = bootstrap_limits(
             {name: CATALOG[name].function}, cells, np.arange(len(names)), names, level=level,
             resamples=RESAMPLES, seed=SEED, design=self.design,
-            redrawn=lambda i: Redrawn.of(self.patterns.get(self.labels[i]), names[i]),
+            redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
+                                                           names[i]),
         )  # fmt: skip
         return found[name]
 
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
-        values = over(*measure.share(cells)) if measure.share else measure.function(cells)
+        values = divide(*measure.share(cells)) if measure.share else measure.function(cells)
         shares = Design(how=self.design.how)
         bounds = None if sure is None else exact_limits(name, cells, level=sure, design=shares)
-        return column(values, bounds, cells, measure.undefined)
+        return estimate_column(values, bounds, cells, measure.undefined)
 
     def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
         """Return a measure of the two rates at a prevalence, by default that of the rows."""
@@ -133,30 +134,32 @@ class Plane:
         bounds = None
         if self.level is not None:
             bounds = self._limits(name, cells, by, self.level)
-        return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
+        return estimate_column(
+            values, bounds, cells, measure.undefined if p is None else measure.tuned
+        )
 
     def position(self) -> tuple[Estimates, Estimates]:
         """Return phi and delta as counted."""
-        phi, delta = self.divided(lambda *table: np.stack(counted_position(*table)))
+        phi, delta = self.divided(lambda *table: np.stack(phi_delta_of_counts(*table)))
         return self.at("phi", values=phi), self.at("delta", values=delta)
 
     def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
         return self.at("accuracy_u", values=self.divided(
-            lambda tp, fp, p, n: over(tp * n + (n - fp) * p, 2 * p * n)
+            lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
         ))  # fmt: skip
 
     def error_u(self) -> Estimates:
         """Return the unbiased error, (1 - delta) / 2, divided once."""
         return self.at("error_u", values=self.divided(
-            lambda tp, fp, p, n: over((p - tp) * n + fp * p, 2 * p * n)
+            lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n)
         ))  # fmt: skip
 
     def divided(self, formula: Callable[..., Floats]) -> Floats:
         """Return a quotient of products of TP, FP, positives and negatives, divided once."""
         counts = self.counts
         parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
-        products = for_products(*parts)
+        products = safe_for_products(*parts)
         found = formula(*products)
         if products[0] is not counts.tp:  # the small ones fit as they are
             fits = np.maximum(counts.positives, counts.negatives).astype(np.float64) ** 2 < 2.0**61
@@ -173,7 +176,7 @@ class Plane:
         }
 
 
-def model_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
+def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model: counts, position, reading, measures with and without class ratio.
 
     Measures ending in _u are at equal classes; phi_b, delta_b and others at the sample's
@@ -184,26 +187,26 @@ def model_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
-    return rows_of({
+    return rows_from_columns({
         "slice": plane.labels, "model": plane.counts.models,
         **plane.rates(thresholds), "phi": phi, "delta": delta,
         "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
         "accuracy_u": plane.accuracy_u(), "error_u": plane.error_u(),
-        **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *TOGETHER)},
+        **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *NON_SHARE_MEASURES)},
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-        **{name: plane.at(name) for name in TOGETHER},
+        **{name: plane.at(name) for name in NON_SHARE_MEASURES},
         **{name: plane.at(name, values=CATALOG[name].function(cells)) for name in PRIOR},
         **{f"region_{name}": plane.share(name, level=each)
            for name in ("sensitivity", "specificity")},
     })  # fmt: skip
 
 
-def population_rows(plane: Plane, populations: Sequence[Population]) -> list[Row]:
+def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
     """Return, per slice, population and model, phi_b, delta_b and the measures there."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
     k = len(plane.labels)
     by_population = [
-        rows_of({
+        rows_from_columns({
             "slice": plane.labels, "model": plane.counts.models,
             "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
             **{name: plane.at(name, one.prevalence) for name in names},
@@ -214,16 +217,16 @@ def population_rows(plane: Plane, populations: Sequence[Population]) -> list[Row
     return [rows[i] for places in slices.values() for rows in by_population for i in places]
 
 
-def run_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
+def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model and run: counts, position, unbiased accuracy."""
     phi, delta = plane.position()
-    return rows_of({
+    return rows_from_columns({
         "model": plane.counts.models, "run": plane.labels, **plane.rates(thresholds),
         "phi": phi, "delta": delta, "accuracy_u": plane.accuracy_u(),
     })  # fmt: skip
 
 
-def run_values(plane: Plane) -> RunValues:
+def run_values(plane: PlaneCounts) -> RunValues:
     """Return delta and phi by measure and model, then by run, as a report has them."""
     found: dict[tuple[str, str], dict[str, Estimate]] = {}
     counted = Cells.at_prevalence(plane.counts).counted
@@ -259,11 +262,11 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
         if phi.sd is not None and delta.sd is not None:
             bias = phi.mean.value or 0.0
             row["covariance"] = float(np.cov(np.array(xy), ddof=1)[0, 1])
-            row["bias"] = "low" if abs(bias) <= BIAS else f"towards {_side(bias)}"
-            row["variance"] = "low" if math.hypot(phi.sd, delta.sd) <= SPREAD else "high"
+            row["bias"] = "low" if abs(bias) <= BIAS else f"towards {_class_side(bias)}"
+            row["variance"] = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
         rows.append(row)
     return rows
 
 
-def _side(phi: float) -> str:
+def _class_side(phi: float) -> str:
     return "positive" if phi > 0 else "negative"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from re import fullmatch, sub
 
-from clfeval.errors import UsageError, listing
+from clfeval.errors import UsageError, list_names
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
@@ -13,17 +13,17 @@ from clfeval.methods.measured.asked import (
     NEEDS,
     ORDINAL,
     SETS,
-    Askable,
-    Asked,
-    asked_of,
-    called,
-    measurable,
-    measure_called,
-    refuse,
-    settings_of,
-    unknown,
+    AvailableMeasures,
+    RequestedMeasure,
+    find_measure_by_name,
+    format_measure_name,
+    is_two_class_measure,
+    parse_measure_settings,
+    parse_measures,
+    refuse_misleading_measure,
+    unknown_measure,
 )
-from clfeval.shell import given
+from clfeval.shell import format_option
 
 # of more than two classes, and of those whose order was declared
 OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "top_k_accuracy",
@@ -43,35 +43,37 @@ GRADES = (
 LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 
 
-def asked_of_classes(
+def parse_multiclass_measures(
     names: Sequence[str], classes: Sequence[str], *, ordered: bool, file: str | None = None
-) -> tuple[Asked, ...]:
+) -> tuple[RequestedMeasure, ...]:
     """Return the measures of more than two classes; UsageError, also for an order undeclared."""
     default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
-    found = {name: Asked(name, CATALOG[name], {}, "default") for name in default}
+    found = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
     for text in names:
         name, _, settings = text.strip().partition(":")
         folded = name.casefold()
         if folded == "default":
             continue
         if folded in (*NEEDS, ORDINAL):
-            several = [Asked(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)]
+            several = [
+                RequestedMeasure(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)
+            ]
         else:
-            several = [_named(text, name, settings, classes)]
+            several = [_parse_measure(text, name, settings, classes)]
         for one in several:
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs ordered classes"
-                order = likely_order(classes)
+                order = guess_class_order(classes)
                 fixes = None if order is None else {"classes": order}
-                known = "" if order is None else f": {listing(order, SPELLED)}"
+                known = "" if order is None else f": {list_names(order, SPELLED)}"
                 hint = f"repeat --classes for each class, lowest first{known}"
-                raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
+                raise UsageError.new(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())
 
 
-def likely_order(classes: Sequence[str]) -> tuple[str, ...] | None:
+def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     """Return few classes in their order if they are numbered or graded, lowest first; else None."""
     places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
     plain = {one: sub(r"[ -]", "_", sub(r"^no \w+$", "no", one.casefold())) for one in classes}
@@ -86,14 +88,14 @@ def likely_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     return numbered if {*place} == {*numbered} and len(place) <= FEW_CLASSES else None
 
 
-def check_names(names: Sequence[str], flag: str = FLAG) -> None:
+def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
     """Raise UsageError for what is no measure of two classes, and none of more."""
     for name in names:
         try:
-            asked_of((name,), flag)
+            parse_measures((name,), flag)
         except UsageError as error:
             try:
-                asked_of_classes((name,), (), ordered=True)
+                parse_multiclass_measures((name,), (), ordered=True)
             except UsageError as other:
                 measure = find_measure(name.partition(":")[0])
                 of_more = measure is not None and measure.of is None
@@ -105,25 +107,27 @@ def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
         there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
-        plain = _computable(measure) and measure.twin is None and not measure.takes
+        plain = _is_computable(measure) and measure.twin is None and not measure.takes
         if there and plain and (ordered or name == ORDINAL or not measure.ordered):
             yield measure
 
 
-def _computable(measure: Measure) -> bool:
+def _is_computable(measure: Measure) -> bool:
     """Tell whether it can be computed of more than two classes, from a table of predictions."""
     return measure.classes is not None and "costs" not in measure.classes.takes
 
 
-def _named(text: str, name: str, settings: str, classes: Sequence[str]) -> Asked:
-    refuse(name)
-    measure = measure_called(name)
-    if measure is None or measure.classes is None or not _computable(measure):
-        known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
-        error = unknown(measure, text, known, "more than two classes")
-        if measure is not None and measurable(measure) and classes:
-            one = given("--positive", classes[-1])
+def _parse_measure(text: str, name: str, settings: str, classes: Sequence[str]) -> RequestedMeasure:
+    refuse_misleading_measure(name)
+    measure = find_measure_by_name(name)
+    if measure is None or measure.classes is None or not _is_computable(measure):
+        known = AvailableMeasures(
+            "report", [one.id for one in CATALOG.values() if _is_computable(one)], SETS
+        )
+        error = unknown_measure(measure, text, known, "more than two classes")
+        if measure is not None and is_two_class_measure(measure) and classes:
+            one = format_option("--positive", classes[-1])
             error.hint = f"add {one} to measure that class against the rest"
         raise error
-    found = settings_of(text, settings, measure)
-    return Asked(called(measure, found), measure.given(**found), found)
+    found = parse_measure_settings(text, settings, measure)
+    return RequestedMeasure(format_measure_name(measure, found), measure.given(**found), found)

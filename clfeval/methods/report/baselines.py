@@ -14,28 +14,33 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.permuted import dealt, dealt_tables, expected_precision, found_by_chance
-from clfeval.inference.resampling import stream
-from clfeval.measures.averages import average
+from clfeval.inference.permuted import (
+    permuted_positives,
+    permuted_tables,
+    random_average_precision,
+    random_true_positives,
+)
+from clfeval.inference.resampling import random_stream
+from clfeval.measures.averages import class_average
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.comparisons import Observed
 
-EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
+EXACT, EXPECTED, PERMUTATIONS = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
-_SAME = 1e-12  # of a value: as good but for rounding
+_TIE_TOLERANCE = 1e-12  # of a value: as good but for rounding
 
 
-def against_dummies(asked: Sequence[Asked]) -> list[Asked]:
+def measures_with_baselines(asked: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
     """Return the measures held against dummies: those of the first screen, and those named."""
     return [one for one in asked if one.by == "name" or one.name in ON_SCREEN]
 
 
-def hard_baselines(
-    counts: ConfusionCounts, asked: Sequence[Asked], values: Observed, *, alike: bool
+def label_baselines(
+    counts: ConfusionCounts, asked: Sequence[RequestedMeasure], values: Observed, *, alike: bool
 ) -> Iterator[Row]:
     """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
@@ -56,7 +61,7 @@ def hard_baselines(
                 continue
             t, shares = np.array([called * positives / total]), np.ones(1)
             if alike:
-                t, shares = found_by_chance(int(positives), int(negatives), int(called))
+                t, shares = random_true_positives(int(positives), int(negatives), int(called))
             with np.errstate(all="ignore"):
                 each = of(Confusion(t, called - t, positives - t, negatives - called + t))
             known = np.isfinite(each)
@@ -67,11 +72,14 @@ def hard_baselines(
                 p = float(shares[_as_good(each, observed.value, sign) & known].sum())
                 p = min(1.0, p / float(shares.sum()))
             value = float(shares @ each / shares.sum()) if known.any() else nan
-            yield _row(one.name, model, value, observed.value, p, EXACT if alike else EXPECTED)
+            yield _baseline_row(
+                one.name, model, value, observed.value, p, EXACT if alike else EXPECTED
+            )
 
 
 def score_baselines(
-    model: str, counts: ScoreCounts, asked: Sequence[Asked], values: Observed, cut: float | None,
+    model: str, counts: ScoreCounts, asked: Sequence[RequestedMeasure], values: Observed,
+    cut: float | None,
     seed: int, *, alike: bool,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the values of measures of scores by chance, under permutation of the classes.
@@ -79,7 +87,7 @@ def score_baselines(
     Exact for measures linear in the classes and for average precision, else the mean of
     permutations; p = (1 + those as good) / (1 + all).
     """
-    measures = [(one, _at(one, cut)) for one in asked
+    measures = [(one, _measure_at_threshold(one, cut)) for one in asked
                 if one.needs in ("scores", "probabilities") or one.name == NET_BENEFIT]  # fmt: skip
     observed = {one.name: values.get((model, one.name), Estimate(None)).value
                 for one, _ in measures}  # fmt: skip
@@ -90,7 +98,7 @@ def score_baselines(
     drawn: dict[str, list[Floats]] = {one.name: [] for one, _ in measures}
     if alike:
         positives = int(counts.positives.sum())
-        for some in dealt(n, positives, stream(seed, f"baseline\0{model}")):
+        for some in permuted_positives(n, positives, random_stream(seed, f"baseline\0{model}")):
             for one, measure in measures:
                 drawn[one.name].append(np.asarray(measure.function(counts.scores, some, n - some)))
     share = float(counts.positives.sum() / n.sum())
@@ -99,18 +107,18 @@ def score_baselines(
         each = np.concatenate([*drawn[one.name], np.zeros(0)])
         each, p, method = each[np.isfinite(each)], nan, EXPECTED
         if measure.id == "average_precision":
-            value = expected_precision(n, float(counts.positives.sum())) if alike else share
+            value = random_average_precision(n, float(counts.positives.sum())) if alike else share
         elif measure.loss is not None or measure.id in LINEAR:
             value = float(measure.function(counts.scores, n * share, n * (1 - share)))
         else:
-            value, method = float(each.mean()) if len(each) else nan, DRAWN
+            value, method = float(each.mean()) if len(each) else nan, PERMUTATIONS
         if sign and len(each):
             p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
-        yield _row(one.name, model, value, was, p, method)
+        yield _baseline_row(one.name, model, value, was, p, method)
 
 
 def dummy_baselines(
-    counts: ConfusionCounts, asked: Sequence[Asked], cut: float | None, *, scored: bool
+    counts: ConfusionCounts, asked: Sequence[RequestedMeasure], cut: float | None, *, scored: bool
 ) -> Iterator[Row]:
     """Yield what it is worth to name the larger class always, or its share to every row."""
     p, n = float(counts.positives[0]), float(counts.negatives[0])
@@ -122,36 +130,40 @@ def dummy_baselines(
         hard = one.needs == "confusion" and one.name != NET_BENEFIT
         if not hard and not scored:
             continue
-        of = _at(one, cut).function
+        of = _measure_at_threshold(one, cut).function
         with np.errstate(all="ignore"):
             value = float(of(table) if hard else of(*one_score))
         if not isnan(value):
-            yield _row(one.name, MAJORITY if hard else CONSTANT, value, value, nan, "constant")
+            yield _baseline_row(
+                one.name, MAJORITY if hard else CONSTANT, value, value, nan, "constant"
+            )
 
 
 def class_baselines(
-    patterns: ClassPatterns, asked: Sequence[Asked], values: Observed, seed: int
+    patterns: ClassPatterns, asked: Sequence[RequestedMeasure], values: Observed, seed: int
 ) -> Iterator[Row]:
     """Yield measures of the expected table of several classes by chance; p by permutation."""
     alike = patterns.clusters is None and not patterns.fractional
     for model, table in zip(patterns.models, patterns.tables, strict=True):
         drawn = np.zeros((0, *table.shape))
         if alike:
-            drawn = np.array([*dealt_tables(table, stream(seed, f"baseline\0{model}"))])
+            drawn = np.array([*permuted_tables(table, random_stream(seed, f"baseline\0{model}"))])
         chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         for one in asked:
             form, was = one.measure.classes, values.get((model, one.name), Estimate(None)).value
             if form is None or one.needs not in ("confusion", "classes") or was is None:
                 continue
-            of = partial(average, one.measure, by="macro") if form.of is None else form.of
+            of = partial(class_average, one.measure, by="macro") if form.of is None else form.of
             with np.errstate(all="ignore"):
                 value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
             sign, each = one.measure.sign, each[np.isfinite(each)]
             p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
-            yield _row(one.name, model, value, was, p if sign and len(each) else nan, EXPECTED)
+            yield _baseline_row(
+                one.name, model, value, was, p if sign and len(each) else nan, EXPECTED
+            )
 
 
-def _at(one: Asked, cut: float | None) -> Measure:
+def _measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
     """Return the measure, of a net benefit that at the threshold in force."""
     if one.name == NET_BENEFIT:
         return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
@@ -159,14 +171,14 @@ def _at(one: Asked, cut: float | None) -> Measure:
 
 
 def _as_good(each: Floats, observed: float, sign: int) -> Floats:
-    return np.asarray(sign * (each - observed) >= -_SAME * (1 + abs(observed)))
+    return np.asarray(sign * (each - observed) >= -_TIE_TOLERANCE * (1 + abs(observed)))
 
 
-def _row(
+def _baseline_row(
     metric: str, model: str, value: float, observed: float, p: float, method: str
 ) -> Row:  # fmt: skip
     return {
         "measure": metric, "model": model,
-        "value": None if isnan(value) else 0.0 if abs(value) < _SAME else value,
+        "value": None if isnan(value) else 0.0 if abs(value) < _TIE_TOLERANCE else value,
         "observed": observed, "p": None if isnan(p) else p, "method": method,
     }  # fmt: skip

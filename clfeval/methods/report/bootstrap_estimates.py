@@ -8,31 +8,31 @@ from math import nan, sqrt
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.compare.families import pairs_of
-from clfeval.compare.paired import Bootstrap, Errors, PairedEstimates
+from clfeval.compare.families import family_pairs
+from clfeval.compare.paired import BootstrapLimits, DifferenceErrors, PairedEstimates
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.rows import RowKinds, ScoredRows
+from clfeval.counts.rows import DistinctRows, ScoredRows
 from clfeval.document import Estimate
-from clfeval.inference.resampling import percentiles
+from clfeval.inference.resampling import percentile_limits
 from clfeval.inference.special import student_quantile
-from clfeval.measures.scored import distinct
-from clfeval.methods.clustered import fewest
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.measured.drawn import drawn_how, redraws
-from clfeval.methods.options import Certainty
+from clfeval.measures.scored import distinct_starts
+from clfeval.methods.clustered import smallest_class_size
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.measured.drawn import describe_resampling, draw_resamples
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.comparisons import Observed
 
-Both = tuple[str, str]  # two models, by name
+ModelPair = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
 _NOTHING = 1e-12  # of the values: what rounding leaves of draws that are all alike
 OF_EACH = 8  # as many numbers of a kind of rows are made on every draw, of both models
 
 
 def bootstrap_estimates(
-    every: ScoredRows, names: Sequence[str], held: Sequence[Asked], values: Observed,
-    patterns: PatternCounts, reference: str | None, wanted: Certainty,
+    every: ScoredRows, names: Sequence[str], held: Sequence[RequestedMeasure], values: Observed,
+    patterns: PatternCounts, reference: str | None, wanted: IntervalSettings,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by bootstrap for measures of scores without influence values."""
     some = [
@@ -40,22 +40,23 @@ def bootstrap_estimates(
         if one.needs in ("scores", "probabilities") and one.measure.influence is None
     ]  # fmt: skip
 
-    def drawn(pair: Both) -> Floats:
+    def drawn(pair: ModelPair) -> Floats:
         places = [names.index(one) for one in pair]
         kinds = every.pair(*places)
         truth = every.truth[kinds.first]
         sides = [_of_scores(every.scores[i][kinds.first], truth, some) for i in places]
-        return _drawn(pair, kinds, sides, wanted)
+        return _draw_differences(pair, kinds, sides, wanted)
 
-    return _estimates(
-        some, names, values, reference, fewest(patterns), wanted,
+    return _estimates_from_draws(
+        some, names, values, reference, smallest_class_size(patterns), wanted,
         lambda pairs: every.side_by_side(drawn, pairs),
     )  # fmt: skip
 
 
 def class_bootstrap_estimates(
-    counted: Counted, held: Sequence[Asked], values: Observed, patterns: ClassPatterns,
-    reference: str | None, wanted: Certainty,
+    counted: PredictionCounts, held: Sequence[RequestedMeasure], values: Observed,
+    patterns: ClassPatterns,
+    reference: str | None, wanted: IntervalSettings,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return the same of class probabilities, of models that have some."""
     some = [
@@ -65,24 +66,25 @@ def class_bootstrap_estimates(
     ]  # fmt: skip
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
 
-    def drawn(pair: Both) -> Floats:
+    def drawn(pair: ModelPair) -> Floats:
         one, other = (counted.class_rows(at[name]) for name in pair)
         weighed = patterns.fractional and one.owners is None
         columns = (*one.p.T, *other.p.T, one.truth)
-        kinds = RowKinds.of(columns, one.weights, one.owners, weighed=weighed)
+        kinds = DistinctRows.from_columns(columns, one.weights, one.owners, weighed=weighed)
         truth = one.truth[kinds.first]
         sides = [_of_classes(rows.p[kinds.first], truth, some) for rows in (one, other)]
-        return _drawn(pair, kinds, sides, wanted)
+        return _draw_differences(pair, kinds, sides, wanted)
 
-    least = fewest(patterns, len(patterns.classes))
-    return _estimates(
+    least = smallest_class_size(patterns, len(patterns.classes))
+    return _estimates_from_draws(
         some, [*at], values, reference, least, wanted, lambda pairs: map(drawn, pairs)
     )
 
 
-def _estimates(
-    held: Sequence[Asked], names: Sequence[str], values: Observed, reference: str | None,
-    least: float, wanted: Certainty, drawn: Callable[[Sequence[Both]], Iterable[Floats]],
+def _estimates_from_draws(
+    held: Sequence[RequestedMeasure], names: Sequence[str], values: Observed, reference: str | None,
+    least: float, wanted: IntervalSettings,
+    drawn: Callable[[Sequence[ModelPair]], Iterable[Floats]],
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return what draws, (measures, r) of each pair of models by name, tell by each measure."""
     none, level = Estimate(None), wanted.level or 0.95
@@ -90,7 +92,7 @@ def _estimates(
         one.name: [name for name in names if values.get((name, one.name), none).value is not None]
         for one in held
     }
-    pairs = {name: pairs_of(reference, some) for name, some in models.items()}
+    pairs = {name: family_pairs(reference, some) for name, some in models.items()}
     both = dict.fromkeys(
         _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
     )
@@ -104,12 +106,15 @@ def _estimates(
             turn = 1 if mine[i] < mine[j] else -1
             each = turn * draws[_by_name(mine[i], mine[j])][place]
             size = float(np.abs(value[[i, j]]).max())
-            errors[i, j], df[i, j], low[i, j], high[i, j] = difference_of_draws(
+            errors[i, j], df[i, j], low[i, j], high[i, j] = bootstrap_difference(
                 float(value[i] - value[j]), each, size, level=level, fewest=least
             )
-            how[i, j] = drawn_how(len(each), int(np.isnan(each).sum()), wanted)
+            how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
         if how:
-            known, drawn_limits = Errors(errors, df), Bootstrap(low, high, level, how)
+            known, drawn_limits = (
+                DifferenceErrors(errors, df),
+                BootstrapLimits(low, high, level, how),
+            )
             found[one.name] = PairedEstimates(
                 one.name, one.measure, tuple(mine), value, known, least,
                 np.zeros((len(mine), 0)), np.zeros(0), drawn_limits,
@@ -117,7 +122,7 @@ def _estimates(
     return found
 
 
-def difference_of_draws(
+def bootstrap_difference(
     difference: float, draws: Floats, size: float, *, level: float, fewest: float
 ) -> tuple[float, float, float, float]:
     """Return standard error, degrees of freedom and limits of a difference from r draws, (r,).
@@ -130,7 +135,7 @@ def difference_of_draws(
     one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
     """
-    low, high, _ = (float(one) for one in percentiles(draws, level=level))
+    low, high, _ = (float(one) for one in percentile_limits(draws, level=level))
     df = min(fewest, len(draws)) - 1
     if not (df > 0 and low <= high):
         return nan, 0.0, nan, nan
@@ -141,24 +146,26 @@ def difference_of_draws(
     return error, df, min(low, difference - reach), max(high, difference + reach)
 
 
-def _by_name(one: str, other: str) -> Both:
+def _by_name(one: str, other: str) -> ModelPair:
     return (one, other) if one < other else (other, one)
 
 
-def _drawn(pair: Both, kinds: RowKinds, sides: Sequence[Measuring], wanted: Certainty) -> Floats:
+def _draw_differences(
+    pair: ModelPair, kinds: DistinctRows, sides: Sequence[Measuring], wanted: IntervalSettings
+) -> Floats:
     """Return by how much the first of two models is more, by each measure on each draw: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
     blocks = [
         [np.array(side(draws)) for side in sides]
-        for draws in redraws(kinds.n, kinds.clusters, wanted, name, each=OF_EACH)
+        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=OF_EACH)
     ]
     return np.concatenate([one - other for one, other in blocks], axis=1)
 
 
-def _of_scores(x: Floats, truth: Bools, held: Sequence[Asked]) -> Measuring:
+def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:
     """Return what measures a model on draws of kinds of rows: scores x, truth (m,)."""
     order = np.argsort(x, kind="stable")
-    starts = distinct(x[order])
+    starts = distinct_starts(x[order])
     scores, hit = x[order][starts], truth[order]
 
     def measured(draws: Counts) -> list[Floats]:
@@ -170,7 +177,7 @@ def _of_scores(x: Floats, truth: Bools, held: Sequence[Asked]) -> Measuring:
     return measured
 
 
-def _of_classes(p: Floats, truth: Ints, held: Sequence[Asked]) -> Measuring:
+def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Measuring:
     """Return the same of class probabilities, p (m, C)."""
     forms = [one.measure.classes for one in held]
 

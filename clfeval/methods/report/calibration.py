@@ -6,21 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, over
-from clfeval.compare.change import known
+from clfeval.arrays import Floats, Ints, divide
+from clfeval.compare.change import number_or_none
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import shown
+from clfeval.counts.units import from_units
 from clfeval.counts.weights import RowWeights
 from clfeval.document import Row, Rows
-from clfeval.inference.calibration_tests import ScoreTests, score_tests, score_tests_of_parts
-from clfeval.inference.resampling import stream
+from clfeval.inference.calibration_tests import ScoreTests, clustered_score_tests, score_tests
+from clfeval.inference.resampling import random_stream
 from clfeval.inference.shares import holm
 from clfeval.inference.special import critical_value
-from clfeval.lazy import later
-from clfeval.measures.logistic import inner_scores, log_odds
-from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
+from clfeval.lazy import deferred_rows
+from clfeval.measures.logistic import has_log_odds, log_odds
+from clfeval.methods.estimates import (
+    Cells,
+    Design,
+    estimate_column,
+    exact_limits,
+    rows_from_columns,
+)
 from clfeval.methods.measured.decisions import confusions_between
-from clfeval.methods.report.curves import reached
+from clfeval.methods.report.curves import first_reaching
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
@@ -44,7 +50,7 @@ def calibration_rows(
     def tenth(i: Ints) -> Floats:
         return np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total))
 
-    starts = np.append(0, reached(tenth, np.arange(1.0, BINS), m))
+    starts = np.append(0, first_reaching(tenth, np.arange(1.0, BINS), m))
     starts = starts[np.diff(below[starts], append=total) > 0]
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
@@ -54,16 +60,16 @@ def calibration_rows(
     rows = found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
-        "to": counts.scores[last].tolist(), "rows": shown(rows, counts.unit).tolist(),
+        "to": counts.scores[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
         "mean_score": (np.add.reduceat(share, starts) / rows).tolist(),
     }  # fmt: skip
 
     def made() -> list[Row]:
         bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
-        observed = column(over(found.tp, rows), bounds, cells, ())
-        return rows_of({**columns, "observed": observed}, slice=label, model=model)
+        observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
+        return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
-    return later(len(first), made)
+    return deferred_rows(len(first), made)
 
 
 def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: int) -> list[Row]:
@@ -72,36 +78,36 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0. groups_off:
     groups with a significant difference, unadjusted.
     """
-    inner = inner_scores(counts.scores)
+    inner = has_log_odds(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
     none = np.full(2, np.nan)  # where every score is 0 or 1
     found = ScoreTests(none, none, none, "none", np.zeros(0), np.zeros(0))
     if inner.start < inner.stop:
-        found = _tested(counts, inner, stream(seed, f"{model}\0calibration"))
+        found = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
     off = np.abs(found.gaps) > critical_value(level) * found.errors
     gaps = {"groups_off": int(off.sum()), "largest_gap": np.abs(found.gaps).max(initial=0).item()}
     smaller = float(np.minimum(2 * found.p.min(), 1))
     return [
         {
             "model": model, "test": name,
-            **{key: known(getattr(found, key)[i]) for key in ("statistic", "df", "p")},
-            "p_adjusted": known(smaller), "method": found.method,
-            "contradicted": shown(lost, counts.unit).item(),
+            **{key: number_or_none(getattr(found, key)[i]) for key in ("statistic", "df", "p")},
+            "p_adjusted": number_or_none(smaller), "method": found.method,
+            "contradicted": from_units(lost, counts.unit).item(),
             **(gaps if i and len(found.gaps) else dict.fromkeys(gaps)),
         }
         for i, name in enumerate(TESTS)
     ]  # fmt: skip
 
 
-def adjusted_for_all(rows: Sequence[Row]) -> list[Row]:
+def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     """Return tests of several models with p_adjusted by Holm's rule over the models."""
     p = np.array([row["p_adjusted"] for row in rows[:: len(TESTS)]], np.float64)  # None is NaN
     adjusted = np.where(np.isnan(p), np.nan, holm(np.where(np.isnan(p), 1.0, p).tolist()))
     each = np.repeat(adjusted, len(TESTS)).tolist()
-    return [{**row, "p_adjusted": known(one)} for row, one in zip(rows, each, strict=True)]
+    return [{**row, "p_adjusted": number_or_none(one)} for row, one in zip(rows, each, strict=True)]
 
 
-def _tested(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
+def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
     """Return the tests of scores that have log odds; of parts, of neighbours among very many."""
     if counts.clusters is None:
         rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
@@ -110,7 +116,7 @@ def _tested(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> Scor
     owned, both = few.clusters, np.array([few.positives, few.negatives])
     if isinstance(owned, RowWeights):
         halves = (one.reshape(2, -1).sum(axis=1) for one in (owned.squares, owned.n))
-        heavy = np.nan_to_num(over(*halves), nan=owned.weight)
+        heavy = np.nan_to_num(divide(*halves), nan=owned.weight)
     assert owned is not None
-    x, inner = log_odds(few.scores), inner_scores(few.scores)
-    return score_tests_of_parts(few.scores, x, both, inner, owned, heavy)
+    x, inner = log_odds(few.scores), has_log_odds(few.scores)
+    return clustered_score_tests(few.scores, x, both, inner, owned, heavy)

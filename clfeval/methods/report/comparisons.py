@@ -9,34 +9,34 @@ from math import ceil, nan
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.compare.change import known
+from clfeval.compare.change import number_or_none
 from clfeval.compare.families import (
     ALL_PAIRS,
     EVERY,
     ON_SCREEN,
     BestSet,
+    adjusted_family,
     best_set,
-    detectable,
-    family_of,
-    pairs_of,
+    detectable_difference,
+    family_pairs,
 )
 from clfeval.compare.paired import PairedEstimates
 from clfeval.compare.reference import reference_rows
 from clfeval.counts.changes import list_changes
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.counts.units import shown
-from clfeval.document import Estimate, Row, estimate
+from clfeval.counts.units import from_units
+from clfeval.document import Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.inference.chance import cochran_q, mid_p
-from clfeval.methods.clustered import smallest_sizes
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.clustered import effective_class_sizes
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.metrics import takes_scores
 from clfeval.methods.report.model_estimates import score_estimates
-from clfeval.methods.report.options import ReportOptions, by_measure
+from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models, from which on the best of them is biased
@@ -57,7 +57,9 @@ class ModelComparison:
     tables: Mapping[str, Sequence[Row]]
 
 
-def compared(asked: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
+def compared_measures(
+    asked: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+) -> list[RequestedMeasure]:
     """Return the measures models are compared by; none without intervals."""
     if options.confidence is None:
         return []
@@ -73,12 +75,12 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     reference = options.reference
     if reference is None:
         return
-    if reference not in (*models, *EVERY) and not pairs_of(reference, models):
+    if reference not in (*models, *EVERY) and not family_pairs(reference, models):
         raise unknown_model("--reference", reference, [*models, *EVERY])
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
-        raise UsageError.of(
+        raise UsageError.new(
             "--reference compares models on the same rows, but the rows of these models may differ",
             "needs-predictions", hint="give a table with the predictions of all models",
         )  # fmt: skip
@@ -87,16 +89,17 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 def observed_values(metrics: Sequence[Row]) -> Observed:
     """Return the values of the whole table, by model and measure."""
     return {
-        (str(row["model"]), str(row["measure"])): estimate(row["value"])
+        (str(row["model"]), str(row["measure"])): as_estimate(row["value"])
         for row in metrics
         if row["slice"] is None and row["estimator"] in ESTIMATORS
     }
 
 
 def compare_models(
-    estimates: Mapping[str, PairedEstimates], held: Sequence[Asked], metrics: Sequence[Row],
+    estimates: Mapping[str, PairedEstimates], held: Sequence[RequestedMeasure],
+    metrics: Sequence[Row],
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
-    counted: Counted | None, uncut: Collection[str] = (),
+    counted: PredictionCounts | None, uncut: Collection[str] = (),
 ) -> ModelComparison:  # fmt: skip
     """Return the best set and the tables of comparisons, in the order of measures.
 
@@ -107,10 +110,11 @@ def compare_models(
     observed, reference, level = observed_values(metrics), options.reference, options.level
     best, rows = dict[str, BestSet](), dict[str, list[Row]]()
     ranked = reference is None or reference in EVERY
-    margins = by_measure(options.margin, called)
+    margins = numbers_by_measure(options.margin, called)
     for one in every:
-        family = family_of(one, pairs_of(reference, one.models), level=level, seed=options.seed,
-                           measures=sharing(one.metric, reference))  # fmt: skip
+        family = adjusted_family(one, family_pairs(reference, one.models), level=level,
+                                 seed=options.seed,
+                           measures=measures_per_family(one.metric, reference))  # fmt: skip
         found = best_set(family if ranked else None, one, seed=options.seed)
         if found is not None:
             best[one.metric] = found
@@ -119,7 +123,10 @@ def compare_models(
         if family is not None and reference is not None and patterns is not None:
             named = zip(one.models, one.values.tolist(), strict=True)
             kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
-            margin, size = margins.get(one.metric), float(shown(patterns.n.sum(), patterns.unit))
+            margin, size = (
+                margins.get(one.metric),
+                float(from_units(patterns.n.sum(), patterns.unit)),
+            )
             rows.setdefault("comparisons", []).extend(
                 reference_rows(family, kept, size, reference, margin=margin)
             )
@@ -127,7 +134,7 @@ def compare_models(
         all_of = rows.get("comparisons", [])
         pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
         pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
-        wanted = by_measure(options.resolution, called)
+        wanted = numbers_by_measure(options.resolution, called)
         rows["mcnemar"] = [*_mcnemar_rows(patterns, pairs)]
         rows["together"] = [*_cochran_rows(patterns, uncut)]
         rows["resolution"] = [*_resolution_rows(all_of, wanted, counted.size, level)]
@@ -137,25 +144,27 @@ def compare_models(
     return ModelComparison(best if ranked else {}, tables)
 
 
-def sharing(metric: str, reference: str | None) -> int:
+def measures_per_family(metric: str, reference: str | None) -> int:
     """Return how many measures one family of comparisons with a reference has."""
     return len(OPERATING_POINT) if reference is not None and metric in OPERATING_POINT else 1
 
 
-def compared_inside(held: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
+def slice_compared_measures(
+    held: Sequence[RequestedMeasure], lead: str, options: ReportOptions
+) -> list[RequestedMeasure]:
     """Return the measures by which models are compared in slices: what leads, what is named."""
     if options.reference in (None, ALL_PAIRS):
         return []
     return [one for one in held if one.name == lead or one.by == "name"]
 
 
-def labels_inside(
-    patterns: Mapping[str | None, PatternCounts], held: Sequence[Asked], lead: str,
+def slice_label_estimates(
+    patterns: Mapping[str | None, PatternCounts], held: Sequence[RequestedMeasure], lead: str,
     options: ReportOptions, without: Collection[str],
 ) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
     """Return models in each slice by measures of their labels."""
     found: dict[str, dict[str, PairedEstimates]] = {}
-    for one in compared_inside(held, lead, options):
+    for one in slice_compared_measures(held, lead, options):
         if not takes_scores(one):
             each = {str(label): label_estimates(part, one, without)
                     for label, part in patterns.items() if label is not None}  # fmt: skip
@@ -163,8 +172,8 @@ def labels_inside(
     return found
 
 
-def scores_inside(
-    every: ScoredRows, patterns: Mapping[str | None, PatternCounts], one: Asked,
+def slice_score_estimates(
+    every: ScoredRows, patterns: Mapping[str | None, PatternCounts], one: RequestedMeasure,
     moved: Mapping[str, Mapping[str, tuple[float, Floats]]],
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return models in each slice by a measure of scores; moved: its value, and f of its rows."""
@@ -174,14 +183,14 @@ def scores_inside(
         weights = None if every.weights is None else every.weights[rows]
         if every.owners is not None:
             _, owners = np.unique(every.owners[rows], return_inverse=True)
-        sizes = smallest_sizes(patterns[label], 2)
+        sizes = effective_class_sizes(patterns[label], 2)
         some = score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed)
         if some is not None:
             found[label] = some
     return found
 
 
-def less(value: Estimate, bias: float) -> Estimate:
+def subtract_bias(value: Estimate, bias: float) -> Estimate:
     """Return an estimate and its limits less a bias."""
     value_, low, high = (
         None if end is None else end - bias for end in (value.value, value.low, value.high)
@@ -211,7 +220,7 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
     value = values[winner, one.metric]
     yield {
         "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
-        "corrected": less(value, bias),
+        "corrected": subtract_bias(value, bias),
     }  # fmt: skip
 
 
@@ -226,7 +235,8 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
         alike = patterns.clusters is None
         yield {
             "model": model, "reference": reference,
-            "newly_right": shown(right, patterns.unit), "newly_wrong": shown(wrong, patterns.unit),
+            "newly_right": from_units(right, patterns.unit),
+            "newly_wrong": from_units(wrong, patterns.unit),
             "p": mid_p(right, wrong) if alike else None, "method": MCNEMAR if alike else DEPENDENT,
         }  # fmt: skip
 
@@ -245,8 +255,8 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield {
-        "measure": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
-        "statistic": known(q), "p": known(p), "method": method,
+        "measure": "accuracy", "models": len(places), "differ": from_units(differ, patterns.unit),
+        "statistic": number_or_none(q), "p": number_or_none(p), "method": method,
     }  # fmt: skip
 
 
@@ -261,7 +271,7 @@ def _resolution_rows(
     for row in rows:
         least, error = wanted.get(str(row["measure"])), row["se"]
         if least is not None and isinstance(error, float):
-            seen = float(detectable(error, level=level))
+            seen = float(detectable_difference(error, level=level))
             yield {
                 "measure": row["measure"], "model": row["model"], "reference": row["reference"],
                 "detectable": seen, "wanted": least,

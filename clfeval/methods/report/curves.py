@@ -7,15 +7,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import shown
+from clfeval.counts.units import from_units
 from clfeval.document import Row, Rows
-from clfeval.lazy import later
+from clfeval.lazy import deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
+from clfeval.methods.estimates import (
+    Cells,
+    Design,
+    estimate_column,
+    exact_limits,
+    rows_from_columns,
+)
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.roc import MOST_POINTS
 
@@ -23,7 +29,7 @@ BINS = 20  # of a distribution
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
 
 
-def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
+def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
     """Return the indices of points to list, at even steps of both rates with both ends."""
     ends, limit = counts.running, MOST_POINTS if most is None else most
     m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
@@ -34,11 +40,11 @@ def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
         return np.asarray(((ends[:, -1:] - ends[:, m - 1 - i]) / each).sum(axis=0) + i / m)
 
     last = np.array([m - 1])
-    at = reached(along, np.linspace(0, along(last)[0], limit), m)
+    at = first_reaching(along, np.linspace(0, along(last)[0], limit), m)
     return np.unique(np.concatenate([[0], np.minimum(at, m - 1), last]))
 
 
-def reached(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
+def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
     """Return the first of m places at which what rises has come to each target; m where at none."""
     low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
     while (between := low < high).any():
@@ -56,24 +62,26 @@ def curve_rows(
 
     claimed: share of rows called positive; lift: precision / prevalence.
     """
-    places, ends = len(counts.scores) - chosen(counts, most), counts.running
+    places, ends = len(counts.scores) - choose_points(counts, most), counts.running
     (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
-    precision = over(tp, tp + fp)
+    precision = divide(tp, tp + fp)
     columns = {
-        "threshold": np.append(counts.scores, np.inf)[places], "tp": shown(tp, counts.unit),
-        "fp": shown(fp, counts.unit), "sensitivity": over(tp, p),
-        "fpr": over(fp, n), "precision": precision, "flagged": over(tp + fp, p + n),
-        "lift": over(precision * (p + n), p),
+        "threshold": np.append(counts.scores, np.inf)[places], "tp": from_units(tp, counts.unit),
+        "fp": from_units(fp, counts.unit), "sensitivity": divide(tp, p),
+        "fpr": divide(fp, n), "precision": precision, "flagged": divide(tp + fp, p + n),
+        "lift": divide(precision * (p + n), p),
     }  # fmt: skip
     who = {"slice": label, "model": model}
 
     def made() -> list[Row]:
-        return rows_of({name: _listed(values) for name, values in columns.items()}, **who)
+        return rows_from_columns(
+            {name: _finite_column(values) for name, values in columns.items()}, **who
+        )
 
-    return later(len(tp), made)
+    return deferred_rows(len(tp), made)
 
 
-def _listed(values: Counts) -> list[Any]:
+def _finite_column(values: Counts) -> list[Any]:
     """Return a column with None for what is undefined, or above every score."""
     found: list[Any] = values.tolist()
     for i in np.flatnonzero(~np.isfinite(values)).tolist():
@@ -81,7 +89,7 @@ def _listed(values: Counts) -> list[Any]:
     return found
 
 
-def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
+def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
     """Return the thresholds of a table: those listed, all scores, or about so many quantiles."""
     if asked == "all":
         return counts.scores[::-1]
@@ -95,7 +103,7 @@ def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float
     def above(i: Ints) -> Floats:
         return np.asarray(rows - ends[:, m - 1 - i].sum(axis=0))
 
-    at = reached(above, rows * np.arange(1, asked + 1) / (asked + 1), m)
+    at = first_reaching(above, rows * np.arange(1, asked + 1) / (asked + 1), m)
     chosen_cuts: Floats = counts.scores[m - 1 - np.unique(at)]
     return chosen_cuts
 
@@ -107,7 +115,9 @@ def threshold_rows(
     """Return what each threshold does: its 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
     who = {"slice": label, "model": model}
-    return later(len(cuts), lambda: rows_of(_at_cuts(found, cuts, level, design), **who))
+    return deferred_rows(
+        len(cuts), lambda: rows_from_columns(_at_cuts(found, cuts, level, design), **who)
+    )
 
 
 def _at_cuts(
@@ -118,13 +128,15 @@ def _at_cuts(
         found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
     columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
     columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
-    columns["flagged"] = over(table.tp + table.fp, table.total).tolist()
+    columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
     for name in SHARES:
         measure = CATALOG[name]
         bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
-        columns[name] = column(measure.function(table), bounds, cells, measure.undefined)
+        columns[name] = estimate_column(measure.function(table), bounds, cells, measure.undefined)
     for name in ("f1", "mcc"):
-        columns[name] = column(CATALOG[name].function(table), None, cells, CATALOG[name].undefined)
+        columns[name] = estimate_column(
+            CATALOG[name].function(table), None, cells, CATALOG[name].undefined
+        )
     return columns
 
 
@@ -149,7 +161,7 @@ def distribution_rows(
         total = found.sum()
         for i in range(BINS):
             share = float(found[i] / total) if total else None
-            many = shown(found[i], counts.unit).item()
+            many = from_units(found[i], counts.unit).item()
             rows.append(
                 {
                     "slice": label, "model": model, "class": name, "from": float(edges[i]),

@@ -12,21 +12,21 @@ from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
 from clfeval.compare.paired import PairedEstimates, errors_of_kinds, errors_of_rows
 from clfeval.counts.class_rows import ProbabilityRows
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import Counted
+from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.averages import average, average_influence
+from clfeval.measures.averages import average_influence, class_average
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.clustered import class_sizes, fewest, smallest_sizes
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.measured.label_estimates import known_estimates, squares_of_flips
-from clfeval.methods.report.classes import OVER_CLASSES, wider_by
+from clfeval.methods.clustered import class_sizes, effective_class_sizes, smallest_class_size
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measured.label_estimates import flip_correction, make_paired_estimates
+from clfeval.methods.report.classes import OVER_CLASSES, small_sample_factors
 
 _BLOCK = 2**16
 _BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
 
 
 def score_estimates(
-    weights: Counts | None, owners: Ints | None, asked: Asked,
+    weights: Counts | None, owners: Ints | None, asked: RequestedMeasure,
     moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
 ) -> PairedEstimates | None:  # fmt: skip
     """Return paired estimates by a measure of scores; moved: its value, and f of the rows (n,)."""
@@ -53,11 +53,11 @@ def score_estimates(
         steps = ends * sizes / sizes.sum()  # of negatives, of positives
     known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
     sizes = sizes if steps.shape[1] else np.zeros(0)
-    return known_estimates(asked, names, np.array(values), known, least, (steps, sizes))
+    return make_paired_estimates(asked, names, np.array(values), known, least, (steps, sizes))
 
 
-def of_scores(
-    asked: Asked, threshold: float | None, counts: ScoreCounts
+def score_influence(
+    asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts
 ) -> tuple[float, Influence] | None:
     """Return a measure of the scores of a model and its influence, or None."""
     measure = asked.measure
@@ -73,17 +73,17 @@ def of_scores(
     return (value, measure.influence(*parts)) if isfinite(value) else None
 
 
-def row_by_row(
-    asked: Asked, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
+def row_score_influence(
+    asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
 ) -> tuple[float, Floats] | None:
     """Return a measure of scores and the influence of rows (n,), with place and class of each."""
-    found = of_scores(asked, threshold, counts)
+    found = score_influence(asked, threshold, counts)
     if found is None:
         return None
     value, each = found
     if asked.measure.interval == "delong":
-        each = as_delong(each, counts)
-    return value, rows_influence(each, place, truth)
+        each = scale_to_delong(each, counts)
+    return value, spread_influence_to_rows(each, place, truth)
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
@@ -99,7 +99,9 @@ def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list
     return [names for groups in near.values() for names in groups if len(names) > 1]
 
 
-def class_label_estimates(patterns: ClassPatterns, asked: Asked) -> PairedEstimates | None:
+def class_label_estimates(
+    patterns: ClassPatterns, asked: RequestedMeasure
+) -> PairedEstimates | None:
     """Return models by a measure of the tables of C classes, or its mean over them."""
     form = asked.measure.classes
     if form is None or (form.of is not None and form.influence is None):
@@ -107,7 +109,7 @@ def class_label_estimates(patterns: ClassPatterns, asked: Asked) -> PairedEstima
     of, influence = form.of, form.influence
     if of is None or influence is None:
         of, influence = (partial(one, asked.measure, by="macro")
-                         for one in (average, average_influence))  # fmt: skip
+                         for one in (class_average, average_influence))  # fmt: skip
     tables, c = patterns.tables, len(patterns.classes)
     values = np.array([float(of(table)) for table in tables])
     some = np.flatnonzero(np.isfinite(values)).tolist()
@@ -116,25 +118,25 @@ def class_label_estimates(patterns: ClassPatterns, asked: Asked) -> PairedEstima
     moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
     wider = np.ones(c)
     if form.of is None or asked.measure.id in OVER_CLASSES:
-        wider = wider_by(patterns)
-    sizes, least = smallest_sizes(patterns, c), fewest(patterns, c)
+        wider = small_sample_factors(patterns)
+    sizes, least = effective_class_sizes(patterns, c), smallest_class_size(patterns, c)
     row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     jumps, there = f.max(axis=2) - f.min(axis=2), sizes > 0
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
     moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth]
-    flips = squares_of_flips(patterns.votes[moves][:, some], jumps[:, there].T * row)
+    flips = flip_correction(patterns.votes[moves][:, some], jumps[:, there].T * row)
     known = errors_of_kinds(moved * wider[patterns.truth], patterns.n, patterns.clusters,
                             fewest=least, flips=flips)  # fmt: skip
     steps = ((jumps * shares)[:, there], sizes[there])
     if np.allclose(jumps[:, there], jumps[:, there][:, :1], rtol=1e-9):
-        steps = (jumps[:, there][:, :1], smallest_sizes(patterns, 1))
+        steps = (jumps[:, there][:, :1], effective_class_sizes(patterns, 1))
     names = [patterns.models[i] for i in some]
-    return known_estimates(asked, names, values[some], known, least, steps)
+    return make_paired_estimates(asked, names, values[some], known, least, steps)
 
 
 def probability_estimates(
-    counted: Counted, patterns: ClassPatterns, held: Sequence[Asked]
+    counted: PredictionCounts, patterns: ClassPatterns, held: Sequence[RequestedMeasure]
 ) -> dict[str, PairedEstimates]:
     """Return models that have class probabilities by measures of these."""
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
@@ -146,7 +148,7 @@ def probability_estimates(
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
             raise RuntimeError("the second pass has a different row order")
-        parts, wider = (rows.truth, rows.p, rows.n), wider_by(patterns)[rows.truth]
+        parts, wider = (rows.truth, rows.p, rows.n), small_sample_factors(patterns)[rows.truth]
         for one in held:
             form = one.measure.classes
             if form is None:
@@ -161,7 +163,10 @@ def probability_estimates(
                 moved[one.name][model.name] = value, each
     if first is None:
         return {}
-    sizes, weighed = smallest_sizes(patterns, len(patterns.classes)), counted.patterns.fractional
+    sizes, weighed = (
+        effective_class_sizes(patterns, len(patterns.classes)),
+        counted.patterns.fractional,
+    )
     sizes = sizes[sizes > 0]
     found = {
         one.name: score_estimates(first.weights, first.owners, one, moved[one.name], sizes,
@@ -171,7 +176,7 @@ def probability_estimates(
     return {name: one for name, one in found.items() if one is not None}
 
 
-def rows_influence(each: Influence, place: Ints, truth: Bools) -> Floats:
+def spread_influence_to_rows(each: Influence, place: Ints, truth: Bools) -> Floats:
     """Return the influence of rows, (n,), from that of a positive and a negative at each score."""
     found = np.empty(len(place))
     for start in range(0, len(place), _BLOCK):
@@ -182,7 +187,7 @@ def rows_influence(each: Influence, place: Ints, truth: Bools) -> Floats:
     return found
 
 
-def as_delong(each: Influence, counts: ScoreCounts) -> Influence:
+def scale_to_delong(each: Influence, counts: ScoreCounts) -> Influence:
     """Scale the influence on an AUC to DeLong's variances, with P - 1 and N - 1, of plain rows."""
     if counts.clusters is not None:
         return each

@@ -12,38 +12,38 @@ from clfeval.methods.options import (
     COMPARING,
     INTERVALS,
     RESAMPLES,
-    Certainty,
     Interval,
+    IntervalOptions,
+    IntervalSettings,
     Level,
-    Populations,
+    PopulationOptions,
     RunOptions,
     Seed,
-    Sure,
     Totals,
-    also_measured,
-    compared_with,
-    curve_points,
-    differences,
+    curve_points_option,
+    margin_option,
+    measure_option,
+    reference_option,
 )
-from clfeval.options import Command, Opt, listed, number
+from clfeval.options import Command, Opt, as_list, to_float
 
 if TYPE_CHECKING:
-    from clfeval.methods.report.cutting.zones import Zone
-    from clfeval.methods.threshold_optimism import CutRule
+    from clfeval.methods.report.cutting.zones import AbstentionZone
+    from clfeval.methods.threshold_optimism import ThresholdRule
 
 MEASURES, CURVES = "Measures", "Curves"  # panels
 CUTTING = "Thresholds"
 METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 
 
-def by_measure(
+def numbers_by_measure(
     given: Mapping[str, float], called: Callable[[str], Iterable[str]]
 ) -> dict[str, float]:
     """Return numbers by what measures are called in tables; called: what a name means there."""
     return {name: most for text, most in given.items() for name in called(text)}
 
 
-def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
+def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
     """Return a count, `all`, or thresholds in order; UsageError for what is none."""
     if given is None:
         return 19
@@ -53,15 +53,15 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
         if given < 1:
             raise bad_option(f"{flag} {given} is not a whole number of at least 1")
         return given
-    cuts = tuple(number(flag, one) for one in listed(given))
+    cuts = tuple(to_float(flag, one) for one in as_list(given))
     if not cuts:
         raise bad_option(f"{flag} lists no threshold")
     return cuts
 
 
-def _methods(flag: str, given: Any) -> tuple[str, ...]:
+def _accept_methods(flag: str, given: Any) -> tuple[str, ...]:
     """Return the other commands in their order, each once; UsageError for what is none."""
-    asked = {str(one).replace("_", "-") for one in listed(given)}
+    asked = {str(one).replace("_", "-") for one in as_list(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
         raise bad_option(f"{flag} '{unknown[0]}' is not another command", hint)
@@ -69,31 +69,31 @@ def _methods(flag: str, given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReportOptions(RunOptions, Sure, Populations):
+class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
     """Which measures, with which confidence, and how many points of each curve."""
 
-    measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
+    measure: Annotated[tuple[str, ...], measure_option(MEASURES)] = ()
     methods: Annotated[
         tuple[str, ...],
         Opt(
             "Run other commands too: mars,phidelta,tune-jpt,mlcps, or all.",
             MEASURES, flags=("--with",), metavar="COMMAND,...",
-            parse=notation.words, accept=_methods, takes=str | Sequence[str] | None,
+            parse=notation.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
         ),
     ] = ()  # fmt: skip
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
             "Thresholds to list: a number of them, all, or values (0.1,0.2).",
-            CURVES, metavar="N|all|LIST", accept=_cuts,
+            CURVES, metavar="N|all|LIST", accept=_accept_thresholds,
             takes=int | Literal["all"] | Sequence[float] | None, shell=False,
         ),
     ] = 19  # fmt: skip
-    points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
+    points: Annotated[int | Literal["all"] | None, curve_points_option(CURVES)] = None
     reference: Annotated[
-        str | None, compared_with("Compare with MODEL, the best, or all-pairs.")
+        str | None, reference_option("Compare with MODEL, the best, or all-pairs.")
     ] = None
-    margin: Annotated[Mapping[str, float], differences()] = field(default_factory=dict)
+    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
     list_changes: Annotated[
         int | None,
         Opt(
@@ -105,7 +105,7 @@ class ReportOptions(RunOptions, Sure, Populations):
     ] = None  # fmt: skip
     resolution: Annotated[
         Mapping[str, float],
-        differences("Sample size needed to detect a difference (roc_auc=0.01).", "resolution",
+        margin_option("Sample size needed to detect a difference (roc_auc=0.01).", "resolution",
                     shell=False),
     ] = field(default_factory=dict)  # fmt: skip
     best_threshold: Annotated[
@@ -148,35 +148,37 @@ class ReportOptions(RunOptions, Sure, Populations):
         return bool(self.best_threshold or self.abstain)
 
     @property
-    def rules(self) -> tuple[CutRule, ...]:
+    def rules(self) -> tuple[ThresholdRule, ...]:
         """What thresholds are chosen by."""
         if not self.best_threshold:
             return ()
-        from clfeval.methods.report.cutting.rules import rules_of
+        from clfeval.methods.report.cutting.rules import parse_rules
 
-        return rules_of(self.best_threshold)
+        return parse_rules(self.best_threshold)
 
     @property
-    def zones(self) -> tuple[Zone, ...]:
+    def zones(self) -> tuple[AbstentionZone, ...]:
         """Where no answer is given."""
         if not self.abstain:
             return ()
-        from clfeval.methods.report.cutting.zones import zones_of
+        from clfeval.methods.report.cutting.zones import parse_zones
 
-        return zones_of(self.abstain)
+        return parse_zones(self.abstain)
 
     @property
-    def certainty(self) -> Certainty:
+    def certainty(self) -> IntervalSettings:
         """How sure the measures are to be."""
-        return Certainty(self.confidence, self.interval, self.totals, self.resamples, self.seed)
+        return IntervalSettings(
+            self.confidence, self.interval, self.totals, self.resamples, self.seed
+        )
 
     def check(self) -> None:
         """Refuse measures and rules that are none, before anything is counted; UsageError."""
         if self.measure or self.compared:
-            from clfeval.methods.report.asked_classes import check_names
+            from clfeval.methods.report.asked_classes import check_measure_names
 
-            check_names(self.measure)
-            check_names(self.compared, "--margin" if self.margin else "--resolution")
+            check_measure_names(self.measure)
+            check_measure_names(self.compared, "--margin" if self.margin else "--resolution")
         self.check_runs()
         _ = self.zones, self.populations
         if self.confidence is None and any(rule.safe for rule in self.rules):

@@ -6,58 +6,79 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from clfeval.compare.families import BestSet, best_set, family_of, pairs_of
+from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired import PairedEstimates
 from clfeval.compare.reference import slice_reference_rows
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
-from clfeval.document import Answer, Document, Estimate, Row, Rows, at_most, estimate, whole
-from clfeval.lazy import BySlice
+from clfeval.document import (
+    Answer,
+    Document,
+    Estimate,
+    Row,
+    Rows,
+    as_estimate,
+    shorten_answer,
+    whole_table_rows,
+)
+from clfeval.lazy import RowsBySlice
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import (
     OperatingPoint,
     comparison_answers,
-    why_untested,
+    explain_untested,
 )
 from clfeval.methods.document import (
-    at_threshold,
     class_totals,
     clipped_note,
+    prefix_threshold,
 )
-from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of, in_rows
+from clfeval.methods.measured.asked import (
+    HARD,
+    NET_BENEFIT,
+    OF_SCORES,
+    RequestedMeasure,
+    parse_measures,
+    set_row_units,
+)
 from clfeval.methods.measured.label_estimates import label_estimates
 from clfeval.methods.measured.metrics import (
-    any_scored,
-    by_model,
-    caveats,
-    hard_rows,
-    in_order,
-    unscored_rows,
+    caveat_notes,
+    estimates_by_model,
+    has_scored_model,
+    label_measure_rows,
+    sort_measure_rows,
+    unscored_model_rows,
 )
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.baselines import (
-    against_dummies,
     dummy_baselines,
-    hard_baselines,
+    label_baselines,
+    measures_with_baselines,
 )
 from clfeval.methods.report.comparisons import (
     Observed,
     check_reference,
     compare_models,
-    compared,
-    labels_inside,
+    compared_measures,
     observed_values,
+    slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import identical_columns
-from clfeval.methods.report.noted import notes, notes_of
-from clfeval.methods.report.options import ReportOptions, by_measure
-from clfeval.methods.report.rests import of_votes, outside, sizes_of
-from clfeval.methods.report.scores import AllScores, negative_of, scores_of
-from clfeval.methods.report.several import several_result
-from clfeval.methods.report.slice_answer import judged_models, slice_answer
-from clfeval.methods.report.slices import Key, Rest, Slices, sliced
-from clfeval.methods.report.stated import stated
+from clfeval.methods.report.noted import sample_notes, score_notes
+from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.methods.report.rests import label_complement_estimates, slice_complements, slice_sizes
+from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
+from clfeval.methods.report.several import multiclass_result
+from clfeval.methods.report.slice_answer import slice_answer, slice_tested_models
+from clfeval.methods.report.slices import (
+    ComplementEstimate,
+    Key,
+    SliceEstimates,
+    slice_test_measures,
+)
+from clfeval.methods.report.stated import report_provenance
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -67,105 +88,120 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Compute every table of the report."""
     if options.runs:
         from clfeval.methods.measured.run_means import Runs
-        from clfeval.methods.report.runs import check_runs, each_run, over_runs
+        from clfeval.methods.report.runs import average_over_runs, check_runs, runs_as_slices
 
         check_runs(options, sample.slices[None].models)
-        each, runs = each_run(sample), Runs.from_sample(sample)
+        each, runs = runs_as_slices(sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
-        return over_runs(each, _report(each, within), runs, options)
+        return average_over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
 
 
 def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.several:
-        return several_result(sample, sample.counted, options)
+        return multiclass_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.cuts:
-        from clfeval.methods.report.cutting.tables import check_scored
+        from clfeval.methods.report.cutting.tables import check_scores_available
 
-        check_scored(options, sample.thresholds, scored=any_scored(sample))
-    asked = in_rows(asked_of(("default", *options.measure, *options.compared)), sample.counted)
+        check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
+    asked = set_row_units(
+        parse_measures(("default", *options.measure, *options.compared)), sample.counted
+    )
     counts = sample.slices[None]
-    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
-    held = compared(asked, lead, options)
-    rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
-    counted, digests, scored = sample.counted, [counts.digest()], AllScores()
+    lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
+    held = compared_measures(asked, lead, options)
+    rows = label_measure_rows(sample, asked, options.certainty) + unscored_model_rows(sample, asked)
+    counted, digests, scored = sample.counted, [counts.digest()], ScoreResults()
     estimates = _by_labels(sample, held)
-    if counted is not None and any_scored(sample):
-        scored = scores_of(sample, counted, asked, held, options, lead)
+    if counted is not None and has_scored_model(sample):
+        scored = compute_score_results(sample, counted, asked, held, options, lead)
         rows += scored.measures
         estimates |= scored.estimates
         digests += scored.digests
     same = scored.same + _same_votes(sample, scored.lost)
-    judged = in_order(rows, sample, asked)
-    metrics = BySlice(whole(judged), lambda: _of_slices(
-        in_order([*rows, *scored.unjudged().measures], sample, asked)
+    judged = sort_measure_rows(rows, sample, asked)
+    metrics = RowsBySlice(whole_table_rows(judged), lambda: _of_slices(
+        sort_measure_rows([*rows, *scored.unjudged().measures], sample, asked)
     ))  # fmt: skip
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
         of = observed_values(judged)
-        tables["baselines"] = _baselines(sample, against_dummies(asked), of, scored.baselines)
+        tables["baselines"] = _baseline_rows(
+            sample, measures_with_baselines(asked), of, scored.baselines
+        )
     uncut = {} if counted is None else counted.uncut
     by, instead = lead, None
     if options.reference in counts.models and options.reference not in getattr(
             estimates.get(lead), "models", counts.models):  # fmt: skip
         by, instead = LEAD_OF_LABELS, lead
         estimates |= _net_benefit(sample)
-    found = compare_models(estimates, held, judged, patterns, _called, options, counted, uncut)
+    found = compare_models(
+        estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
+    )
     tested = found.best.get(lead)
     compared_rows = found.tables.get("comparisons", ())
     firsts, told = _model_rows(sample, judged, [None], tested), list[Answer]()
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
         of_labels = dict(zip(one.models, one.values.tolist(), strict=True))
-        firsts = [row if estimate(row[NET_BENEFIT]).value is not None else
+        firsts = [row if as_estimate(row[NET_BENEFIT]).value is not None else
                   {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
                   for row in firsts]  # fmt: skip
     if len(sample.slices) > 1:
-        of_slices, others = sliced(asked), outside(sample)
-        beside = scored.beside | dict(of_votes(sample, others, of_slices, options.certainty))
-        sizes = sizes_of(sample, others)
-        slices = Slices.from_metrics(judged, of_slices, sizes, options.confidence, sample.facets)
+        of_slices, others = slice_test_measures(asked), slice_complements(sample)
+        beside = scored.beside | dict(
+            label_complement_estimates(sample, others, of_slices, options.certainty)
+        )
+        sizes = slice_sizes(sample, others)
+        slices = SliceEstimates.from_metrics(
+            judged, of_slices, sizes, options.confidence, sample.facets
+        )
 
-        def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Rest]:
-            some = outside(sample, labels, without)
-            rest = dict(of_votes(sample, some, of_slices, options.certainty))
+        def retest(
+            model: str, labels: Sequence[str], without: Sequence[str]
+        ) -> dict[Key, ComplementEstimate]:
+            some = slice_complements(sample, labels, without)
+            rest = dict(label_complement_estimates(sample, some, of_slices, options.certainty))
             return {**rest, **scored.retest(model, labels, without)}
 
-        of_models = judged_models(firsts, lead, options.reference, sample.roles.model)
+        of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
         positives = {label: one.shown("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
         found_slices, of_slices_rows = slices.tables(beside, of_models, retest, positives)
         tables |= found_slices
         told = [*slice_answer(tables["slices"], of_slices_rows, of_models, options.confidence)]
         compared_rows = [*compared_rows, *of_slices_rows]
-        inside = {**labels_inside(sample.patterns, held, lead, options, uncut), **scored.inside}
+        inside = {
+            **slice_label_estimates(sample.patterns, held, lead, options, uncut),
+            **scored.inside,
+        }
         enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
         compared_rows = [*compared_rows, *slice_reference_rows(
                 inside, estimates, enough, str(options.reference), level=options.level,
-                seed=options.seed, margins=by_measure(options.margin, _called),
+                seed=options.seed, margins=numbers_by_measure(options.margin, _measure_table_names),
             )]  # fmt: skip
-    models = BySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
+    models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
     confusion = _confusion_rows(sample)
     first, *more = report_answer(
-        firsts, lead, tested, whole(tables.get("decision", ())), options.confidence,
+        firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
         same=same, of=_of_what(lead, same, scored.same),
         worth=_by_worth(sample, firsts, options), tests=tables.get("calibration_tests", ()),
-        untested=why_untested(options, same_rows=patterns is not None),
+        untested=explain_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
-        first = at_threshold(first, sample.thresholds)
+        first = prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
-        from clfeval.methods.report.cutting.tables import at_prevalence
+        from clfeval.methods.report.cutting.tables import prevalence_table
 
-        tables["at_prevalence"] = [*at_prevalence(sample, options, firsts),
+        tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
     if options.cuts or options.populations:
-        from clfeval.methods.report.cutting.said import cutting_answer
+        from clfeval.methods.report.cutting.said import threshold_answers
 
-        cuts = cutting_answer(
+        cuts = threshold_answers(
             tables.get("cutoffs", ()),
             tables.get("abstentions", ()),
             first.models,
@@ -175,19 +211,20 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         more = [one for one in more if one.code != "corrected"]
     # log losses were asked for: the first screen has none of two classes
     wishes_logs = any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
-    answer = (*comparison_answers(compared_rows, by, options, _called, instead, _point(sample)),
+    answer = (*comparison_answers(compared_rows, by, options, _measure_table_names, instead,
+                                  _make_operating_point(sample)),
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
     return Document(
-        **stated(sample, options, digests, weighed=counts.fractional),
+        **report_provenance(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **{name: some for name, some in found.tables.items()
                 if name != "comparisons"}, "confusion": confusion},
-        answer=at_most(answer),
+        answer=shorten_answer(answer),
         warnings=(
-            *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
-            *(clipped_note(scored.lost) if wishes_logs else ()), *caveats(asked),
+            *sample_notes(sample), *score_notes(firsts, scored.lost, sample.positive),
+            *(clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),
     )  # fmt: skip
 
@@ -196,8 +233,8 @@ def _of_slices(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["slice"] is not None]
 
 
-def _baselines(
-    sample: Sample, held: Sequence[Asked], values: Observed, of_scores_: Sequence[Row]
+def _baseline_rows(
+    sample: Sample, held: Sequence[RequestedMeasure], values: Observed, of_scores_: Sequence[Row]
 ) -> list[Row]:
     """Return what measures are worth without information, in their order, dummies last."""
     counts, patterns = sample.slices[None], sample.patterns.get(None)
@@ -205,19 +242,19 @@ def _baselines(
     cuts = {*sample.thresholds.values()}
     constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
     found = [
-        *hard_baselines(counts, held, values, alike=alike), *of_scores_,
-        *dummy_baselines(counts, constant, next(iter(cuts), None), scored=any_scored(sample)),
+        *label_baselines(counts, held, values, alike=alike), *of_scores_,
+        *dummy_baselines(counts, constant, next(iter(cuts), None), scored=has_scored_model(sample)),
     ]  # fmt: skip
     order = [one.name for one in held]
     return sorted(found, key=lambda row: order.index(str(row["measure"])))
 
 
-def _called(text: str) -> Iterator[str]:
+def _measure_table_names(text: str) -> Iterator[str]:
     """Yield what the measures are called in tables that a name means."""
-    yield from (one.name for one in asked_of((text,)))
+    yield from (one.name for one in parse_measures((text,)))
 
 
-def _by_labels(sample: Sample, held: Sequence[Asked]) -> dict[str, PairedEstimates]:
+def _by_labels(sample: Sample, held: Sequence[RequestedMeasure]) -> dict[str, PairedEstimates]:
     """Return models by measures of their labels; none where rows may differ."""
     patterns, found = sample.patterns.get(None), dict[str, PairedEstimates]()
     if patterns is None:
@@ -231,7 +268,7 @@ def _by_labels(sample: Sample, held: Sequence[Asked]) -> dict[str, PairedEstimat
     return found
 
 
-def _point(sample: Sample) -> OperatingPoint:
+def _make_operating_point(sample: Sample) -> OperatingPoint:
     """Return the threshold in force of all models, and the class totals."""
     totals, cuts = class_totals(sample), {*sample.thresholds.values()} - {None}
     where = "At the thresholds in force" if cuts else "By their labels"
@@ -250,7 +287,9 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
     (t,) = cuts
     if t is None or not 0 < t < 1:
         return {}
-    asked = Asked(NET_BENEFIT, CATALOG[NET_BENEFIT].given(stakes=Stakes(t, 1 - t)), {})
+    asked = RequestedMeasure(
+        NET_BENEFIT, CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t)), {}
+    )
     without = {name for name in patterns.models if models and name not in models}
     found = label_estimates(patterns, asked, without)
     return {} if found is None else {NET_BENEFIT: found}
@@ -274,14 +313,14 @@ def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]
 
 def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
     """Return who has the highest net benefit at the one threshold of all models with scores."""
-    known = [row for row in rows if estimate(row.get("net_benefit")).value is not None]
+    known = [row for row in rows if as_estimate(row.get("net_benefit")).value is not None]
     if options.confidence is None or len({row["threshold"] for row in known}) != 1:
         return None
     one = _net_benefit(sample, [str(row["model"]) for row in known]).get(NET_BENEFIT)
     if one is None:
         return None
-    pairs = pairs_of(None, one.models)
-    return best_set(family_of(one, pairs, level=options.level, seed=options.seed), one,
+    pairs = family_pairs(None, one.models)
+    return best_set(adjusted_family(one, pairs, level=options.level, seed=options.seed), one,
                     seed=options.seed)  # fmt: skip
 
 
@@ -290,9 +329,9 @@ def _model_rows(
     tested: BestSet | None = None,
 ) -> list[Row]:  # fmt: skip
     """Return the first screen: one row a model and slice, of some slices."""
-    found, ties = by_model(metrics), {} if tested is None else tested.ties
+    found, ties = estimates_by_model(metrics), {} if tested is None else tested.ties
     uncut = {} if sample.counted is None else sample.counted.uncut
-    names = (*OF_SCORES, *HARD) if any_scored(sample) else HARD
+    names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
     rows: list[Row] = []
     for label in labels:
         counts = sample.slices[label]
@@ -314,7 +353,7 @@ def _model_rows(
 
 def _confusion_rows(sample: Sample) -> list[Row]:
     """Return how often each answer was given to each truth."""
-    negative, rows = negative_of(sample), list[Row]()
+    negative, rows = negative_name(sample), list[Row]()
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):

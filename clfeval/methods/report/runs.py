@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.compare.families import ALL_PAIRS, BEST
 from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
-from clfeval.document import Document, Estimate, Row, estimate
+from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.run_means import (
     RunMean,
@@ -50,17 +50,19 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
 
 
-def each_run(sample: Sample) -> Sample:
+def runs_as_slices(sample: Sample) -> Sample:
     """Return the sample with its runs for slices."""
     if sample.counted is None:
-        raise UsageError.of(
+        raise UsageError.new(
             "--run needs predictions by row, but the table has counts", "needs-predictions",
             hint="give a table with the predictions of all models",
         )  # fmt: skip
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 
 
-def over_runs(sample: Sample, each: Document, runs: Runs, options: ReportOptions) -> Document:
+def average_over_runs(
+    sample: Sample, each: Document, runs: Runs, options: ReportOptions
+) -> Document:
     """Return means over runs, from a report that has each of them as a slice."""
     level, prefix = options.confidence, slice_label((str(sample.roles.run),), ("",))
     of_runs = dict[tuple[str, str], dict[str, Row]]()
@@ -68,7 +70,7 @@ def over_runs(sample: Sample, each: Document, runs: Runs, options: ReportOptions
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
             key = str(row["measure"]), str(row["model"])
             of_runs.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
-    values = {key: {run: estimate(row["value"]) for run, row in mine.items()}
+    values = {key: {run: as_estimate(row["value"]) for run, row in mine.items()}
               for key, mine in of_runs.items()}  # fmt: skip
     found = run_means(values, runs, level)
     means = {(one.metric, one.model): one for one in found}

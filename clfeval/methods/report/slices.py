@@ -14,20 +14,20 @@ from clfeval.compare.change import (
     WORSE,
     Change,
     adjusted_fdr,
-    bounded,
     comparison_row,
-    ends_of,
-    known,
-    limits_p,
+    estimate_or_none,
+    number_or_none,
+    p_from_limits,
     square_and_add,
+    values_and_limits,
 )
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
-from clfeval.document import Estimate, Row, estimate
+from clfeval.document import Estimate, Row, as_estimate
 from clfeval.inference.special import student_quantile
 from clfeval.methods.clustered import OF_A_CLASS, ROWS
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.options import Certainty
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.comparisons import ESTIMATORS
 
 # what slices are judged by: of two classes, of more; by ranking, calibration, operating point
@@ -44,7 +44,7 @@ Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SliceSize:
     """Rows or weight of a slice, and effective sizes.
 
     classes: effective rows of each class, negatives first of two; least: those, or clusters, of the
@@ -69,21 +69,23 @@ class Size:
         return sum(self.classes) >= rows and min(some, default=inf) >= OF_A_CLASS
 
 
-Sizes = Mapping[str, tuple[Size, Size]]  # of each slice, and of the other rows
+Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the other rows
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class ComplementEstimate:
     """A measure of the rows that are not in a slice; rho: how it goes together with the slice's."""
 
     value: Estimate
     rho: float = 0.0
 
 
-Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, Rest]]
+Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, ComplementEstimate]]
 
 
-def sliced(asked: Sequence[Asked], *, several: bool = False) -> list[Asked]:
+def slice_test_measures(
+    asked: Sequence[RequestedMeasure], *, several: bool = False
+) -> list[RequestedMeasure]:
     """Return the measures that slices are judged by, and those that were named."""
     usual = OF_MORE if several else OF_TWO
     named = {one.name: one for one in asked if one.by == "name" or one.name in usual}
@@ -91,20 +93,22 @@ def sliced(asked: Sequence[Asked], *, several: bool = False) -> list[Asked]:
                   if one.name in usual else len(usual))  # fmt: skip
 
 
-def as_default(wanted: Certainty) -> Certainty:
+def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
     """Return how sure the other rows are told: as by default where a bootstrap was asked for."""
     return replace(wanted, how="exact") if wanted.how == "bootstrap" else wanted
 
 
-def rests(rows: Iterable[Row], rho: Mapping[Key, float]) -> Iterator[tuple[Key, Rest]]:
+def complement_estimates(
+    rows: Iterable[Row], rho: Mapping[Key, float]
+) -> Iterator[tuple[Key, ComplementEstimate]]:
     """Yield measures of rows that are not in a slice, which `slice` names."""
     for row in rows:
         if row["estimator"] in ESTIMATORS:
             key = str(row["slice"]), str(row["model"]), str(row["measure"])
-            yield key, Rest(estimate(row["value"]), rho.get(key, 0.0))
+            yield key, ComplementEstimate(as_estimate(row["value"]), rho.get(key, 0.0))
 
 
-def go_together(
+def shared_cluster_correlation(
     one: ClusterCounts, other: ClusterCounts, places: tuple[Ints, Ints],
     f: Floats | Influence, g: Floats | Influence,
 ) -> Floats:  # fmt: skip
@@ -122,26 +126,27 @@ def go_together(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slices:
+class SliceEstimates:
     """Measures of slices and of their complements, by model; facets: the columns of slices."""
 
     values: Mapping[tuple[str, str], Mapping[str, Estimate]]
-    held: Sequence[Asked]
+    held: Sequence[RequestedMeasure]
     sizes: Sizes
     level: float | None
     facets: Facets
 
     @classmethod
     def from_metrics(
-        cls, metrics: Sequence[Row], held: Sequence[Asked], sizes: Sizes, level: float | None,
+        cls, metrics: Sequence[Row], held: Sequence[RequestedMeasure], sizes: Sizes,
+        level: float | None,
         facets: Facets,
-    ) -> Slices:  # fmt: skip
+    ) -> SliceEstimates:  # fmt: skip
         """Take the values of slices from the table `metrics`."""
         found: dict[tuple[str, str], dict[str, Estimate]] = {}
         for row in metrics:
             if row["slice"] is not None and row["estimator"] in ESTIMATORS:
                 key = str(row["model"]), str(row["measure"])
-                found.setdefault(key, {})[str(row["slice"])] = estimate(row["value"])
+                found.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
         return cls(found, held, sizes, level, facets)
 
     @property
@@ -149,7 +154,7 @@ class Slices:
         """The models, in their order."""
         return list(dict.fromkeys(model for model, _ in self.values))
 
-    def changes(self, model: str, rest: Mapping[Key, Rest]) -> Changes:
+    def changes(self, model: str, rest: Mapping[Key, ComplementEstimate]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
         found = Changes()
         for one in self.held:
@@ -159,21 +164,24 @@ class Slices:
                 continue
             others = [rest[label, model, one.name] for label in labels]
             olds, news = [other.value for other in others], [values[label] for label in labels]
-            mine, theirs = ends_of(news), ends_of(olds)
+            mine, theirs = values_and_limits(news), values_and_limits(olds)
             d, low, high = square_and_add(mine, theirs, np.array([x.rho for x in others]))
             p = np.full(len(d), nan)
             if self.level is not None:
-                p = limits_p(d, low, high, self._freedom(one, labels), level=self.level)
+                p = p_from_limits(d, low, high, self._freedom(one, labels), level=self.level)
             columns = zip(labels, olds, news, *(x.tolist() for x in (d, low, high, p)), strict=True)
             for label, old, new, *ends, chance in columns:
                 judged = all(size.enough_for(one.name) for size in self.sizes[label])
                 why = new.reason or old.reason or "too_few_rows"
-                d_ = bounded(ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None)
-                found[label, one.name] = Change(old, new, d_, known(chance) if judged else None,
+                d_ = estimate_or_none(ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None)
+                found[label, one.name] = Change(old, new, d_,
+                                                number_or_none(chance) if judged else None,
                                                 rows=self.sizes[label][0].rows)  # fmt: skip
         return found
 
-    def judged(self, model: str, rest: Mapping[Key, Rest], retest: Retest | None) -> Changes:
+    def judged(
+        self, model: str, rest: Mapping[Key, ComplementEstimate], retest: Retest | None
+    ) -> Changes:
         """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
         The worst slice that is significantly worse is excluded from the complement of all others of
@@ -203,7 +211,7 @@ class Slices:
         return changes
 
     def tables(
-        self, rest: Mapping[Key, Rest], judged: Sequence[str], retest: Retest | None,
+        self, rest: Mapping[Key, ComplementEstimate], judged: Sequence[str], retest: Retest | None,
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
         """Return the tables of slices and of extremes, and rows of `comparisons`.
@@ -242,7 +250,7 @@ class Slices:
             "worse": worse,
         }  # fmt: skip
 
-    def _freedom(self, one: Asked, labels: Sequence[str]) -> Floats:
+    def _freedom(self, one: RequestedMeasure, labels: Sequence[str]) -> Floats:
         """Return the degrees of freedom of each difference: many where it is of shares of rows."""
         share = one.measure.share is not None
         return np.array([
@@ -264,7 +272,7 @@ class Slices:
                 if value.value is not None and self.sizes[label][0].enough_for(one.name):
                     told.setdefault(facet_of(label, self.facets), []).append(label)
             for some in (each for each in told.values() if len(each) > 1):
-                ends = ends_of([values[label] for label in some])
+                ends = values_and_limits([values[label] for label in some])
                 top, last = int(ends[0].argmax()), int(ends[0].argmin())
                 wider = 1.0
                 if self.level is not None:
@@ -274,6 +282,6 @@ class Slices:
                     wider = float(next(both) / next(both))
                 rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
                 d, low, high = map(float, square_and_add(ends[:, top], ends[:, last], rho))
-                gap = bounded(d, d - wider * (d - low), d + wider * (high - d))
+                gap = estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
                 yield {"measure": one.name, "model": model, "largest": some[top],
                        "smallest": some[last], "gap": gap, "slices": len(some)}  # fmt: skip

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from clfeval.counts.count import Sample
-from clfeval.methods.document import cuts_in_force, parameters, signature
+from clfeval.methods.document import build_parameters, build_signature, format_thresholds
 from clfeval.methods.report.options import ReportOptions
 
 _SHARES = {"shares of rows": "Clopper-Pearson"}
@@ -35,14 +35,14 @@ ASKED_FOR = {  # ahead of these, which hold where it knows nothing
 }
 
 
-def stated(
+def report_provenance(
     sample: Sample, options: ReportOptions, digests: Sequence[str], *, weighed: bool
 ) -> dict[str, Any]:
     """Return the parameters and signature of a Result; digests: of labels, then of scores."""
     said, counted = sample.roles, sample.counted
     first, *others = digests
     statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
-    signed: dict[str, Any] = {"pos": sample.positive, "cut": cuts_in_force(sample.thresholds)}
+    signed: dict[str, Any] = {"pos": sample.positive, "cut": format_thresholds(sample.thresholds)}
     found: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
     methods = INTERVAL_METHODS
     if counted is not None and counted.several:
@@ -69,13 +69,13 @@ def stated(
     found["interval_methods"] = {} if options.confidence is None else {**asked_for, **methods}
     return {
         "command": "report",
-        "signature": signature(
+        "signature": build_signature(
             "cmd pos classes cut best abstain odds miss weight by run cluster ci level totals "
             "resamples seed measures",
             signed, said, options, files=sample.files, statistics=statistics if others else first,
         ),
         "inputs": sample.files,
-        "parameters": parameters(
+        "parameters": build_parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "run cluster measure",
             found, said, options, weighed=weighed,

@@ -11,19 +11,28 @@ from typing import Any
 import numpy as np
 
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
-from clfeval.document import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.measures.catalog import CATALOG, weighed
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, comparable_rows, sort_value
+from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import comparison_answer
-from clfeval.methods.predictive_values import at_place, prevalence_answer
+from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
 from clfeval.methods.tune_jpt.options import FULL_SWEEP
-from clfeval.words import close, exact, interval, many, named, quoted, short, ties
+from clfeval.words import (
+    describe_ties,
+    format_close,
+    format_count,
+    format_exact,
+    format_share,
+    format_with_interval,
+    join_names,
+    quote_if_ambiguous,
+)
 
 MOST = 5  # sentences
 TARGETS = 3  # populations with a sentence each
 NAMES = 6  # in one sentence
-NEAR = 1e-9  # relative; closer values are equal
+TIE_TOLERANCE = 1e-9  # relative; closer values are equal
 TURNS = 4  # changes of the lead that are listed
 TIES = ("not-significantly-different", "significantly-worse")  # sentences on other models
 ACCURACY = "tar"  # does not lead where one prediction for all rows has a higher accuracy
@@ -36,24 +45,24 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     Predictive values come first where one prediction for all rows has a higher accuracy than every
     model. One model has predictive values only.
     """
-    rows = side_by_side(tables["models"])
+    rows = comparable_rows(tables["models"])
     places: dict[object, list[Row]] = {}
     for row in rows:
         places.setdefault(row["odds"], []).append(row)
     several = len({row["model"] for row in rows}) > 1
-    told = Told(tables, parameters, _measure(rows[0], parameters))
+    told = TuneAnswers(tables, parameters, _compared_measure(rows[0], parameters))
     if several:
         said = [*told.best(list(places.values())[:TARGETS])]
         said += told.changes(told.short if said[0].code == "best-at" else told.title)
         if compared := tables.get("comparisons"):
             first, *others = (one for one in said if one.code not in TIES)
-            said = [first, *_compared(compared, parameters), *others]
+            said = [first, *_reference_answers(compared, parameters), *others]
     else:
         said = [one for row in rows[:TARGETS] for one in told.usable([row])]
     return tuple(said[:MOST])
 
 
-def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
+def _reference_answers(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
     """Yield how models compare with the reference, one sentence per population."""
     for lead in dict.fromkeys(str(row["measure"]) for row in rows):
         measure, to = lead.partition(":")[0], str(parameters["reference"])
@@ -61,7 +70,7 @@ def _compared(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
         yield from comparison_answer(rows, lead, to, margin, parameters["level"])
 
 
-def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
+def _compared_measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
     """Return the measure that compares models, or would compare them."""
     if parameters.get("compared_by") is not None:
         return str(parameters["compared_by"])
@@ -72,7 +81,7 @@ def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class LeadingModels:
     """Best, tied and worse models at one class ratio; only: undefined for all other models."""
 
     names: tuple[str, ...]
@@ -83,7 +92,7 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TuneAnswers:
     """The tables, and the measure that decides."""
 
     tables: Mapping[str, Rows]
@@ -94,7 +103,7 @@ class Told:
     def title(self) -> str:
         """The measure's name."""
         name = str(self.measure)
-        return TITLES.get(name) or weighed(name, self.parameters.get("beta"))
+        return TITLES.get(name) or measure_title(name, self.parameters.get("beta"))
 
     @property
     def short(self) -> str:
@@ -109,7 +118,7 @@ class Told:
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield the best model of each population; for the first one also its predictive values."""
         for number, here in enumerate(places if self.measure is not None else ()):
-            where, lead = at_place(here[0]), self.lead(here)
+            where, lead = prevalence_phrase(here[0]), self.lead(here)
             if lead is None:
                 text = f"{where}, {self.title} is undefined for every model."
                 yield Answer("no-leader", text, (), self.measure)
@@ -125,7 +134,7 @@ class Told:
             yield self._said(here, lead, constant, tail=number > 0)
             if number:
                 continue
-            if others := ties(lead.tied, lead.worse, most=NAMES):
+            if others := describe_ties(lead.tied, lead.worse, most=NAMES):
                 code = "not-significantly-different" if lead.tied else "significantly-worse"
                 yield Answer(code, others, lead.tied, self.measure)
             elif not (lead.only or len(lead.names) > 1):
@@ -136,24 +145,24 @@ class Told:
                 alone = here[0]["population"] == "sample" and len(lead.names) == 1
                 yield from self.usable(here, lead.names[0], same=alone)
 
-    def lead(self, here: Sequence[Row]) -> Lead | None:
+    def lead(self, here: Sequence[Row]) -> LeadingModels | None:
         """Return the leading models at the odds of these rows; None without any value."""
         values, row = self._values(here), self._contest(here)
         if row is None:
-            names = _first(values, self._sign)
-            cells = {str(row["model"]): estimate(row.get(str(self.measure))) for row in here}
-            return Lead(names, cells[names[0]], only=len(values) == 1) if names else None
+            names = _leading_models(values, self._sign)
+            cells = {str(row["model"]): as_estimate(row.get(str(self.measure))) for row in here}
+            return LeadingModels(names, cells[names[0]], only=len(values) == 1) if names else None
         if row["leader"] is None:
             return None
-        names = _first(values, self._sign) or (str(row["leader"]),)
+        names = _leading_models(values, self._sign) or (str(row["leader"]),)
         listed = row["tied"] if isinstance(row["tied"], list) else []
         others = [name for name in values if name not in names] if self.judged else []
         tied, worse = (tuple(name for name in others if (name in listed) == yes)
                        for yes in (True, False))  # fmt: skip
         first = next(one for one in here if one["model"] == names[0])
-        cell = estimate(first.get(str(self.measure), row["value"]))
+        cell = as_estimate(first.get(str(self.measure), row["value"]))
         only = not listed and row["winner"] is None
-        return Lead(names, cell, tied, worse, only or len(values) == 1)
+        return LeadingModels(names, cell, tied, worse, only or len(values) == 1)
 
     def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
         """Yield how the leader compares with the other models by the margin."""
@@ -161,7 +170,7 @@ class Told:
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
-        leader, kind = quoted(str(contest["leader"])), contest["verdict"]
+        leader, kind = quote_if_ambiguous(str(contest["leader"])), contest["verdict"]
         equal, open_ = (contest[name] for name in ("equivalent", "possibly_better"))
         alike = [str(name) for name in equal] if isinstance(equal, list) else []
         maybe = [str(name) for name in open_] if isinstance(open_, list) else []
@@ -172,12 +181,14 @@ class Told:
             by = "by more than this margin" if by_more else "but possibly by less than this margin"
             what = f"{leader} is better than every other model, {by}"
         elif kind == UNDECIDED:
-            whether = f"{named(maybe, most=NAMES, word='or')} is better than {leader}"
+            whether = f"{join_names(maybe, most=NAMES, word='or')} is better than {leader}"
             what = f"it is undecided whether {whether} by this margin"
         if alike:
-            also = f"{named(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
+            also = (
+                f"{join_names(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
+            )
             what = f"{also} to {leader}" + ("" if kind == EQUIVALENT else f"; {what}")
-        text = f"With a margin of {exact(margin)} in {self.short}, {what}."
+        text = f"With a margin of {format_exact(margin)} in {self.short}, {what}."
         yield Answer("margin", text, tuple(alike), self.measure)
 
     def _contest(self, here: Sequence[Row]) -> Row | None:
@@ -193,38 +204,42 @@ class Told:
         return -1 if CATALOG[str(self.measure)].best == "min" else 1
 
     def _values(self, rows: Sequence[Row]) -> dict[str, float]:
-        sizes = {str(row["model"]): size_of(row.get(str(self.measure))) for row in rows}
+        sizes = {str(row["model"]): sort_value(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
 
-    def _said(self, here: Sequence[Row], lead: Lead, constant: str, *, tail: bool) -> Answer:
+    def _said(
+        self, here: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
+    ) -> Answer:
         names, cell = lead.names, lead.cell
         best = self.short if tail else self.title
         cuts = {row.get("threshold") for row in here} - {None}
-        cut = f" and threshold {exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
-        where = "" if here[0]["population"] == "sample" else f"{at_place(here[0])}{cut}, "
+        cut = f" and threshold {format_exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
+        where = "" if here[0]["population"] == "sample" else f"{prevalence_phrase(here[0])}{cut}, "
         most = "lowest" if self._sign < 0 else "highest"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
-        text = f"{where}{_subject(names, 'has')} the {most} {best}: {value}"
+        text = f"{where}{_subject_and_verb(names, 'has')} the {most} {best}: {value}"
         if lead.only:
             text += "; it is undefined for the other models"
-        elif tail and (others := ties(lead.tied, lead.worse, most=NAMES)):
-            text += f"; {_inside(others)}"
+        elif tail and (others := describe_ties(lead.tied, lead.worse, most=NAMES)):
+            text += f"; {_as_clause(others)}"
         text += f"; {constant} is better" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
         """Return which prediction for all rows is better than the best model, if any."""
-        size, p = size_of(cell), float(str(row["prevalence"]))
+        size, p = sort_value(cell), float(str(row["prevalence"]))
         if size is None or p >= 1:
             return ""
         cost = self.parameters.get("cost")
-        stakes = Stakes(**cost) if cost else None
+        stakes = OutcomeCosts(**cost) if cost else None
         given = CATALOG[str(self.measure)].given(beta=self.parameters.get("beta"), stakes=stakes)
         for rate, answer in ((0.0, "negative"), (1.0, "positive")):
             with np.errstate(all="ignore"):
-                value = float(given.function(Confusion.of_prevalence(rate, rate, p)))
-            if np.isfinite(value) and self._sign * (value - size) > NEAR * max(1, abs(value)):
-                return f"predicting every row {answer} ({close(value, 3)})"
+                value = float(given.function(Confusion.from_prevalence(rate, rate, p)))
+            if np.isfinite(value) and self._sign * (value - size) > TIE_TOLERANCE * max(
+                1, abs(value)
+            ):
+                return f"predicting every row {answer} ({format_close(value, 3)})"
         return ""
 
     def usable(
@@ -236,7 +251,7 @@ class Told:
             if there and name in (None, row["model"]):
                 most = ""
                 if name is None and len(self.tables["at_prevalence"]) > 1 and len(here) > 1:
-                    benefit = size_of(row["net_benefit"]) is not None
+                    benefit = sort_value(row["net_benefit"]) is not None
                     most = "highest net benefit" if benefit else "largest Youden's J"
                 yield prevalence_answer(row, self.parameters["level"], same=same, most=most)
                 return
@@ -253,18 +268,21 @@ class Told:
         most = "lowest" if self._sign < 0 else "highest"
         if len(runs) == 1:
             names = runs[0][0]
-            text = f"{_subject(names, 'has')} the {most} {by} at all "
-            text += f"{many(len(swept), 'class ratio')}{within}{self._significant(swept, names)}."
+            text = f"{_subject_and_verb(names, 'has')} the {most} {by} at all "
+            text += f"{format_count(len(swept), 'class ratio')}{within}"
+            text += f"{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
             most = {"lowest": "lower", "highest": "higher"}[most] if self._two else most
-            parts = [f"{_subject(runs[0][0], 'has')} the {most} {by} below prevalence "]
+            parts = [f"{_subject_and_verb(runs[0][0], 'has')} the {most} {by} below prevalence "]
             for (first, _), (second, row) in pairwise(runs):
                 at = self._crossing(first[0], second[0], swept, row)
                 parts[0] += at if len(parts) == 1 else ""
-                parts.append(named(second) + (f" from {at}" if len(parts) > 1 else " above"))
+                parts.append(join_names(second) + (f" from {at}" if len(parts) > 1 else " above"))
             left = len(parts) - TURNS
-            parts[TURNS:] = [f"then the lead changes {many(left, 'more time')}"] if left > 0 else []
+            parts[TURNS:] = (
+                [f"then the lead changes {format_count(left, 'more time')}"] if left > 0 else []
+            )
             text = f"{', '.join(parts)}{within and f' ({within[1:]})'}{self._significant(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
@@ -278,7 +296,7 @@ class Told:
         runs: list[tuple[tuple[str, ...], Row]] = []
         for row in swept:
             values = self._values(places.get(row["ratio"], ()))
-            ahead = _first(values, self._sign) or (str(row["leader"]),)
+            ahead = _leading_models(values, self._sign) or (str(row["leader"]),)
             still = tuple(name for name in runs[-1][0] if name in ahead) if runs else ()
             if still:
                 runs[-1] = still, runs[-1][1]
@@ -298,7 +316,10 @@ class Told:
         if names:
             where = "at all" if count == len(swept) else f"at {count}"
             return f", significantly {where}" if count else ", never significantly"
-        share, ratios = {len(swept): "all"}.get(count, f"{count}"), many(len(swept), "class ratio")
+        share, ratios = (
+            {len(swept): "all"}.get(count, f"{count}"),
+            format_count(len(swept), "class ratio"),
+        )
         if self._two and not count:
             return f"; no difference is significant at any of {ratios}"
         what = "difference" if self._two else "lead"
@@ -313,36 +334,36 @@ class Told:
         end = float(str(after["prevalence"]))
         start = max(p for row in swept if (p := float(str(row["prevalence"]))) < end)
         for row in self.tables.get("crossovers", ()):
-            at, pair = estimate(row["crossing"]).value, (row["leads_below"], row["leads_above"])
+            at, pair = as_estimate(row["crossing"]).value, (row["leads_below"], row["leads_above"])
             here = row["slice"] is None and pair == (first, second)
             if here and at is not None and start <= at <= end:
-                return short(at)
-        return short(end)
+                return format_share(at)
+        return format_share(end)
 
 
-def _inside(text: str) -> str:
+def _as_clause(text: str) -> str:
     """Return a sentence as a part of another one; it may begin with a name."""
     inside = text.removesuffix(".")
     begins = inside.startswith(("The other ", "Every other "))
     return inside[0].lower() + inside[1:] if begins else inside
 
 
-def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
+def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
     """Return the model with the best value; several where they have the same."""
     if not values:
         return ()
     best = max(sign * value for value in values.values())
     return tuple(
         name for name, value in values.items()
-        if sign * value == best or best - sign * value <= NEAR * abs(best) < inf
+        if sign * value == best or best - sign * value <= TIE_TOLERANCE * abs(best) < inf
     )  # fmt: skip
 
 
-def _subject(names: Sequence[str], verb: str) -> str:
+def _subject_and_verb(names: Sequence[str], verb: str) -> str:
     """Return names with a verb, in the plural where there are several."""
     if len(names) == 1:
-        return f"{quoted(names[0])} {verb}"
-    return f"{named(names, most=NAMES)} {'have' if verb == 'has' else verb.removesuffix('s')}"
+        return f"{quote_if_ambiguous(names[0])} {verb}"
+    return f"{join_names(names, most=NAMES)} {'have' if verb == 'has' else verb.removesuffix('s')}"
 
 
 def _with_limits(cell: Estimate, level: float) -> str:
@@ -351,8 +372,8 @@ def _with_limits(cell: Estimate, level: float) -> str:
     low, high = cell.low, cell.high
     if low is not None or high is not None:  # a limit that is lacking is infinite
         low, high = (-inf if low is None else low), (inf if high is None else high)
-    return interval(value, low, high, level, _finite)
+    return format_with_interval(value, low, high, level, _format_number)
 
 
-def _finite(value: float, digits: int) -> str:
-    return f"{'-' * (value < 0)}∞" if abs(value) == inf else close(value, digits)
+def _format_number(value: float, digits: int) -> str:
+    return f"{'-' * (value < 0)}∞" if abs(value) == inf else format_close(value, digits)

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.measures.catalog import CATALOG, one_of
+from clfeval.measures.catalog import CATALOG, match_measure
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     AT_RISK,
     NEEDS,
     SETS,
-    Askable,
-    called,
-    instead,
-    measure_called,
-    refuse,
-    settings_of,
+    AvailableMeasures,
+    find_measure_by_name,
+    format_measure_name,
+    parse_measure_settings,
+    refuse_misleading_measure,
+    suggest_measure,
 )
 
 HARD = ("hard", "all")  # sets of measures; those of scores are not tuned
-KNOWN = Askable("tune-jpt", TUNABLE, ("default", *HARD))
+TUNE_JPT_MEASURES = AvailableMeasures("tune-jpt", TUNABLE, ("default", *HARD))
 MADE_OF_SCORES = (
     "tune-jpt has measures of 2 x 2 tables only; clfeval report computes it at the prevalence of "
     "these rows"
@@ -30,7 +30,7 @@ MADE_OF_SCORES = (
 _COSTS = {"cost": ("fp", "fn"), "benefit": ("tp", "tn")}
 
 
-def tuned_names(flag: str, names: Sequence[str]) -> tuple[str, ...]:
+def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return measures by id and parameters, each once; UsageError for what cannot be tuned."""
     found: dict[str, None] = {}
     for text in names:
@@ -38,7 +38,7 @@ def tuned_names(flag: str, names: Sequence[str]) -> tuple[str, ...]:
         if key in SETS:
             found |= dict.fromkeys(_of_set(flag, key))
         else:
-            found[_one(flag, text)] = None
+            found[_parse_measure_name(flag, text)] = None
     return tuple(found)
 
 
@@ -48,26 +48,28 @@ def _of_set(flag: str, name: str) -> list[str]:
         return [one for one in plain if one in JPT]
     if name not in HARD:
         what = f"{flag}: set '{name}' has no measure of a 2 x 2 table alone"
-        raise UsageError.of(what, "unknown-measure", hint=MADE_OF_SCORES)
+        raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
     return plain
 
 
-def _one(flag: str, text: str) -> str:
+def _parse_measure_name(flag: str, text: str) -> str:
     name, _, settings = text.strip().partition(":")
-    refuse(name, flag)
-    known, measure = one_of(name, TUNABLE), measure_called(name)
+    refuse_misleading_measure(name, flag)
+    known, measure = match_measure(name, TUNABLE), find_measure_by_name(name)
     if measure is None:
         what = f"{flag}: '{name}' is not a measure"
-        raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN, flag))
-    known = known or one_of(measure.id, TUNABLE)
+        raise UsageError.new(
+            what, "unknown-measure", hint=suggest_measure(text, TUNE_JPT_MEASURES, flag)
+        )
+    known = known or match_measure(measure.id, TUNABLE)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
         what = f"{flag}: {measure.id} is not available in tune-jpt"
-        raise UsageError.of(what, "unknown-measure", hint=_why(measure))
-    found = settings_of(text, settings, CATALOG[known], flag=flag) if settings else {}
-    return called(CATALOG[known], found)
+        raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
+    found = parse_measure_settings(text, settings, CATALOG[known], flag=flag) if settings else {}
+    return format_measure_name(CATALOG[known], found)
 
 
-def _why(measure: Measure) -> str:
+def _explain_unavailable(measure: Measure) -> str:
     """Return why a measure is not tuned, and where it is computed."""
     if "prevalence" in measure.takes:
         return f"use --measure {measure.id[:3]} --prevalence 0.01"
@@ -82,12 +84,12 @@ def _why(measure: Measure) -> str:
     return MADE_OF_SCORES
 
 
-def stood_for(given: Sequence[str]) -> dict[str, Any]:
+def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
     """Return the options set by parameters of measures; UsageError if two differ."""
     found: dict[str, Any] = {}
     for text in given:
         name, _, settings = text.partition(":")
-        numbers = settings_of(text, settings, CATALOG[name]) if settings else {}
+        numbers = parse_measure_settings(text, settings, CATALOG[name]) if settings else {}
         means = {"beta": numbers["beta"]} if "beta" in numbers else {}
         means |= {option: tuple(numbers.get(one, 0.0) for one in pair)
                   for option, pair in _COSTS.items() if {*pair} & {*numbers}}  # fmt: skip

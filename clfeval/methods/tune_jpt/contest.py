@@ -8,14 +8,14 @@ from math import pi
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints, over
+from clfeval.arrays import Bools, Floats, Ints, divide
 from clfeval.compare.rates import RateCovariance
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.influence import corrected
-from clfeval.inference.special import halved, level_together
+from clfeval.inference.influence import mean_covariance
+from clfeval.inference.special import bisect, simultaneous_level
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
-from clfeval.methods.clustered import class_sizes, smallest_sizes
+from clfeval.methods.clustered import class_sizes, effective_class_sizes
 from clfeval.methods.estimates import Cells
 
 _HALVINGS = 60
@@ -44,7 +44,7 @@ class Crossings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class DifferenceSigns:
     """The signs of differences of q pairs over a grid of odds; the arrays are (q,).
 
     ahead: grid points where the first is better less those where the second is. defined, differ: at
@@ -73,8 +73,8 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
             np.repeat(weight, k), np.repeat(drawn, k),
         )  # fmt: skip
     sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
-    rates = over(np.stack([counts.tp, counts.fp]), sizes)
-    covariance = over(rates * (1 - rates), sizes) * over(total, total - 1)
+    rates = divide(np.stack([counts.tp, counts.fp]), sizes)
+    covariance = divide(rates * (1 - rates), sizes) * divide(total, total - 1)
     return RateCovariance(
         counts, covariance, None, sizes.astype(np.float64), np.ones(len(total)), total
     )
@@ -89,8 +89,8 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
         both = (votes * one.n[mine]) @ votes.T
         size, called = float(one.n[mine].sum()), np.diag(both)
         differ[side] = called[:, None] + called - 2 * both > 0
-        blocks.append(over(both - over(np.outer(called, called), size), size**2))
-        influence.append(over((one.votes.T - over(called, size)[:, None]) * mine, size))
+        blocks.append(divide(both - divide(np.outer(called, called), size), size**2))
+        influence.append(divide((one.votes.T - divide(called, size)[:, None]) * mine, size))
     parts = float(one.n.sum()) if owned is None else owned.size
     if owned is None:
         nothing = np.zeros((k, k))
@@ -98,15 +98,17 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
     else:
         products = owned.products(np.concatenate(influence))
     weight = float(one.n.sum() / class_sizes(one, 2).sum())
-    sizes = smallest_sizes(one, 2)[::-1]  # of negatives first
-    return corrected(products, 1.0, parts), differ, sizes, weight, parts
+    sizes = effective_class_sizes(one, 2)[::-1]  # of negatives first
+    return mean_covariance(products, 1.0, parts), differ, sizes, weight, parts
 
 
-def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
+def follow_difference_signs(
+    contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
+) -> DifferenceSigns:
     """Follow pairs of models (q,), sorted by part, over a fine grid of `ratios` (g,)."""
     many, k, size = len(first), contest.each, len(ratios)
     ahead, (defined, differ) = np.zeros(many, np.int64), np.zeros((2, many), bool)
-    found = Course(ahead, defined, differ, [])
+    found = DifferenceSigns(ahead, defined, differ, [])
     parts, at_once = max(1, _CELLS // (k * size)), max(1, _BLOCK // size)
     for start in range(0, contest.parts, parts):
         models = np.arange(start * k, min(start + parts, contest.parts) * k)
@@ -132,9 +134,9 @@ def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Cours
     return found
 
 
-def crossings(
-    contest: Contest, ratios: Floats, first: Ints, second: Ints
-) -> tuple[Crossings, Ints, Course]:
+def find_crossings(
+    contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
+) -> tuple[Crossings, Ints, DifferenceSigns]:
     """Return crossings of pairs of models (q,), the pairs without any, and the course of those.
 
     What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
@@ -145,23 +147,23 @@ def crossings(
     weight = None if contest.measure.invariant else _linear_weight(contest)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     if weight is not None:
-        for at, (i, j, d_tp, d_fp) in enumerate(_gaps(contest, pairs)):
+        for at, (i, j, d_tp, d_fp) in enumerate(_rate_differences(contest, pairs)):
             if d_tp and ratios[0] < weight * d_fp / d_tp < ratios[-1]:
                 # with more positives the model of higher sensitivity leads
                 found.append((at, *((j, i) if d_tp > 0 else (i, j)), weight * d_fp / d_tp))
     rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
-    seen = course(contest, ratios, first[rest], second[rest])
+    seen = follow_difference_signs(contest, ratios, first[rest], second[rest])
     if weight is None and not contest.measure.invariant and seen.turns:
         apart = [
             d_tp != 0 or d_fp != 0
-            for *_, d_tp, d_fp in _gaps(contest, [turn[1:3] for turn in seen.turns])
+            for *_, d_tp, d_fp in _rate_differences(contest, [turn[1:3] for turn in seen.turns])
         ]
         turns = [turn for turn, yes in zip(seen.turns, apart, strict=True) if yes]
         found = _halved_down(contest, ratios, turns)
         left = np.ones(len(pairs), bool)
         left[[one[0] for one in found]] = False
         rest = np.flatnonzero(left)
-        seen = Course(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
+        seen = DifferenceSigns(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
     columns = list(zip(*found, strict=True)) or [()] * 4
     pair, below, above = (np.array(column, np.int64) for column in columns[:3])
     nowhere = np.full((2, len(found)), np.nan)
@@ -169,7 +171,9 @@ def crossings(
 
 
 def _halved_down(
-    contest: Contest, ratios: Floats, turns: Sequence[tuple[int, int, int, float, int, int]]
+    contest: PairwiseComparison,
+    ratios: Floats,
+    turns: Sequence[tuple[int, int, int, float, int, int]],
 ) -> list[tuple[int, int, int, float]]:
     """Return the pair, its leaders below and above, and the odds of each change of sign."""
     if not turns:
@@ -187,7 +191,9 @@ def _halved_down(
     return list(zip(*(part.tolist() for part in parts), strict=True))
 
 
-def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Crossings:
+def add_crossing_limits(
+    contest: PairwiseComparison, found: Crossings, ends: tuple[float, float]
+) -> Crossings:
     """Return the crossings with the nearest odds, on either side, where a lead excludes 0."""
     many = len(found.ratio)
     if contest.level is None or not many:
@@ -208,7 +214,7 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     some = np.flatnonzero(~np.isnan(far))
     leaders, others = leaders[some], others[some]
     if len(some):
-        _, far[some] = halved(
+        _, far[some] = bisect(
             lambda at: ~contest.leads(leaders, others, np.exp(at)), near[some], far[some],
             times=_SETTLED,
         )  # fmt: skip
@@ -216,7 +222,9 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     return replace(found, low=low, high=high)
 
 
-def _gaps(contest: Contest, pairs: Iterable[Pair]) -> Iterator[tuple[int, int, float, float]]:
+def _rate_differences(
+    contest: PairwiseComparison, pairs: Iterable[Pair]
+) -> Iterator[tuple[int, int, float, float]]:
     """Yield i, j, tp_i - tp_j, fp_i - fp_j, as rates times all totals: whole numbers stay exact."""
     c = contest.counts
     cells = (part.tolist() for part in (c.positives, c.negatives, c.tp, c.fp))
@@ -226,7 +234,7 @@ def _gaps(contest: Contest, pairs: Iterable[Pair]) -> Iterator[tuple[int, int, f
         yield i, j, (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
 
 
-def _linear_weight(contest: Contest) -> float | None:
+def _linear_weight(contest: PairwiseComparison) -> float | None:
     """Return the cost of a false positive in true positives, for (functions of) linear measures."""
     measure, base = contest.measure, contest.measure.base
     if measure.interval == "derived" and base is not None:
@@ -238,7 +246,7 @@ def _linear_weight(contest: Contest) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contest:
+class PairwiseComparison:
     """The measure of comparison of k models in each of s parts; level None: no intervals."""
 
     measure: Measure
@@ -267,17 +275,17 @@ class Contest:
         found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
         return np.asarray(found, np.float64)
 
-    def together(self, comparisons: int, *, everywhere: bool = False) -> Contest:
+    def together(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
         """Return the contest with simultaneous intervals, everywhere: at every class ratio.
 
         The direction turns by a quarter at most for measures increasing in both rates, with
-        clusters of both classes by a half: see `level_together`.
+        clusters of both classes by a half: see `simultaneous_level`.
         """
         if self.rates is None or self.level is None:
             return self
         most = pi if self.rates.crossed else pi / 2
         turn = 0.0 if self.measure.invariant or not everywhere else most
-        level = level_together(self.level, comparisons=max(comparisons, 1), turn=turn)
+        level = simultaneous_level(self.level, comparisons=max(comparisons, 1), turn=turn)
         return replace(self, level=level)
 
     def signs(self, a: Floats, b: Floats) -> Floats:

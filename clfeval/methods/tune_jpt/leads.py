@@ -9,34 +9,34 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, bounded
-from clfeval.compare.families import family_of, pairs_of
+from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
+from clfeval.compare.families import adjusted_family, family_pairs
 from clfeval.compare.rates import RateEstimates
 from clfeval.compare.reference import reference_rows
 from clfeval.counts.count import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, column, end_to_end
+from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
 from clfeval.methods.tune_jpt.contest import (
-    Contest,
-    Course,
     Crossings,
-    crossings,
+    DifferenceSigns,
+    PairwiseComparison,
+    add_crossing_limits,
+    find_crossings,
     rate_covariance,
-    settled,
 )
-from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
-from clfeval.methods.tune_jpt.tables import places_of
+from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep_populations
+from clfeval.methods.tune_jpt.tables import slice_populations
 
 MOST_PAIRED = 30  # models of which every two are compared unasked
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
 _LOOKS = 13  # odds at which a lead without crossing is tested
 
 
-def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
+def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return the leading models over the swept odds, or else over the full range."""
-    populations = (*(options.swept or sweep(FULL_SWEEP, 2)), *options.populations)
+    populations = (*(options.swept or sweep_populations(FULL_SWEEP, 2)), *options.populations)
     looked_at = [one.ratio for one in populations]
     crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
     winners: dict[str | None, list[Row]] = {label: [] for label in given.slices}
@@ -44,13 +44,13 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     for label, counts in given.slices.items():
         alike.setdefault(len(counts.models), []).append(label)
     for many, labels in alike.items():
-        contest = _contest(given, labels, options)
+        contest = _pairwise_comparison(given, labels, options)
         if options.measure or options.reference or many <= MOST_PAIRED:
             ends = min(looked_at), max(looked_at)
             for label, row in crossover_rows(labels, contest, ends):
                 if options.reference in (None, row["first"], row["second"]):
                     crossovers[label].append(row)
-        places = [places_of(given, label, options) for label in labels]
+        places = [slice_populations(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
             for label, row in winner_rows(labels, contest, chosen, options):
@@ -60,20 +60,22 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     return tables | {"winners": joined[1]}
 
 
-def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) -> Contest:
+def _pairwise_comparison(
+    given: Sample, labels: Sequence[str | None], options: TuneOptions
+) -> PairwiseComparison:
     """Return the contest of slices of equally many models."""
     patterns = [given.patterns[label] for label in labels if label in given.patterns]
-    _, counts = end_to_end({label: given.slices[label] for label in labels})
+    _, counts = concatenate_counts({label: given.slices[label] for label in labels})
     level = options.confidence if given.sampled else None
     measure = CATALOG[str(options.compared)].given(beta=options.beta, stakes=options.stakes)
     rates = None if level is None else rate_covariance(counts, patterns)
-    return Contest(measure, counts, rates, level, parts=len(labels))
+    return PairwiseComparison(measure, counts, rates, level, parts=len(labels))
 
 
 def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
     """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
-    contest, margin = _contest(given, [None], options), options.least_difference
-    places = places_of(given, None, options)
+    contest, margin = _pairwise_comparison(given, [None], options), options.least_difference
+    places = slice_populations(given, None, options)
     kind = "target" if options.populations else places[0][0]
     wanted = [one for its, one in places if its == kind]
     models = np.arange(contest.each)
@@ -84,8 +86,8 @@ def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -
         at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
         name = f"{contest.measure.id}{at}"
         one = known.paired(name, models)
-        family = family_of(
-            one, pairs_of(reference, one.models), level=contest.level or 0.0, seed=options.seed
+        family = adjusted_family(
+            one, family_pairs(reference, one.models), level=contest.level or 0.0, seed=options.seed
         )
         if family is not None:
             values = [Estimate(value) for value in one.values.tolist()]
@@ -94,7 +96,8 @@ def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -
 
 
 def winner_rows(
-    labels: Sequence[str | None], contest: Contest, places: Sequence[tuple[int, str, Population]],
+    labels: Sequence[str | None], contest: PairwiseComparison,
+    places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
 ) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
     """Yield, per population of a part, the model with the best value, and those tied with it.
@@ -120,7 +123,7 @@ def winner_rows(
         known = contest.rates.at(measure, every, odds)
         first = np.repeat(at * k + leaders, k)
         p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
-        levels = _levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
+        levels = _interval_levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
         for i in range(len(places)) if options.least_difference is not None else ():
             here = slice(i * k, (i + 1) * k)
             ends[:, i] = known.intervals(first[here], np.arange(len(every))[here], level=levels[i])
@@ -128,7 +131,7 @@ def winner_rows(
     if contest.sign < 0:
         ends = -ends[[0, 2, 1]]
     cells = Cells.picked(contest.counts, start + leaders, ratios)
-    best = column(values[at, leaders], None, cells, measure.tuned)
+    best = estimate_column(values[at, leaders], None, cells, measure.tuned)
     columns = (x.tolist() for x in (start, leaders, np.isnan(values), tied, *ends))
     for (part, kind, population), value, begin, leader, unknown, ties, *leads in zip(
         places, best, *columns, strict=True
@@ -146,15 +149,20 @@ def winner_rows(
             "tied": undecided if defined else [],
         }  # fmt: skip
         if options.least_difference is not None:
-            of_others = {its[j]: bounded(*(x[j] for x in leads)) for j in others if defined}
+            of_others = {
+                its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined
+            }
             row |= _that_matters(of_others, options.least_difference)
         yield labels[part], row
 
 
-def _levels(
-    contest: Contest, known: RateEstimates, p: Floats, options: TuneOptions, *, everywhere: bool
+def _interval_levels(
+    contest: PairwiseComparison, known: RateEstimates, p: Floats, options: TuneOptions, *,
+    everywhere: bool
 ) -> Floats:  # fmt: skip
-    """Return the level of intervals for all pairs of a row, by `family_of` or `together`, (g,)."""
+    """Return the level of intervals for all pairs of a row, by `adjusted_family` or `together`,
+    (g,).
+    """
     g, k = p.shape
     alone = contest.level or 0.0
     levels = np.full(g, contest.together(k * (k - 1) // 2, everywhere=everywhere).level)
@@ -164,7 +172,9 @@ def _levels(
     matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
     for i in np.flatnonzero(matters | (options.least_difference is not None)).tolist():
         one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
-        family = family_of(one, pairs_of(None, one.models), level=alone, seed=options.seed)
+        family = adjusted_family(
+            one, family_pairs(None, one.models), level=alone, seed=options.seed
+        )
         levels[i] = levels[i] if family is None else family.each_level
     return levels
 
@@ -192,7 +202,7 @@ def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
 
 
 def crossover_rows(
-    labels: Sequence[str | None], contest: Contest, ends: tuple[float, float]
+    labels: Sequence[str | None], contest: PairwiseComparison, ends: tuple[float, float]
 ) -> Iterator[tuple[str | None, Row]]:
     """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
@@ -207,9 +217,9 @@ def crossover_rows(
     contest = contest.together(len(pairs), everywhere=True)
     every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
     first, second = every[:, 0], every[:, 1]
-    found, rest, seen = crossings(contest, np.geomspace(*ends, _GRID), first, second)
-    cells = [*_crossed(contest, settled(contest, found, ends))]
-    cells += _uncrossed(contest, ends, first[rest], second[rest], seen)
+    found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)
+    cells = [*_crossing_cells(contest, add_crossing_limits(contest, found, ends))]
+    cells += _no_crossing_cells(contest, ends, first[rest], second[rest], seen)
     order = np.argsort(np.concatenate([found.pair, rest]), kind="stable")
     who = list(zip(first.tolist(), second.tolist(), strict=True))
     whose = np.concatenate([found.pair, rest]).tolist()
@@ -220,13 +230,13 @@ def crossover_rows(
         yield label, {**head, **cells[place]}
 
 
-def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
+def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[dict[str, Any]]:
     """Yield the cells of each crossing."""
     names = contest.counts.models
     parts = (found.below, found.above, found.ratio, found.low, found.high)
     for i, j, ratio, *limits in zip(*(part.tolist() for part in parts), strict=True):
         low, high = (None if r != r else r / (1 + r) for r in limits)
-        below, above, at = names[i], names[j], Population.of_ratio(ratio)
+        below, above, at = names[i], names[j], Population.from_ratio(ratio)
         where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
         verdict = f"{below} leads {where}, {above} above"
         if contest.level is not None and None in (low, high):
@@ -238,13 +248,17 @@ def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _uncrossed(
-    contest: Contest, ends: tuple[float, float], first: Ints, second: Ints, seen: Course
+def _no_crossing_cells(
+    contest: PairwiseComparison,
+    ends: tuple[float, float],
+    first: Ints,
+    second: Ints,
+    seen: DifferenceSigns,
 ) -> Iterator[dict[str, Any]]:
     """Yield why pairs have no crossing, the leader, and whether its lead is significant."""
-    low, high = (Population.of_ratio(end).rough for end in ends)
+    low, high = (Population.from_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
-    leads = _significance(contest, ends, ahead, first + second - ahead)
+    leads = _significant_leads(contest, ends, ahead, first + second - ahead)
     everywhere, anywhere = leads.all(axis=0), leads.any(axis=0)
     parts = (seen.defined, seen.differ, ahead, everywhere, anywhere)
     for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
@@ -267,7 +281,9 @@ def _uncrossed(
         }  # fmt: skip
 
 
-def _significance(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
+def _significant_leads(
+    contest: PairwiseComparison, ends: tuple[float, float], ahead: Ints, behind: Ints
+) -> Bools:
     """Return at a few odds whether each model leads another significantly: (looks, q)."""
     some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
     one, other = place.reshape(2, -1)

@@ -16,19 +16,19 @@ from clfeval.methods.options import (
     POPULATIONS,
     RESAMPLES,
     Interval,
+    IntervalOptions,
     Level,
-    Populations,
+    PopulationOptions,
     Seed,
-    Sure,
     Totals,
-    compared_with,
-    differences,
-    distinct,
+    distinct_populations,
+    margin_option,
+    reference_option,
 )
-from clfeval.options import Command, Opt, listed
+from clfeval.options import Command, Opt, as_list
 
 if TYPE_CHECKING:
-    from clfeval.measures.odds import Stakes
+    from clfeval.measures.odds import OutcomeCosts
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
@@ -39,7 +39,7 @@ ROWS = 1000  # of the tables shown
 
 
 @cache
-def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def measures_by_ratio_dependence() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the measures that depend on the class ratio, those that do not, those with costs."""
     from clfeval.measures.catalog import CATALOG
     from clfeval.measures.odds import JPT
@@ -49,7 +49,9 @@ def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     return tuple(n for n in JPT if n not in (*fixed, *staked)), fixed, staked
 
 
-def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[Population, ...]:
+def sweep_populations(
+    text: str, points: int, targets: Sequence[Population] = ()
+) -> tuple[Population, ...]:
     """Return populations at evenly spaced logarithms of their odds, from few positives to many.
 
     text: `P:N..P:N`, both included; the full sweep is extended to the targets.
@@ -58,8 +60,8 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
         what, hint = "is not a range of class ratios", f"write --sweep P:N..P:N, as {FULL_SWEEP}"
-        raise UsageError.of(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
-    ends = [Population.of_odds(end, "--sweep") for end in (left, right)]
+        raise UsageError.new(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
+    ends = [Population.from_odds(end, "--sweep") for end in (left, right)]
     if ends[0].ratio == ends[1].ratio:
         raise bad_option(f"--sweep '{text}' has two equal limits")
     ends += targets if text == FULL_SWEEP else ()
@@ -67,15 +69,15 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
     low, high = math.log10(first.ratio), math.log10(last.ratio)
     step = (high - low) / (points - 1)
     inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, points - 1))
-    return (first, *map(Population.of_ratio, inner), last)
+    return (first, *map(Population.from_ratio, inner), last)
 
 
-def _measures(flag: str, given: Any) -> tuple[str, ...]:
+def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not a name or a list of names")
-    from clfeval.methods.tune_jpt.asked import tuned_names
+    from clfeval.methods.tune_jpt.asked import parse_tuned_measures
 
-    return tuned_names(flag, [str(one) for one in listed(given)])
+    return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
@@ -88,29 +90,37 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
             raise bad_option(
                 f"{flag}: four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
             )
-    tables = {str(model): tuple(listed(numbers)) for model, numbers in by_model.items()}
+    tables = {str(model): tuple(as_list(numbers)) for model, numbers in by_model.items()}
     return {model: table for model, table in tables.items() if table}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TuneOptions(Sure, Populations):
+class TuneOptions(IntervalOptions, PopulationOptions):
     """Populations, measures, costs and intervals of tune-jpt."""
 
     counts: Annotated[
         Mapping[str, Sequence[float]],
         Opt(
             "TP,FP,FN,TN of a published 2 x 2 table; repeat.",
-            NUMBERS, metavar="TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
+            NUMBERS, metavar="TP,FP,FN,TN", parse=notation.parse_counts, accept=_by_model,
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     sensitivity: Annotated[
         float | None,
-        Opt("Sensitivity of a published test, with --specificity.", NUMBERS, parse=notation.share),
+        Opt(
+            "Sensitivity of a published test, with --specificity.",
+            NUMBERS,
+            parse=notation.parse_share,
+        ),
     ] = None
     specificity: Annotated[
         float | None,
-        Opt("Specificity of a published test, with --sensitivity.", NUMBERS, parse=notation.share),
+        Opt(
+            "Specificity of a published test, with --sensitivity.",
+            NUMBERS,
+            parse=notation.parse_share,
+        ),
     ] = None
     sweep: Annotated[
         str | None,
@@ -142,11 +152,11 @@ class TuneOptions(Sure, Populations):
         tuple[str, ...],
         Opt(
             "Add a measure: ppv, cost:fp=1,fn=10; repeat.", MEASURED,
-            metavar="MEASURE", accept=_measures, stated=True, signed="measures",
+            metavar="MEASURE", accept=_accept_measures, stated=True, signed="measures",
             completes="measure",
         ),
     ] = ()  # fmt: skip
-    reference: Annotated[str | None, compared_with()] = None
+    reference: Annotated[str | None, reference_option()] = None
     resamples: Annotated[
         int,
         Opt(
@@ -161,7 +171,7 @@ class TuneOptions(Sure, Populations):
     seed: Seed = 0
     interval: Interval = "exact"
     level: Level = 0.95
-    margin: Annotated[Mapping[str, float], differences(needs=None)] = field(default_factory=dict)
+    margin: Annotated[Mapping[str, float], margin_option(needs=None)] = field(default_factory=dict)
     totals: Totals = "random"
     beta: float = 1.0  # by the parameters of measures, as the next two
     cost: tuple[float, float] | None = None
@@ -172,7 +182,7 @@ class TuneOptions(Sure, Populations):
         """The measures shown, in the order of columns."""
         from clfeval.measures.odds import TUNABLE
 
-        moving, fixed, staked = kinds()
+        moving, fixed, staked = measures_by_ratio_dependence()
         chosen = (*moving, *fixed, *self.measure)
         asked = (*chosen, *staked) if self.stakes is not None else chosen
         return tuple(name for name in TUNABLE if name in asked)
@@ -182,7 +192,7 @@ class TuneOptions(Sure, Populations):
         """The measures that choose thresholds: the requested ones, else a few common ones."""
         from clfeval.measures.catalog import CATALOG
 
-        names = (*TUNED, *self.measure, *kinds()[2])
+        names = (*TUNED, *self.measure, *measures_by_ratio_dependence()[2])
         best = (name for name in self.measures if CATALOG[name].sign and name not in BENT)
         return tuple(name for name in best if name in names)
 
@@ -205,7 +215,7 @@ class TuneOptions(Sure, Populations):
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once, without ranges."""
-        return distinct(low for low, *high in self.spans if not high)
+        return distinct_populations(low for low, *high in self.spans if not high)
 
     @property
     def prevalence_range(self) -> tuple[float, float] | None:
@@ -218,26 +228,32 @@ class TuneOptions(Sure, Populations):
     @property
     def swept(self) -> tuple[Population, ...]:
         """The populations of the sweep; the default range is extended to the targets."""
-        return () if self.sweep is None else sweep(self.sweep, self.points, self.populations)
+        return (
+            ()
+            if self.sweep is None
+            else sweep_populations(self.sweep, self.points, self.populations)
+        )
 
     @property
-    def stakes(self) -> Stakes | None:
+    def stakes(self) -> OutcomeCosts | None:
         """The costs of errors and benefits of correct predictions; None if not given."""
         if self.cost is None:
             return None
-        from clfeval.measures.odds import Stakes
+        from clfeval.measures.odds import OutcomeCosts
 
-        return Stakes(*self.cost, *(self.benefit or ()))
+        return OutcomeCosts(*self.cost, *(self.benefit or ()))
 
     def settled(self) -> TuneOptions:
         """Return the options with those that parameters of measures set."""
         if not self.margin and not any(":" in name for name in self.measure):
             return self
-        from clfeval.methods.tune_jpt.asked import stood_for
+        from clfeval.methods.tune_jpt.asked import options_from_measures
 
         ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
-        margin = {_measures("--margin", [name])[0]: most for name, most in self.margin.items()}
-        return replace(self, measure=ids, margin=margin, **stood_for(self.measure))
+        margin = {
+            _accept_measures("--margin", [name])[0]: most for name, most in self.margin.items()
+        }
+        return replace(self, measure=ids, margin=margin, **options_from_measures(self.measure))
 
     def check(self) -> None:
         """Raise UsageError for invalid or contradictory options."""
@@ -246,11 +262,11 @@ class TuneOptions(Sure, Populations):
     def _check(self) -> None:
         _ = self.populations, self.prevalence_range, self.swept
         self._check_stakes()
-        for name in kinds()[2]:
+        for name in measures_by_ratio_dependence()[2]:
             if self.cost is None and name in self.measure:
                 hint = "add --measure cost:fp=1,fn=10 if a miss costs ten times a false positive"
                 what = f"{name} needs the costs of errors"
-                raise UsageError.of(what, "needs-cost", hint=hint)
+                raise UsageError.new(what, "needs-cost", hint=hint)
         if other := next((name for name in self.margin if name != self.compared), None):
             what = f"--margin {other} does not apply: models are compared by {self.compared}"
             raise bad_option(what, f"add --measure {other}")

@@ -14,39 +14,39 @@ import numpy as np
 from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Document, InputFile, Row, Rows, Warn, size_of
-from clfeval.errors import DataError, UsageError, bad_option, listing, unknown_model
+from clfeval.document import Document, InputFile, ResultWarning, Row, Rows, sort_value
+from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.document import (
-    by_interval,
+    build_parameters,
+    build_signature,
     class_rows,
     class_totals,
     counting_notes,
-    cuts_in_force,
-    parameters,
-    signature,
+    format_thresholds,
+    name_interval_methods,
 )
 from clfeval.methods.options import check_reference
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.methods.tune_jpt.leads import contest_tables, reference_comparisons
+from clfeval.methods.tune_jpt.leads import lead_tables, reference_comparisons
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,
-    Tuner,
+    TunedModels,
     expected_rows,
     range_rows,
     simulated_rows,
 )
 from clfeval.methods.tune_jpt.thresholds import threshold_tables
-from clfeval.words import class_ratio, quoted
+from clfeval.words import format_class_ratio, quote_if_ambiguous
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
     "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
     "fnr", "fdr", "for", "precision_u", "npv_u",
 }  # fmt: skip
-_NAMED = 5  # slices
+_MAX_NAMED = 5  # slices
 _ONE_SIDED = 10  # one odds this many times the other is all that their average shows
 METHODS = {  # by --interval
     "exact": {
@@ -113,7 +113,7 @@ _ADVICE = (
 )
 
 
-def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
+def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and which method makes which interval."""
     sweep, stakes = options.swept, options.stakes
     interval = options.interval if given.sampled else "none"
@@ -121,7 +121,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     found = {
         "positive": given.positive, "negative": list(given.negative),
         "interval": interval,
-        "interval_methods": by_interval(METHODS[kind] | AS_COUNTED[options.totals][kind], interval),
+        "interval_methods": name_interval_methods(METHODS[kind] | AS_COUNTED[options.totals][kind],
+                                                  interval),
         "measures": list(options.measures), "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
@@ -141,25 +142,27 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "targets sweep compared_by reference margin paired cost risk_threshold rows_per population "
         "prevalence_range prevalence_beta draws resamples seed missing by"
     )
-    return parameters(order, found, options, given.roles, weighed=given.slices[None].fractional)
+    return build_parameters(
+        order, found, options, given.roles, weighed=given.slices[None].fractional
+    )
 
 
-def _exact(one: Population) -> str:
+def _format_odds(one: Population) -> str:
     """Write odds as they were given, or with every digit where that says less than the ratio."""
     left, _, right = one.odds.partition(":")
     return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
 
 
-def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
+def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
     sweep, stakes = options.swept, options.stakes
     sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
     if options.interval == "bootstrap":
         sure += f"-{options.resamples}"
     found = {
-        "cmd": "tune-jpt", "pos": given.positive, "cut": cuts_in_force(given.thresholds),
+        "cmd": "tune-jpt", "pos": given.positive, "cut": format_thresholds(given.thresholds),
         "miss": given.roles.missing, "weight": "yes" if given.roles.weight else None,
-        "by": ",".join(given.roles.by), "odds": ",".join(map(_exact, options.populations)),
+        "by": ",".join(given.roles.by), "odds": ",".join(map(_format_odds, options.populations)),
         "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
@@ -168,7 +171,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
-    return signature(
+    return build_signature(
         "cmd pos cut miss weight by odds sweep range prior measures per by-measure ref "
         "margin beta cost seed totals ci",
         found, options, given.roles, files=given.files,
@@ -188,14 +191,14 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
     if options.margin and len(models) == 1:
         raise bad_option("--margin needs two models or more to compare")
 
-    tuner = Tuner.of(given, options)
+    tuner = TunedModels.from_sample(given, options)
     tables: dict[str, Rows] = {}
     tables["models"], swept, failed = tuner.rows()
     if options.population is not None:
         tables["expected"] = expected_rows(tuner, options.population)
     statistics = [given.slices[None].digest()]
     if options.compared is not None and len(given.slices[None].models) > 1:
-        tables |= contest_tables(given, options)
+        tables |= lead_tables(given, options)
         if options.reference is not None:
             tables["comparisons"] = [*reference_comparisons(given, options, options.reference)]
         if given.patterns:
@@ -209,19 +212,19 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
         tables["sweep"] = swept
-    settings = parameters_of(given, options)
+    settings = tuning_parameters(given, options)
     return Document(
-        command="tune-jpt", signature=signature_of(given, options, statistics),
+        command="tune-jpt", signature=tuning_signature(given, options, statistics),
         inputs=given.files, parameters=settings,
         summary=class_totals(given), tables=tables, answer=tune_answer(tables, settings),
-        warnings=warnings_of(given, options, tables, failed, unbounded),
+        warnings=tuning_notes(given, options, tables, failed, unbounded),
     )  # fmt: skip
 
 
-def warnings_of(
+def tuning_notes(
     given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
     unbounded: Sequence[str],
-) -> tuple[Warn, ...]:  # fmt: skip
+) -> tuple[ResultWarning, ...]:  # fmt: skip
     """Return the notes, the weightiest first."""
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
@@ -229,16 +232,20 @@ def warnings_of(
     one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
     aimed = options.populations or options.prevalence_range or options.prevalence_beta
 
-    def those(holding: Mapping[str, object]) -> list[Warn]:
+    def those(holding: Mapping[str, object]) -> list[ResultWarning]:
         known = {"failed": failed, "resamples": options.resamples,
-                 "unbounded": listing(unbounded), "one_sided": one_sided,
+                 "unbounded": list_names(unbounded), "one_sided": one_sided,
                  "models": len(counts.models), "compared": options.compared}  # fmt: skip
-        return [Warn(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes]
+        return [
+            ResultWarning(code, _NOTES[code].format(**known))
+            for code, yes in holding.items()
+            if yes
+        ]
 
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
     return (
         *those({"unpaired": unpaired, "rates-only": not given.sampled}),
-        *(_lacking(given) + _small(given) if given.sampled else ()),
+        *(_missing_class_notes(given) + _small_class_notes(given) if given.sampled else ()),
         *_one_sided(tables["models"]),
         *those(
             {
@@ -252,27 +259,29 @@ def warnings_of(
                 "no-target": not aimed,
             }
         ),
-        Warn("advice", _ADVICE),
+        ResultWarning("advice", _ADVICE),
         *(counting_notes(given.counted) if given.counted else ()),
     )
 
 
-def _lacking(given: Sample) -> list[Warn]:
+def _missing_class_notes(given: Sample) -> list[ResultWarning]:
     """Return notes on slices, and on models of tables of counts, that lack a class."""
     out = []
     for label, counts in given.slices.items():
         for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
             if lost and len(lost) == len(counts.models):
-                out.append(Warn("single-class", f"{label} has no {name} row, so nothing is tuned"))
+                out.append(
+                    ResultWarning("single-class", f"{label} has no {name} row, so nothing is tuned")
+                )
             elif lost:
                 where = f" in {label}" if label else ""
-                text = f"{listing(lost)}: no {name} row{where}, so nothing is tuned"
-                out.append(Warn("single-class", text))
+                text = f"{list_names(lost)}: no {name} row{where}, so nothing is tuned"
+                out.append(ResultWarning("single-class", text))
     return out
 
 
-def _small(given: Sample) -> list[Warn]:
+def _small_class_notes(given: Sample) -> list[ResultWarning]:
     """Return a note on the size of the smaller class, of the table and of slices, if too small."""
     few = {}
     for label in given.slices:
@@ -281,24 +290,26 @@ def _small(given: Sample) -> list[Warn]:
             few[label] = min(both)
     if not few:
         return []
-    slices = [f"{n:,.10g} in {quoted(label)}" for label, n in few.items() if label is not None]
+    slices = [
+        f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None
+    ]
     whole = [f"{few[None]:,.10g}"] if None in few else []
-    where = ", ".join([*whole, *slices[:_NAMED]])
-    left = len(slices) - _NAMED
+    where = ", ".join([*whole, *slices[:_MAX_NAMED]])
+    left = len(slices) - _MAX_NAMED
     more = f" and {left} more slices" if left > 0 else ""
     text = (
         f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences tend "
         f"to be too high; here it has {where}{more}"
     )
-    return [Warn("small-class", text)]
+    return [ResultWarning("small-class", text)]
 
 
-def _one_sided(rows: Rows) -> list[Warn]:
+def _one_sided(rows: Rows) -> list[ResultWarning]:
     """Return a note where one of the two odds dominates EPA, with the worst case."""
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]
     for row in targets or rows:
-        terms = [size_of(row.get(name)) for name in ("ppv_odds", "npv_odds")]
+        terms = [sort_value(row.get(name)) for name in ("ppv_odds", "npv_odds")]
         if "epa" not in row or None in terms:
             continue
         low, high = sorted(term for term in terms if term is not None)
@@ -308,32 +319,32 @@ def _one_sided(rows: Rows) -> list[Warn]:
     if worst is None:
         return []
     row = worst[1]
-    epa, ppv, npv = (f"{size_of(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
-    at = f" at {class_ratio(row['odds'])}" if row["odds"] is not None else ""
+    epa, ppv, npv = (f"{sort_value(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
+    at = f" at {format_class_ratio(row['odds'])}" if row["odds"] is not None else ""
     text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of PPV odds {ppv} and "
     text += f"NPV odds {npv}"
-    return [Warn("epa-one-sided", text)]
+    return [ResultWarning("epa-one-sided", text)]
 
 
 NAMES = ("TP", "FP", "FN", "TN")
 
 
-def of_table(sample: Sample) -> Sample:
+def sample_from_table(sample: Sample) -> Sample:
     """Return the sample of a table; DataError if it lacks a class."""
     column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
-        held = f"'{column}' holds {listing(sample.counted.classes)}"
+        held = f"'{column}' holds {list_names(sample.counted.classes)}"
         hint = f"the positive class is '{sample.positive}', and {held}; check --positive"
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
 
-def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
+def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
 
     def wrong(what: str, hint: str) -> UsageError:
-        return UsageError.of(what, "bad-counts", hint=hint)
+        return UsageError.new(what, "bad-counts", hint=hint)
 
     cells = []
     for model, numbers in counts.items():
@@ -362,13 +373,13 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
                 "--specificity 0.95",
             )
         cells.append(whole)
-    confusions = ConfusionCounts.of_cells(list(counts), cells)
+    confusions = ConfusionCounts.from_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
-    return Sample.given(confusions, InputFile("--counts", None, total), roles)
+    return Sample.from_confusions(confusions, InputFile("--counts", None, total), roles)
 
 
-def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
+def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
     """Return the sample of two rates without counts; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():
@@ -382,7 +393,7 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
     files = InputFile("--sensitivity --specificity", None, 0)
-    return Sample.given(confusions, files, roles, sampled=False)
+    return Sample.from_confusions(confusions, files, roles, sampled=False)
 
 
 def _need_classes(
@@ -391,4 +402,4 @@ def _need_classes(
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
             what = f"no {name} row, but tuning needs both classes"
-            raise DataError.of(what, "single-class", where, column=column, hint=hint)
+            raise DataError.new(what, "single-class", where, column=column, hint=hint)

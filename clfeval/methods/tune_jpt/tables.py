@@ -8,33 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, over
+from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Row
 from clfeval.inference.clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
-    going_together,
-    percentiles,
-    stream,
+    correlate_draws,
+    percentile_limits,
+    random_stream,
 )
-from clfeval.measures.catalog import CATALOG, computed
+from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.bootstrap_limits import Formula, bootstrap_limits
-from clfeval.methods.clustered import Redrawn
-from clfeval.methods.document import totals_of
+from clfeval.methods.clustered import TableResampler
+from clfeval.methods.document import slice_totals
 from clfeval.methods.estimates import (
     Cells,
     Design,
     Estimates,
     Limits,
-    column,
-    end_to_end,
-    limits,
-    rows_of,
+    concatenate_counts,
+    estimate_column,
+    measure_limits,
+    rows_from_columns,
 )
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 
@@ -43,9 +43,9 @@ MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # 
 SWEEP = "slice model prevalence odds ratio"
 
 
-def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
+def slice_populations(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice by kind; swept odds for the whole table only."""
-    sample = totals_of(given, label)[-1]
+    sample = slice_totals(given, label)[-1]
     return [
         *([("sample", sample)] if sample is not None else []),
         ("1:1", BALANCED),
@@ -55,7 +55,7 @@ def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Pl
 
 
 @dataclass(frozen=True, slots=True)
-class Tuner:
+class TunedModels:
     """The models of all slices; labels: the slice of each model, None for the whole table."""
 
     given: Sample
@@ -64,18 +64,20 @@ class Tuner:
     counts: ConfusionCounts
 
     @classmethod
-    def of(cls, given: Sample, options: TuneOptions) -> Tuner:
+    def from_sample(cls, given: Sample, options: TuneOptions) -> TunedModels:
         """Put the models of all slices in one row."""
-        return cls(given, options, *end_to_end(given.slices))
+        return cls(given, options, *concatenate_counts(given.slices))
 
     @property
     def level(self) -> float | None:
         """The level of intervals; None without intervals or counts."""
         return self.options.confidence if self.given.sampled else None
 
-    def redrawn(self, i: int) -> Redrawn | None:
+    def redrawn(self, i: int) -> TableResampler | None:
         """Return how a model's table is resampled by clusters or weights; None without."""
-        return Redrawn.of(self.given.patterns.get(self.labels[i]), self.counts.models[i])
+        return TableResampler.from_patterns(
+            self.given.patterns.get(self.labels[i]), self.counts.models[i]
+        )
 
     def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of slice and model."""
@@ -90,7 +92,7 @@ class Tuner:
         # what is not resampled has its exact limits beside those that are
         how = "exact" if options.interval == "bootstrap" else options.interval
         design = Design(options.totals, how)
-        return limits(
+        return measure_limits(
             name, cells, level=self.level, design=design, beta=options.beta,
             stakes=options.stakes, known=known,
         )  # fmt: skip
@@ -99,14 +101,17 @@ class Tuner:
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
         """Return a measure of tables, times `times`, with limits by formula, and by `chosen`."""
-        of, still = formulas(self.options.beta, self.options.stakes)[name], CATALOG[name].invariant
+        of, still = (
+            measure_formulas(self.options.beta, self.options.stakes)[name],
+            CATALOG[name].invariant,
+        )
         value, here = (
             np.where(one.sampled | still, of(one.counted), of(one.tuned)) * times
             for one in (cells, chosen or cells)
         )
         low, high = (end * times for end in self.limits(name, cells))
         bounds = np.minimum(low, here), np.maximum(high, here)
-        return column(value, bounds, cells, CATALOG[name].tuned)
+        return estimate_column(value, bounds, cells, CATALOG[name].tuned)
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
@@ -119,14 +124,14 @@ class Tuner:
         places: list[tuple[int, str, Any]] = []
         for i, (p, n) in enumerate(pairs):
             if self.given.sampled:
-                own = Population.of_counts(p, n, counts.unit) if p and n else None
+                own = Population.from_counts(p, n, counts.unit) if p and n else None
                 places.append((i, "sample", own))
             places += [(i, kind, target) for kind, target in targets]
         shown = len(places)
         whole = range(self.labels.count(None))
         places += [(i, "sweep", one) for one in options.swept for i in whole]
         models, kinds, populations = zip(*places, strict=True)
-        counted_at = over(counts.positives, counts.negatives)
+        counted_at = divide(counts.positives, counts.negatives)
         found_at = [
             one and (counted_at[i] if kind == "sample" else one.ratio) for i, kind, one in places
         ]
@@ -149,7 +154,7 @@ class Tuner:
                 for (i, kind, _), x in zip(places, tuned, strict=True)
             ]
         by_model, by_odds = (
-            rows_of({name: columns[name][part] for name in (*names.split(), *found)})
+            rows_from_columns({name: columns[name][part] for name in (*names.split(), *found)})
             for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
         )
         return by_model, by_odds, failed
@@ -157,7 +162,7 @@ class Tuner:
     def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
         """Return every measure shown, and the most undefined replicates of any."""
         options, level = self.options, self.level
-        known = formulas(options.beta, options.stakes)
+        known = measure_formulas(options.beta, options.stakes)
         chosen = {name: known[name] for name in options.measures}
         bounds: dict[str, Limits] = {}
         failed = 0
@@ -176,16 +181,16 @@ class Tuner:
                 cells.sampled | CATALOG[name].invariant
             )  # what does not move keeps all its digits
             values = np.where(still, measure(cells.counted), measure(tables))
-            columns[name] = column(values, bounds.get(name), cells, CATALOG[name].tuned)
+            columns[name] = estimate_column(values, bounds.get(name), cells, CATALOG[name].tuned)
         return columns, failed
 
 
-def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
+def measure_formulas(beta: float = 1.0, stakes: OutcomeCosts | None = None) -> dict[str, Formula]:
     """Return what computes each measure, with the weight of recall and the stakes filled in."""
-    return computed("confusion", beta=beta, stakes=stakes)
+    return measure_functions("confusion", beta=beta, stakes=stakes)
 
 
-def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
+def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     """Return, per model and population, the cells expected among so many rows, with intervals.
 
     Intervals of TP, FN, FP and TN are those of sensitivity and specificity, scaled; class totals
@@ -195,7 +200,7 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     places = [
         (i, kind, one)
         for label in tuner.given.slices
-        for kind, one in places_of(tuner.given, label, tuner.options)
+        for kind, one in slice_populations(tuner.given, label, tuner.options)
         if kind != "sweep"
         for i in (i for i, its in enumerate(tuner.labels) if its == label)
     ]
@@ -211,7 +216,7 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
             ("flagged", "detection_prevalence", rows),
         )
     }  # fmt: skip
-    return rows_of(
+    return rows_from_columns(
         {
             **tuner.who(models), "population": kinds,
             "prevalence": [one.prevalence for one in populations],
@@ -228,22 +233,22 @@ _EQUAL = 1e-12  # relative; a smaller difference is rounding
 DRAWS = 10_000  # of simulations
 
 
-def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
+def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, the lowest and the highest value over the prevalences.
 
     Each with its interval and its prevalence; measures invariant to it at the lower end.
     """
-    low, high = (Population.of_prevalence(end).ratio for end in ends)
+    low, high = (Population.from_prevalence(end).ratio for end in ends)
     at_end, options = {low: ends[0], high: ends[1]}, tuner.options
     rows: list[Row] = []
-    known = formulas(options.beta, options.stakes)
+    known = measure_formulas(options.beta, options.stakes)
     for i, model in enumerate(tuner.counts.models):
         one = Cells.picked(tuner.counts, [i], np.ones(1))
         for name in options.measures:
             still = CATALOG[name].invariant
             row: dict[str, Any] = {"slice": tuner.labels[i], "model": model, "measure": name}
             for side, sign in (("lowest", -1), ("highest", 1)):
-                ratio = low if still else _extreme(known[name], one, low, high, sign)
+                ratio = low if still else _extreme_odds(known[name], one, low, high, sign)
                 here = Cells.picked(tuner.counts, [i], np.array([ratio]))
                 row[side] = tuner.estimates(name, here)[0]
                 row[f"{side}_at"] = at_end.get(ratio, ratio / (1 + ratio))
@@ -251,7 +256,7 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     return rows
 
 
-def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
+def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, its distribution when the prevalence is Beta(a, b).
 
     Each draw takes a prevalence from the prior and, of counted rows, both rates from their
@@ -259,9 +264,9 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
-    known = formulas(options.beta, options.stakes)
+    known = measure_formulas(options.beta, options.stakes)
     for i, model in enumerate(counts.models):
-        rng = stream(options.seed, f"prior\0{model}")
+        rng = random_stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
         one = Cells.picked(counts, [i], np.ones(1))
         tp, fp = one.rates
@@ -274,19 +279,19 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
                 rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, len(ratio))
                 for k, n in ((alone.tp, alone.positives), (alone.fp, alone.negatives))
             )
-            tp, fp = going_together(tp, fp, rho, rng)
-        drawn = Confusion.of_rates(tp, fp, ratio)
+            tp, fp = correlate_draws(tp, fp, rho, rng)
+        drawn = Confusion.from_rates(tp, fp, ratio)
         for name in options.measures:
             undefined = np.isnan(known[name](one.tuned)[0])
             values = np.full(len(ratio), np.nan) if undefined else known[name](drawn)
             who = {"slice": tuner.labels[i], "model": model, "measure": name}
-            rows.append({**who, **_spread(values, options.level)})
+            rows.append({**who, **_summarize_draws(values, options.level)})
     return rows
 
 
-def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
+def _summarize_draws(values: Floats, level: float) -> dict[str, float | int | None]:
     """Return mean, median and percentiles of what is defined; None where infinite or nothing is."""
-    low, high, failed = (x.item() for x in percentiles(values, level=level))
+    low, high, failed = (x.item() for x in percentile_limits(values, level=level))
     defined = values[~np.isnan(values)]
     middle = mean = np.nan
     if defined.size:
@@ -297,14 +302,14 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     return {**finite, "failed": failed}
 
 
-def _extreme(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:
+def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:
     """Return the odds in low..high where sign times the measure is greatest, the lowest such."""
     a, b = np.log(low), np.log(high)
     for step in range(_ZOOMS):
         grid = np.linspace(a, b, _GRID if step == 0 else _ZOOM)
         ratios = np.clip(np.exp(grid), low, high)
         ratios[0], ratios[-1] = max(ratios[0], low), min(ratios[-1], high)
-        values = sign * measure(Confusion.of_rates(*one.rates, ratios))
+        values = sign * measure(Confusion.from_rates(*one.rates, ratios))
         if np.isnan(values).all():
             return low
         top = np.nanmax(values)

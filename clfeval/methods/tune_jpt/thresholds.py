@@ -11,18 +11,18 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row, Rows, size_of
-from clfeval.lazy import BySlice, later
+from clfeval.document import Estimate, Row, Rows, sort_value
+from clfeval.lazy import RowsBySlice, deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.bootstrap_limits import Formula
-from clfeval.methods.estimates import Cells, end_to_end, estimate
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.measured.hard import table_of
+from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.measured.hard import float_confusion
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
-from clfeval.methods.threshold_optimism import ChosenThresholds, CutRule, value_of
+from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.methods.tune_jpt.tables import Place, Tuner, formulas, places_of
+from clfeval.methods.tune_jpt.tables import Place, TunedModels, measure_formulas, slice_populations
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
 
@@ -34,19 +34,23 @@ class BestThresholds:
     label: str | None
     model: str
     places: list[Place]
-    rules: Sequence[CutRule]
+    rules: Sequence[ThresholdRule]
     kept: tuple[float | None, Confusion]
     chosen: ChosenThresholds
 
 
-def _rules(names: Sequence[str], places: Sequence[Place], options: TuneOptions) -> list[CutRule]:
+def _threshold_rules(
+    names: Sequence[str], places: Sequence[Place], options: TuneOptions
+) -> list[ThresholdRule]:
     """Return the rules of measures that are to be best in populations, measure by measure."""
-    every, found = formulas(options.beta, options.stakes), list[CutRule]()
+    every, found = measure_formulas(options.beta, options.stakes), list[ThresholdRule]()
     for name in names:
         for kind, one in places:
             own = kind == "sample" or CATALOG[name].invariant
             of = every[name] if own else partial(_at_odds, every[name], one.ratio)
-            found.append(CutRule(name, Asked(name, replace(CATALOG[name], of=of), {})))
+            found.append(
+                ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], of=of), {}))
+            )
     return found
 
 
@@ -62,20 +66,20 @@ def threshold_tables(
     models = () if given.counted is None or not options.tuned else given.counted.models
     known = [i for i, model in enumerate(models) if model.kind != "label"]
     for i in [*known]:
-        found = _scores(given, i)[None]
+        found = _model_scores(given, i)[None]
         digests.append(f"{models[i].name}{found.digest()}")
         if np.isfinite(found.scores).all():
             first += _best_thresholds(given, options, i, {None: found}, swept=False)
         else:
             unbounded.append(models[i].name)
             known.remove(i)
-    tables: dict[str, Rows] = {"at_prevalence": _usable(given, options, first)}
+    tables: dict[str, Rows] = {"at_prevalence": _usable_threshold_rows(given, options, first)}
     if not digests:
         return tables, [], []
 
     def chosen(whole: bool) -> list[Row]:
         found = [one for i in known for one in _best_thresholds(given, options, i, {
-            label: one for label, one in _scores(given, i).items() if (label is None) is whole
+            label: one for label, one in _model_scores(given, i).items() if (label is None) is whole
         })]  # fmt: skip
         place = {label: i for i, label in enumerate(given.slices)}
         found.sort(key=lambda one: place[one.label])
@@ -86,24 +90,26 @@ def threshold_tables(
         (None, one.model, name, kind, there.ratio)
         for one in first
         for name in options.tuned
-        for kind, there in places_of(given, None, options)
+        for kind, there in slice_populations(given, None, options)
     ]
     names = ("slice", "model", "measure", "population", "ratio")
     columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
-    rows = later(len(who), partial(chosen, True), columns)
+    rows = deferred_rows(len(who), partial(chosen, True), columns)
     tables |= {
-        "thresholds": BySlice(rows, partial(chosen, False)),
-        "cutoffs": BySlice((), lambda: cutoff_rows(rows)),  # all made when asked for
+        "thresholds": RowsBySlice(rows, partial(chosen, False)),
+        "cutoffs": RowsBySlice((), lambda: cutoff_rows(rows)),  # all made when asked for
     }
     return tables, sorted(digests), unbounded
 
 
-def _scores(given: Sample, i: int) -> Mapping[str | None, ScoreCounts]:
+def _model_scores(given: Sample, i: int) -> Mapping[str | None, ScoreCounts]:
     assert given.counted is not None
     return given.counted.scores(i)
 
 
-def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]) -> list[Row]:
+def _usable_threshold_rows(
+    given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
+) -> list[Row]:
     """Return the `prevalence_rows` of each model at its best usable threshold.
 
     That is the threshold given, else that of the lowest expected cost, else of the largest J; of
@@ -111,7 +117,7 @@ def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
     """
     counts, rule = given.slices[None], _usable_rule(options)
     best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
-    rows, places = list[Row](), places_of(given, None, options)
+    rows, places = list[Row](), slice_populations(given, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
         for i, model in enumerate(counts.models):
@@ -127,8 +133,8 @@ def _usable(given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
 
 def _net_benefit_or_j(row: Row) -> float:
     """Return the net benefit, or else J + 1, with the sign that sorts the largest first."""
-    benefit = size_of(row["net_benefit"])
-    rates = [size_of(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
+    benefit = sort_value(row["net_benefit"])
+    rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
     return -sum(rates) if benefit is None else -benefit
 
 
@@ -149,12 +155,12 @@ def _best_thresholds(
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
         if table.positives[0] and table.negatives[0]:
-            every = places_of(given, label, options)
+            every = slice_populations(given, label, options)
             places = [place for place in every if swept or place[0] != "sweep"]
-            rules = _rules(names, places, options)
+            rules = _threshold_rules(names, places, options)
             who = f"{model}\0{label or ''}"
-            chosen = ChosenThresholds.of(counts, rules, options.seed, who, hull=True)
-            kept = given.thresholds.get(model), table_of(table)
+            chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
+            kept = given.thresholds.get(model), float_confusion(table)
             yield BestThresholds(label, model, places, rules, kept, chosen)
 
 
@@ -167,9 +173,9 @@ def threshold_rows(
     """
     if not found:
         return []
-    honest, rows = _honest(found, given, options), list[Row]()
+    honest, rows = _corrected_estimates(found, given, options), list[Row]()
     for one in found:
-        (cut, table), points, here = one.kept, one.chosen.points, table_of(one.chosen.here)
+        (cut, table), points, here = one.kept, one.chosen.points, float_confusion(one.chosen.here)
         columns = (x.tolist() for x in (points.thresholds, points.tp, points.fp))
         where, g = list(zip(*columns, strict=True)), len(one.places)
         for i, (rule, at) in enumerate(zip(one.rules, one.chosen.at.tolist(), strict=True)):
@@ -177,30 +183,31 @@ def threshold_rows(
             if name not in options.tuned:  # that of the best usable threshold alone
                 continue
             mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
-            value = float(value_of(rule.best, mine)) if at >= 0 else np.nan
-            best = _value(name, value, where, at)
-            before = float(value_of(rule.best, table).ravel()[0])
+            value = float(measure_value(rule.best, mine)) if at >= 0 else np.nan
+            best = _value_estimate(name, value, where, at)
+            before = float(measure_value(rule.best, table).ravel()[0])
             rows.append(
                 {
                     "slice": one.label, "model": one.model, "measure": name, "population": kind,
                     "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
-                    **_threshold(where, at), "value": best, "fixed_threshold": cut,
-                    "fixed_value": estimate(before, undefined=CATALOG[name].tuned, table=table),
+                    **_threshold_cells(where, at), "value": best, "fixed_threshold": cut,
+                    "fixed_value": make_estimate(before, undefined=CATALOG[name].tuned,
+                                                 table=table),
                     "corrected": judged if at >= 0 else best,
                 }
             )  # fmt: skip
     return rows
 
 
-def _honest(
+def _corrected_estimates(
     found: Sequence[BestThresholds], given: Sample, options: TuneOptions
 ) -> Iterator[Estimate]:
     """Yield what to expect on other rows of each rule, with limits made for all of them at once."""
     tables, here = (
-        end_to_end({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
+        concatenate_counts({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
         for name in ("expected", "here")
     )
-    tuner = Tuner(given, options, (None,) * len(tables.models), tables)
+    tuner = TunedModels(given, options, (None,) * len(tables.models), tables)
     names = np.array([rule.name for one in found for rule in one.rules])
     ratios = np.array([
         np.nan if kind == "sample" else there.ratio for one in found
@@ -226,7 +233,7 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
 
 
-def _threshold(points: Sequence[Vertex], place: int) -> dict[str, float | str | None]:
+def _threshold_cells(points: Sequence[Vertex], place: int) -> dict[str, float | str | None]:
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
     (cut, tp, fp), (_, p, n) = points[place], points[-1]
@@ -237,9 +244,9 @@ def _threshold(points: Sequence[Vertex], place: int) -> dict[str, float | str | 
     return {"threshold": cut, "rule": rule, **there}
 
 
-def _value(name: str, value: float, points: Sequence[Vertex], place: int) -> Estimate:
+def _value_estimate(name: str, value: float, points: Sequence[Vertex], place: int) -> Estimate:
     if value == value:
-        return estimate(value)
+        return make_estimate(value)
     (_, tp, fp), (_, p, n) = points[place], points[-1]
     table = Confusion(tp, fp, p - tp, n - fp)
-    return estimate(value, undefined=CATALOG[name].tuned, table=table)
+    return make_estimate(value, undefined=CATALOG[name].tuned, table=table)

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clfeval.document import Row, value_of
-from clfeval.pages.mlcps.best import SCORES, Best, names_in
-from clfeval.pages.write import ABSENT, bar, show
-from clfeval.schema import Shown, Source
-from clfeval.words import many
+from clfeval.document import Row, cell_value
+from clfeval.pages.mlcps.best import SCORES, BestModels, format_names
+from clfeval.pages.write import ABSENT, draw_bar, format_cell
+from clfeval.schema import Source, TableView
+from clfeval.words import format_count
 
 MATRIX = 24  # metrics side by side
 BREAKER = "✗"
 
 
-def asked(best: Best, digits: int) -> Iterator[Shown]:
+def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
     """Yield them in reading order."""
     tables = best.result.tables
     if tables.get("weights"):
-        yield _weights(best)
+        yield _weights_table(best)
     if tables.get("desirability"):
-        yield _desirability(best, digits)
-        yield _goals(best)
+        yield _desirability_table(best, digits)
+        yield _goals_table(best)
     if tables.get("compared"):
-        yield _compared(best)
+        yield _compared_table(best)
     if tables.get("agreement"):
-        yield _agreement(best)
+        yield _agreement_table(best)
 
 
-def _weights(best: Best) -> Shown:
+def _weights_table(best: BestModels) -> TableView:
     columns: dict[str, Source] = {
-        "model": "model", "bar": lambda row: bar(value_of(row.get("share"))), "share": "share",
+        "model": "model", "bar": lambda row: draw_bar(cell_value(row.get("share"))),
+        "share": "share",
         "order-free\nshare": "share_order_free",
     }  # fmt: skip
     draws = best.result.parameters["draws"]
@@ -42,7 +43,7 @@ def _weights(best: Best) -> Shown:
     )  # fmt: skip
 
 
-def _goals(best: Best) -> Shown:
+def _goals_table(best: BestModels) -> TableView:
     wanted = best.of_table("desirability")[0]
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
@@ -51,14 +52,14 @@ def _goals(best: Best) -> Shown:
     return best.table("desirability", title, columns, wanted, right=right, total=None, name="goals")
 
 
-def _desirability(best: Best, digits: int) -> Shown:
+def _desirability_table(best: BestModels, digits: int) -> TableView:
     """Show desirabilities as models by metrics, with dealbreakers marked."""
     blocks = best.of_table("desirability")
     metrics = [str(row["metric"]) for row in blocks[0]]
     rows = [
-        {"model": str(row["model"]), "D": show(row["desirability"], digits), **{
+        {"model": str(row["model"]), "D": format_cell(row["desirability"], digits), **{
             f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
-            + show(one["d"], digits) for one in there
+            + format_cell(one["d"], digits) for one in there
         }}
         for row, there in zip(best.rows, blocks, strict=True)
     ]  # fmt: skip
@@ -68,7 +69,7 @@ def _desirability(best: Best, digits: int) -> Shown:
     notes = [f"{BREAKER} unacceptable: d = 0 makes D = 0"] if broken else []
     more = {}
     if len(metrics) > MATRIX:
-        left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "
+        left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
         notes.insert(0, f"{left}--format csv --show desirability")
         more = {"total": 0}
     title, note = "Desirability of each value, 0 to 1", "; ".join(notes)
@@ -77,30 +78,31 @@ def _desirability(best: Best, digits: int) -> Shown:
     )
 
 
-def _compared(best: Best) -> Shown:
+def _compared_table(best: BestModels) -> TableView:
     columns: dict[str, Source] = {
         "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
-        "rank there": "rank_there", "rank change": _move,
+        "rank there": "rank_there", "rank change": _rank_change,
     }  # fmt: skip
     rows = best.found_in(best.result.tables["compared"])
     title = f"Models in {best.result.parameters['compare']} by {best.score}"
     return best.table("compared", title, columns, rows, rank="asked")
 
 
-def _agreement(best: Best) -> Shown:
+def _agreement_table(best: BestModels) -> TableView:
     rows = best.result.tables["agreement"]
     columns: dict[str, Source] = {
         "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
         "Kendall τ": "kendall", "Spearman ρ": "spearman",
-        "first here": lambda row: names_in(row["top_here"]),
-        "first there": lambda row: "the same" if row["same_top"] else names_in(row["top_there"]),
+        "first here": lambda row: format_names(row["top_here"]),
+        "first there": lambda row: "the same" if row["same_top"] else format_names(
+            row["top_there"]),
     }  # fmt: skip
-    models = many(int(str(rows[0]["models"])), "model")
+    models = format_count(int(str(rows[0]["models"])), "model")
     title = f"Agreement with {best.result.parameters['compare']} on {models}"
     return best.table("agreement", title, columns, rows, rank="asked")
 
 
-def _move(row: Row) -> str:
+def _rank_change(row: Row) -> str:
     moved = row["moved"]
     if not isinstance(moved, int):
         return ABSENT

@@ -11,12 +11,12 @@ from typing import Any
 from clfeval.document import Cell, Document, Row, Rows
 from clfeval.lazy import LazyRows
 from clfeval.pages.write import ABSENT
-from clfeval.schema import Shown, Source
-from clfeval.words import named
+from clfeval.schema import Source, TableView
+from clfeval.words import join_names
 
 BEST = 20  # models on a screen; files have all
 PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
-LISTED = 60  # rows of tables of metrics
+MAX_METRIC_ROWS = 60  # rows of tables of metrics
 SCORES = {
     "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
     "mean": "mean", "sd": "SD", "desirability": "D",
@@ -24,7 +24,7 @@ SCORES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestModels:
     """The best models of a result: their places in its tables and their rows."""
 
     result: Document
@@ -32,7 +32,7 @@ class Best:
     rows: tuple[Row, ...]
 
     @classmethod
-    def of(cls, result: Document, most: int = BEST) -> Best:
+    def from_result(cls, result: Document, most: int = BEST) -> BestModels:
         """Return them by rank, then in the order of the table; models without rank are last."""
         ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
@@ -41,9 +41,9 @@ class Best:
         places = tuple(i for _, i in nsmallest(most, order))
         return cls(result, places, tuple(result.tables["models"][i] for i in places))
 
-    def few(self, most: int) -> Best:
+    def few(self, most: int) -> BestModels:
         """Return the best of the best."""
-        return Best(self.result, self.places[:most], self.rows[:most])
+        return BestModels(self.result, self.places[:most], self.rows[:most])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,16 +74,16 @@ class Best:
     def table(
         self, name: str, title: str, columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None, /, **more: Any,
-    ) -> Shown:  # fmt: skip
+    ) -> TableView:  # fmt: skip
         """Show the models' rows of a table, or other rows of it."""
         rows = self.rows if rows is None else rows
         # how many models are not among the best, whatever of them is shown
         left = len(self.result.tables["models"]) - len(self.rows)
         total = {"total": len(rows) + left} if name in PER_MODEL else {}
         whole = {"more": "--format csv"} if name == "models" else {}
-        return Shown(name, title, columns, rows, **{**whole, **total, **more})
+        return TableView(name, title, columns, rows, **{**whole, **total, **more})
 
 
-def names_in(cell: Cell) -> str:
+def format_names(cell: Cell) -> str:
     """List the names in a cell, so that commas in them cannot mislead."""
-    return named(cell) if isinstance(cell, list) and cell else ABSENT
+    return join_names(cell) if isinstance(cell, list) and cell else ABSENT

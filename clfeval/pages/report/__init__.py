@@ -10,29 +10,33 @@ from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
 from clfeval.pages.report import compared, cutting
-from clfeval.pages.report.charts import charts
-from clfeval.pages.report.sections import shown
-from clfeval.pages.write import class_counts, joined
-from clfeval.schema import Column, Page, Table, of
-from clfeval.words import many
+from clfeval.pages.report.charts import page_charts
+from clfeval.pages.report.sections import page_tables
+from clfeval.pages.write import format_class_counts, join_names
+from clfeval.schema import Column, Page, Table, columns_of_kind
+from clfeval.words import format_count
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
 # of one class against the rest; else, without a positive one, of all classes alike
-_TWO, _MANY = "positive", "classes"
+_TWO, _MULTICLASS = "positive", "classes"
 OF_SCORES = (
-    *of("share", "roc_auc brier", when="?"), *of("estimate", "brier_skill", when="+curves"),
-    *of("amount", "log_loss", when="?"), *of("signed", "overconfidence", when=f"{_MANY}?"),
-    *of("share", "top_k_accuracy", when=f"{_MANY}?"),
-    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
+    *columns_of_kind("share", "roc_auc brier", when="?"),
+    *columns_of_kind("estimate", "brier_skill", when="+curves"),
+    *columns_of_kind("amount", "log_loss", when="?"),
+    *columns_of_kind("signed", "overconfidence", when=f"{_MULTICLASS}?"),
+    *columns_of_kind("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
+    *columns_of_kind("estimate",
+                     "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
         "net_benefit",
         when="+curves"),
 )  # fmt: skip
-HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
-        *of("share", "balanced_accuracy"), *of("signed", "mcc"), *of("share", "f1"),
-        *of("signed", "kappa"), *of("share", "accuracy"),
-        *of("signed", "kappa_quadratic", when=f"{_MANY}?"),
-        *of("amount", "ordinal_mae", when=f"{_MANY}?"))  # fmt: skip
+HARD = (*columns_of_kind("share", "sensitivity specificity precision npv", when=_TWO),
+        *columns_of_kind("share", "balanced_accuracy"), *columns_of_kind("signed", "mcc"),
+        *columns_of_kind("share", "f1"),
+        *columns_of_kind("signed", "kappa"), *columns_of_kind("share", "accuracy"),
+        *columns_of_kind("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
+        *columns_of_kind("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
 TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
@@ -40,47 +44,58 @@ TABLES = (
         Column("tied", "flag?"),
     ), "", 1),
     replace(MEASURED, when="", least=1),
-    Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
+    Table("confusion",
+          (SLICE, MODEL, *columns_of_kind("text", "truth predicted"),
+           *columns_of_kind("weight", "rows"),
                         Column("share", "part?", "share of true class")), ""),
     Table("calibration", (
-        SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
-        Column("mean_score", "part", "mean score"), *of("share", "observed"),
+        SLICE, MODEL, *columns_of_kind("count", "bin"), *columns_of_kind("part", "from to"),
+        *columns_of_kind("weight", "rows"),
+        Column("mean_score", "part", "mean score"), *columns_of_kind("share", "observed"),
     )),
     Table("calibration_tests", (
-        MODEL, *of("text", "test"), *of("number?", "statistic df"), *of("p?", "p p_adjusted"),
-        *of("text", "method"), *of("weight", "contradicted"), *of("count?", "groups_off"),
-        *of("part?", "largest_gap"),
+        MODEL, *columns_of_kind("text", "test"), *columns_of_kind("number?", "statistic df"),
+        *columns_of_kind("p?", "p p_adjusted"),
+        *columns_of_kind("text", "method"), *columns_of_kind("weight", "contradicted"),
+        *columns_of_kind("count?", "groups_off"),
+        *columns_of_kind("part?", "largest_gap"),
     )),
-    Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
-                     *of("part?", "sensitivity fpr precision flagged"), *of("weight?", "lift"))),
+    Table("curves", (SLICE, MODEL, THRESHOLD, *columns_of_kind("weight", "tp fp"),
+                     *columns_of_kind("part?", "sensitivity fpr precision flagged"),
+                     *columns_of_kind("weight?", "lift"))),
     Table("thresholds", (
-        SLICE, MODEL, *of("cut", "threshold"), *CELLS, *of("part", "flagged"),
-        *of("share", "sensitivity specificity precision npv f1"), *of("signed", "mcc"),
+        SLICE, MODEL, *columns_of_kind("cut", "threshold"), *CELLS,
+        *columns_of_kind("part", "flagged"),
+        *columns_of_kind("share", "sensitivity specificity precision npv f1"),
+        *columns_of_kind("signed", "mcc"),
     )),
-    Table("decision", (SLICE, MODEL, *of("part", "threshold"), *of("estimate", "net_benefit"),
+    Table("decision",
+          (SLICE, MODEL, *columns_of_kind("part", "threshold"),
+           *columns_of_kind("estimate", "net_benefit"),
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
     *cutting.TABLES,
     prevalence.TABLE,
     *compared.TABLES,
-    Table("distribution", (SLICE, MODEL, *of("text", "class"), *of("number", "from to"),
-                           *of("weight", "rows"), *of("part?", "share"))),
+    Table("distribution",
+          (SLICE, MODEL, *columns_of_kind("text", "class"), *columns_of_kind("number", "from to"),
+                           *columns_of_kind("weight", "rows"), *columns_of_kind("part?", "share"))),
 )  # fmt: skip
 
 
 def headline(result: Document) -> list[str]:
     """Say what was read and what is positive."""
-    names = joined([item.name for item in result.inputs])
-    runs = f", {many(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
+    names = join_names([item.name for item in result.inputs])
+    runs = f", {format_count(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
     if (classes := result.summary.get("classes")) is not None:
-        models = many(result.summary["models"], "model")
-        rows = many(result.summary["rows"], "row")
+        models = format_count(result.summary["models"], "model")
+        rows = format_count(result.summary["rows"], "row")
         return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
-    return [f"Report of {names}: {class_counts(result)}{runs}"]
+    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
 
 
-def beyond(result: Document) -> str:
+def other_commands_hint(result: Document) -> str:
     """Name what other commands would tell of several models, where predictions are cut."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
     told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2 or result.again
@@ -88,7 +103,7 @@ def beyond(result: Document) -> str:
 
 
 PAGE = Page(
-    "report", TABLES, headline, shown, charts, beyond=beyond,
+    "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     glossary={**prevalence.MEANINGS, **REPORT, **compared.MEANINGS, **cutting.MEANINGS},

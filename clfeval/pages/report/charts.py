@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.document import Document, Row, value_of
-from clfeval.lazy import column_of, later
+from clfeval.document import Document, Row, cell_value
+from clfeval.lazy import column_values, deferred_rows
 from clfeval.pages.report.cutting import risk_chart
-from clfeval.pages.report.order import ranked
+from clfeval.pages.report.order import sort_models
 from clfeval.schema import Axis, Chart, Note, Point, Series
-from clfeval.words import many
+from clfeval.words import format_count
 
 CURVES = (
     ("roc", "ROC curve: sensitivity by 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
@@ -21,26 +21,30 @@ CURVES = (
     ("lift", "Lift: precision / prevalence by share of rows flagged", "flagged", "lift",
      "share of rows flagged"),
 )  # fmt: skip
-DRAWN = 26  # models; there are as many letters
-WHOLE = (0.0, 1.0)  # of a share
-AGAINST = ":"  # what draws a line that models are held against
+MAX_CURVES = 26  # models; there are as many letters
+SHARE_RANGE = (0.0, 1.0)  # of a share
+REFERENCE_MARKER = ":"  # what draws a line that models are held against
 FEW = "chance: precision equal to the prevalence"
 
 
-def charts(result: Document) -> Iterator[Chart]:
+def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves there are, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [str(row["model"]) for row in ranked(result.whole("models"), "roc_auc")]
-    more = (Note(many(len(names) - DRAWN, "more model")),) if len(names) > DRAWN else ()
-    for chart in _charts(result, names[:DRAWN]):
+    names = [str(row["model"]) for row in sort_models(result.whole("models"), "roc_auc")]
+    more = (
+        (Note(format_count(len(names) - MAX_CURVES, "more model")),)
+        if len(names) > MAX_CURVES
+        else ()
+    )
+    for chart in _all_charts(result, names[:MAX_CURVES]):
         yield replace(chart, key=(*chart.key, *more))
 
 
-def _charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
+def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
     points = _by_model(result.whole("curves"))
-    chance = {"roc": WHOLE, "gain": WHOLE, "lift": (1.0, 1.0)}
-    if (prevalence := value_of(result.summary["prevalence"])) is not None:
+    chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
+    if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
     for name, title, x, y, label in CURVES:
         series = tuple(
@@ -49,60 +53,65 @@ def _charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
             if len(found := _points(points.get(model, ()), x, y)) > 1
         )
         if series:
-            ends = None if name == "lift" else WHOLE
-            against = [_straight("chance", *chance[name])] if name in chance else []
+            ends = None if name == "lift" else SHARE_RANGE
+            against = [_reference_line("chance", *chance[name])] if name in chance else []
             key = (Note(FEW),) if name == "pr" and against else ()
-            yield Chart("lines", title, Axis(label, ends=WHOLE), Axis(ends=ends),
+            yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
                         (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
-        yield _calibration(result, names)
+        yield _calibration_chart(result, names)
     if "decision" in result.tables:
-        yield _benefit(result, names)
+        yield _net_benefit_chart(result, names)
     yield from risk_chart(result, names)
 
 
-def _straight(name: str, left: float, right: float, letter: str = AGAINST) -> Series:
+def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
     """Draw a line over the whole width that models are held against."""
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
 def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
     places: dict[str, list[int]] = {}
-    for i, model in enumerate(column_of(rows, "model")):
+    for i, model in enumerate(column_values(rows, "model")):
         places.setdefault(str(model), []).append(i)
-    return {model: later(len(one), partial(_at, rows, one)) for model, one in places.items()}
+    return {
+        model: deferred_rows(len(one), partial(_rows_at, rows, one))
+        for model, one in places.items()
+    }
 
 
-def _at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
+def _rows_at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
     return [rows[i] for i in places]
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
-    pairs = ((value_of(row[x]), value_of(row[y])) for row in rows)
+    pairs = ((cell_value(row[x]), cell_value(row[y])) for row in rows)
     return tuple((a, b) for a, b in pairs if a is not None and b is not None)
 
 
-def _calibration(result: Document, names: Sequence[str]) -> Chart:
+def _calibration_chart(result: Document, names: Sequence[str]) -> Chart:
     rows = _by_model(result.whole("calibration"))
     series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
               for name in names if name in rows]  # fmt: skip
-    series.append(_straight("calibrated", *WHOLE))
+    series.append(_reference_line("calibrated", *SHARE_RANGE))
     title = "Calibration curve: observed share of positives by mean score, in deciles"
-    return Chart("lines", title, Axis("mean score", ends=WHOLE), Axis(ends=WHOLE), tuple(series),
+    return Chart("lines", title, Axis("mean score", ends=SHARE_RANGE), Axis(ends=SHARE_RANGE),
+                 tuple(series),
                  name="calibration")  # fmt: skip
 
 
-def _benefit(result: Document, names: Sequence[str]) -> Chart:
+def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     rows = _by_model(result.whole("decision"))
     first = next(iter(rows.values()))
-    least = -0.05 * max(1e-9, max(value_of(row["treat_all"]) or 0.0 for row in first))
+    least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
 
     def drawn(mine: Sequence[Row], what: str) -> tuple[Point, ...]:
         return tuple(p for p in _points(mine, "threshold", what) if p[1] >= least)
 
     series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
-    series.append(Series("treat all", (drawn(first, "treat_all"),), letter=AGAINST))
-    series.append(_straight("treat none", 0.0, 0.0, "-"))
+    series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
+    series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = "Decision curve: net benefit by threshold probability"
-    return Chart("lines", title, Axis("threshold probability", ends=WHOLE), series=tuple(series),
+    return Chart("lines", title, Axis("threshold probability", ends=SHARE_RANGE),
+                 series=tuple(series),
                  name="benefit")  # fmt: skip

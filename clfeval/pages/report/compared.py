@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Document, Estimate, Row, estimate
+from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL
-from clfeval.pages.write import exact, heading
-from clfeval.schema import Column, Shown, Source, Table, comparisons, of
-from clfeval.words import NAMESAKES, many, number, quoted, reference_of
+from clfeval.pages.write import column_heading, format_exact
+from clfeval.schema import Column, Source, Table, TableView, columns_of_kind, comparison_rows
+from clfeval.words import (
+    NAMESAKES,
+    describe_reference,
+    format_count,
+    format_number,
+    quote_if_ambiguous,
+)
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -18,49 +24,62 @@ FAIRNESS = (
     "equality (specificity), predictive parity (precision), demographic parity "
     "(detection_prevalence)"
 )
-METRIC = of("text", "measure")
+METRIC = columns_of_kind("text", "measure")
 TABLES = (
     Table("best", (
-        *METRIC, MODEL, *of("flag", "tied"), Column("p_first", "part", "P(first)"),
-        *of("rank", "rank_low rank_high"),
+        *METRIC, MODEL, *columns_of_kind("flag", "tied"), Column("p_first", "part", "P(first)"),
+        *columns_of_kind("rank", "rank_low rank_high"),
     )),
-    Table("winner", (*METRIC, MODEL, *of("estimate", "value"), *of("number", "optimism"),
-                     *of("estimate", "corrected"))),
+    Table("winner",
+          (*METRIC, MODEL, *columns_of_kind("estimate", "value"),
+           *columns_of_kind("number", "optimism"),
+                     *columns_of_kind("estimate", "corrected"))),
     Table("mcnemar", (
-        MODEL, *of("text", "reference"), Column("newly_right", "weight", "newly right"),
-        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *of("text", "method"),
+        MODEL, *columns_of_kind("text", "reference"),
+        Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"),
+        *columns_of_kind("text", "method"),
     ), "reference?"),
     Table("together", (
-        *METRIC, *of("count", "models"), Column("differ", "weight", "rows that differ"),
-        *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
+        *METRIC, *columns_of_kind("count", "models"),
+        Column("differ", "weight", "rows that differ"),
+        *columns_of_kind("number?", "statistic"), Column("p", "p?"),
+        *columns_of_kind("text", "method"),
     ), "reference?"),
-    Table("runs", (*METRIC, MODEL, *of("text", "run"), *of("estimate", "value"),
+    Table("runs",
+          (*METRIC, MODEL, *columns_of_kind("text", "run"), *columns_of_kind("estimate", "value"),
                    Column("se", "number?", "standard error"))),
     Table("run_spread", (
-        *METRIC, MODEL, *of("count", "runs"), *of("estimate", "mean"), *of("number?", "sd"),
-        *of("text", "method"),
+        *METRIC, MODEL, *columns_of_kind("count", "runs"), *columns_of_kind("estimate", "mean"),
+        *columns_of_kind("number?", "sd"),
+        *columns_of_kind("text", "method"),
     )),
     Table("slices", (
-        *of("text", "slice"), MODEL, *of("weight", "rows"), Column("positives", "weight", when="?"),
-        *of("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+        *columns_of_kind("text", "slice"), MODEL, *columns_of_kind("weight", "rows"),
+        Column("positives", "weight", when="?"),
+        *columns_of_kind("estimate",
+                         "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
             when="?"),
         Column("q", "p?"), Column("worse", "text*"),
     )),
     Table("extremes", (
-        *METRIC, MODEL, *of("text", "largest smallest"), *of("estimate", "gap"),
-        *of("count", "slices"),
+        *METRIC, MODEL, *columns_of_kind("text", "largest smallest"),
+        *columns_of_kind("estimate", "gap"),
+        *columns_of_kind("count", "slices"),
     )),
     Table("baselines", (
-        *METRIC, MODEL, *of("number?", "value"), *of("number", "observed"), Column("p", "p?"),
-        *of("text", "method"),
+        *METRIC, MODEL, *columns_of_kind("number?", "value"),
+        *columns_of_kind("number", "observed"), Column("p", "p?"),
+        *columns_of_kind("text", "method"),
     )),
     Table("resolution", (
-        *METRIC, MODEL, *of("text", "reference"), *of("number", "detectable wanted"),
+        *METRIC, MODEL, *columns_of_kind("text", "reference"),
+        *columns_of_kind("number", "detectable wanted"),
         Column("rows_needed", "count", "rows needed"),
     ), "reference?"),
     Table("changes", (
-        MODEL, *of("text", "reference file"), Column("id", "text", when="one"),
-        Column("row", "count", when="one"), *of("text", "truth before after"),
+        MODEL, *columns_of_kind("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *columns_of_kind("text", "truth before after"),
     ), "reference?"),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
@@ -120,10 +139,10 @@ SHORT: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown_comparisons(result: Document) -> Iterator[Shown]:
+def comparison_tables(result: Document) -> Iterator[TableView]:
     """Yield the differences that an option requests, the leading measures first."""
-    rows, given = comparisons(result, "reference"), str(result.parameters.get("reference"))
-    yield from shown_runs(result)
+    rows, given = comparison_rows(result, "reference"), str(result.parameters.get("reference"))
+    yield from run_tables(result)
     if rows:
         pairs = {(row["model"], row["reference"]): row for row in rows}
         references = {str(reference) for _, reference in pairs}
@@ -132,26 +151,30 @@ def shown_comparisons(result: Document) -> Iterator[Shown]:
         if len(pairs) > 1:
             note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
         if len(references) == 1 or given.endswith(NAMESAKES):
-            title = f"Differences from {reference_of(min(references), given)} on the same rows"
+            title = (
+                f"Differences from {describe_reference(min(references), given)} on the same rows"
+            )
         else:
             columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            title = f"{quoted(str(rows[0]['model']))} minus {quoted(*references)} on the same rows"
+            model = quote_if_ambiguous(str(rows[0]["model"]))
+            title = f"{model} minus {quote_if_ambiguous(*references)} on the same rows"
             columns.pop("model")
             note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
             if row["p"] is not None:
                 note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
-                note += exact(float(str(row["p"])))
-        yield Shown("comparisons", title, columns, named_first(result, rows), max(FEW, len(pairs)),
+                note += format_exact(float(str(row["p"])))
+        yield TableView("comparisons", title, columns, sort_requested_first(result, rows),
+                        max(FEW, len(pairs)),
                     note, rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
     if "mcnemar" in result.tables:
-        yield Shown("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
+        yield TableView("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
                     "model reference newly_right newly_wrong p?", rank="asked")  # fmt: skip
-    yield from _asked(result)
+    yield from _requested_tables(result)
 
 
-def named_first(result: Document, rows: Sequence[Row]) -> list[Row]:
+def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     """Put the measures that options name behind the one that leads, before all others."""
     asked = result.parameters
     names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
@@ -164,33 +187,34 @@ def named_first(result: Document, rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=later)
 
 
-def shown_runs(result: Document) -> Iterator[Shown]:
+def run_tables(result: Document) -> Iterator[TableView]:
     """Yield means over runs, differences of them, and each run."""
     for name, title, holds in (
         ("run_spread", "Means over runs", "measure model mean sd runs method"),
         ("runs", "Each run", "measure model run value"),
     ):
         if name in result.tables:
-            yield Shown(name, title, holds)
-    if rows := comparisons(result, "run"):
+            yield TableView(name, title, holds)
+    if rows := comparison_rows(result, "run"):
         references = {str(row["reference"]) for row in rows}
         title = "Differences of means over runs, all pairs"
         less: dict[str, Source] = {"minus": "reference"}
         if len(references) == 1:
-            title, less = f"Differences from {quoted(*references)}, means over runs", {}
+            title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += "; runs of the same rows have them only for the leading measure and --measure"
-        yield Shown("comparisons", title, columns, named_first(result, rows), FEW, note,
+        yield TableView("comparisons", title, columns, sort_requested_first(result, rows), FEW,
+                        note,
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="runs_compared")  # fmt: skip
 
 
-def _asked(result: Document) -> Iterator[Shown]:
+def _requested_tables(result: Document) -> Iterator[TableView]:
     """Yield what further options ask of comparisons."""
     if "baselines" in result.tables:
-        yield Shown("baselines", "Baselines: permuted truth and constant models",
+        yield TableView("baselines", "Baselines: permuted truth and constant models",
                     "measure model value observed p?", rank="asked",
                     note="(constant): predicts the prevalence; (majority): predicts the "
                     "majority class" * ("(majority)" in {row["model"] for row in
@@ -201,10 +225,10 @@ def _asked(result: Document) -> Iterator[Shown]:
         ("changes", "Changed predictions", "model reference id? row? truth before after"),
     ):  # fmt: skip
         if name in result.tables:
-            yield Shown(name, title, columns, rank="asked")
+            yield TableView(name, title, columns, rank="asked")
 
 
-def shown_slices(result: Document) -> Iterator[Shown]:
+def slice_tables(result: Document) -> Iterator[TableView]:
     """Yield the slices of the leader, those that are significantly worse first and marked."""
     every = result.tables.get("slices", ())
     if not every:
@@ -215,44 +239,47 @@ def shown_slices(result: Document) -> Iterator[Shown]:
     few = sum(row["q"] is None for row in mine)
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
     if few:
-        note += f"; {many(few, 'slice')} too small to test; for all, add --format csv --show slices"
+        note += f"; {format_count(few, 'slice')} too small to test"
+        note += "; for all, add --format csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
     if "positives" in rows[0]:
         columns["positives"] = "positives"
     columns |= {
-        SLICE_HEADS.get(name, heading(name)): partial(_marked, name=name)
+        SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
         for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield Shown("slices", f"Slices of {quoted(best)}", {**columns, "q": "q"}, rows, FEW, note,
+    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}", {**columns, "q": "q"}, rows,
+                    FEW, note,
                 rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
-    if inside := comparisons(result, "reference", inside=True):
-        to = reference_of(str(inside[0]["reference"]), str(result.parameters["reference"]))
+    if inside := comparison_rows(result, "reference", inside=True):
+        to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
         of = {str(row["measure"]) for row in inside}
         also: dict[str, Source] = {"measure": "measure"} if len(of) > 1 else {}
-        by = "" if also else f", by {heading(*of)}"
-        yield Shown("comparisons", f"Differences from {to} in each slice{by}",
+        by = "" if also else f", by {column_heading(*of)}"
+        yield TableView("comparisons", f"Differences from {to} in each slice{by}",
                     {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
                     "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="within")  # fmt: skip
-    gaps = [row for row in comparisons(result, "slice", inside=True) if row["model"] == best]
-    yield Shown("comparisons", f"Slices of {quoted(best)}: inside compared with outside",
+    gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
+    yield TableView("comparisons",
+                    f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
                 {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
                  "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
                 gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
-        yield Shown("extremes", "Largest differences between slices",
+        yield TableView("extremes", "Largest differences between slices",
                     "measure model largest smallest gap slices")  # fmt: skip
 
 
-def _marked(row: Row, *, name: str) -> str:
+def _format_marked(row: Row, *, name: str) -> str:
     """Write a measure of a slice, marked where it is significantly worse."""
-    value, worse = estimate(row[name]).value, row["worse"]
+    value, worse = as_estimate(row[name]).value, row["worse"]
     mark = "▼" if isinstance(worse, list) and name in worse else " "
-    return "" if value is None else f"{number(value)}{mark}"
+    return "" if value is None else f"{format_number(value)}{mark}"
 
 
-def shown_best(result: Document) -> Iterator[Shown]:
+def best_model_tables(result: Document) -> Iterator[TableView]:
     """Yield the models tied with the best by each measure, and the corrected best values."""
     for name, title, columns in (
         ("best", "Models tied with the best, with confidence intervals of ranks",
@@ -263,4 +290,4 @@ def shown_best(result: Document) -> Iterator[Shown]:
          "measure models differ statistic? p? method"),
     ):  # fmt: skip
         if name in result.tables:
-            yield Shown(name, title, columns)
+            yield TableView(name, title, columns)

@@ -4,35 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, estimate, value_of
+from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.report.order import LISTED, ranked
-from clfeval.pages.write import INFINITE, REASONS, exact
-from clfeval.schema import Axis, Chart, Column, Point, Series, Shown, Source, Table, of
-from clfeval.words import percent
+from clfeval.pages.report.order import MAX_ROWS, sort_models
+from clfeval.pages.write import INFINITE, REASONS, format_exact
+from clfeval.schema import (
+    Axis,
+    Chart,
+    Column,
+    Point,
+    Series,
+    Source,
+    Table,
+    TableView,
+    columns_of_kind,
+)
+from clfeval.words import format_percent
 
 RULES = ("score >= t", "never positive", "always positive")
 TABLES = (
     Table("cutoffs", (
-        SLICE, MODEL, *of("text", "chosen_by"), *of("cut?", "threshold"),
+        SLICE, MODEL, *columns_of_kind("text", "chosen_by"), *columns_of_kind("cut?", "threshold"),
         Column("threshold_low", "cut?"), Column("threshold_high", "cut?"),
         Column("rule", "text", among=(None, *RULES)), *(Column(one.name, "weight?", one.title)
                                                        for one in CELLS),
-        *of("text", "measure"), *of("estimate", "value"),
+        *columns_of_kind("text", "measure"), *columns_of_kind("estimate", "value"),
         Column("corrected", "estimate", "value on new data"),
         Column("limited", "estimate?", "constrained measure on new data"),
-        *of("share", "sensitivity specificity precision npv flagged"),
+        *columns_of_kind("share", "sensitivity specificity precision npv flagged"),
     ), "best_threshold?"),
     Table("abstentions", (
-        SLICE, MODEL, *of("text", "chosen_by"), *of("cut?", "threshold low high"),
-        *of("share", "coverage"),
+        SLICE, MODEL, *columns_of_kind("text", "chosen_by"),
+        *columns_of_kind("cut?", "threshold low high"),
+        *columns_of_kind("share", "coverage"),
         *(Column(one.name, "weight?", one.title) for one in CELLS),
-        *of("share", "accuracy"), Column("accuracy_of_all", "share", "accuracy of all"),
-        *of("share", "sensitivity specificity precision npv"),
-        *of("number?", "cost cost_of_all aurc"),
+        *columns_of_kind("share", "accuracy"),
+        Column("accuracy_of_all", "share", "accuracy of all"),
+        *columns_of_kind("share", "sensitivity specificity precision npv"),
+        *columns_of_kind("number?", "cost cost_of_all aurc"),
     ), "abstain?"),
     Table("risk", (
-        SLICE, MODEL, *of("number", "distance"), *of("part", "coverage risk"),
+        SLICE, MODEL, *columns_of_kind("number", "distance"),
+        *columns_of_kind("part", "coverage risk"),
     ), "abstain?"),
 )  # fmt: skip
 OF_RATES: Mapping[str, str] = {
@@ -94,34 +107,35 @@ RATES: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown_cuts(result: Document) -> Iterator[Shown]:
+def threshold_tables(result: Document) -> Iterator[TableView]:
     """Yield chosen thresholds, zones without an answer, and what these leave."""
-    rows = _ordered(result, "cutoffs")
+    rows = _ordered_rows(result, "cutoffs")
     if rows:
         columns: dict[str, Source] = {
-            **_model(rows), "chosen by": _chosen, "threshold": _cut,
+            **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
             "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **RATES,
-            "flagged": "flagged", "bootstrap": _drawn,
+            "flagged": "flagged", "bootstrap": _bootstrap_interval,
         }  # fmt: skip
-        title, rules = "Thresholds chosen on these rows", {_chosen(row) for row in rows}
+        title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
         if len(rules) == 1:
             title += f": {min(rules)}"
             del columns["chosen by"]
         note = "values are expected on new data, except same rows"
         best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
         note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
-        note += _undefined(rows)
-        yield Shown(
-            "cutoffs", title, columns, rows, LISTED, note,
+        note += _undefined_note(rows)
+        yield TableView(
+            "cutoffs", title, columns, rows, MAX_ROWS, note,
             rank="asked", lead="corrected", right=("threshold",), total=len(rows),
             places=[""] * len(rows), legend=("goal: same rows", "bootstrap"),
         )  # fmt: skip
-    rows = _ordered(result, "abstentions")
+    rows = _ordered_rows(result, "abstentions")
     chosen = dict.fromkeys(str(row["chosen_by"]) for row in rows)
     costs = [name for name in chosen if name.startswith("cost")]
     if rows:
         columns = {
-            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "abstains at": _zone,
+            **_model_column(rows), "zone": _zone_kind if len(costs) == 1 else _format_rule,
+            "abstains at": _format_zone,
             "coverage": "coverage", "accuracy": "accuracy", "all rows": "accuracy_of_all", **RATES,
         }  # fmt: skip
         note = "all rows: accuracy without abstention"
@@ -129,14 +143,14 @@ def shown_cuts(result: Document) -> Iterator[Shown]:
             columns |= {"cost": "cost", "cost of all": "cost_of_all"}
         if len(costs) == 1:
             note += f"; cost: {costs[0].partition(':')[2].replace(',', ', ')}"
-        yield Shown(
-            "abstentions", "Abstention near the threshold", columns, rows, LISTED,
+        yield TableView(
+            "abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
             note, rank="asked", lead="accuracy", total=len(rows), places=[""] * len(rows),
         )  # fmt: skip
     if "risk" in result.tables:
         rows = [*result.whole("risk")]
-        yield Shown("risk", "Risk-coverage curve: error rate among rows with a prediction",
-                    "model coverage risk distance", [*_steps(rows)], 4 * LISTED,
+        yield TableView("risk", "Risk-coverage curve: error rate among rows with a prediction",
+                    "model coverage risk distance", [*_sampled_steps(rows)], 4 * MAX_ROWS,
                     total=len(rows))  # fmt: skip
 
 
@@ -144,7 +158,7 @@ def risk_chart(result: Document, names: Sequence[str]) -> Iterator[Chart]:
     """Yield the risk-coverage curves, the best model first."""
     points: dict[str, list[Point]] = {}
     for row in result.whole("risk"):
-        x, y = value_of(row["coverage"]), value_of(row["risk"])
+        x, y = cell_value(row["coverage"]), cell_value(row["risk"])
         if x is not None and y is not None:
             points.setdefault(str(row["model"]), []).append((x, y))
     series = tuple(Series(name, (tuple(points[name]),)) for name in names
@@ -155,66 +169,70 @@ def risk_chart(result: Document, names: Sequence[str]) -> Iterator[Chart]:
                     series, name="risk")  # fmt: skip
 
 
-def _ordered(result: Document, table: str) -> list[Row]:
+def _ordered_rows(result: Document, table: str) -> list[Row]:
     """Return the rows of the whole table: rule by rule, the models in their order."""
     rows = result.whole(table)
     if not rows:
         return []
-    names = [row["model"] for row in ranked(result.whole("models"), "roc_auc")]
+    names = [row["model"] for row in sort_models(result.whole("models"), "roc_auc")]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
 
 
-def _steps(rows: Sequence[Row]) -> Iterator[Row]:
+def _sampled_steps(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield the first point of each model from every twentieth of the rows on."""
     last: tuple[object, int] = ("", -1)
     for row in rows:
-        here = row["model"], int(20 * (value_of(row["coverage"]) or 0.0) + 1e-9)
+        here = row["model"], int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
         if here != last:
             yield row
         last = here
 
 
-def _undefined(rows: Sequence[Row]) -> str:
+def _undefined_note(rows: Sequence[Row]) -> str:
     """Say why values on new data are missing."""
-    whys = dict.fromkeys(estimate(row["corrected"]).reason for row in rows)
+    whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
     said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
     return "".join(f"; –: {why}" for why in said)
 
 
-def _model(rows: Sequence[Row]) -> dict[str, Source]:
+def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
     return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
 
 
-def _chosen(row: Row) -> str:
+def _format_rule(row: Row) -> str:
     """Write a rule as it is typed, a share in percent."""
     text = str(row["chosen_by"])
     try:
-        return f"{percent(float(text))}%"
+        return f"{format_percent(float(text))}%"
     except ValueError:
         return text.replace("expected_cost:", "cost:")
 
 
-def _kind(row: Row) -> str:
+def _zone_kind(row: Row) -> str:
     """Write a zone in a word, where one alone is by costs."""
-    return "cost" if str(row["chosen_by"]).startswith("cost") else _chosen(row)
+    return "cost" if str(row["chosen_by"]).startswith("cost") else _format_rule(row)
 
 
-def _cut(row: Row) -> str:
+def _format_threshold(row: Row) -> str:
     words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
-    return words.get(row["rule"]) or exact(row["threshold"])  # type: ignore[arg-type]
+    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
 
 
-def _drawn(row: Row) -> str:
+def _bootstrap_interval(row: Row) -> str:
     low, high = row["threshold_low"], row["threshold_high"]
     if low is None:
         return ""
-    return f"{exact(low)} to {'none' if high is None else exact(high)}"
+    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
 
 
-def _zone(row: Row) -> str:
+def _format_zone(row: Row) -> str:
     if row["low"] is None:
         return "–"
     if row["high"] is None:
-        return f"from {exact(row['low'])} up"
-    return "none" if row["low"] == row["high"] else f"{exact(row['low'])} to {exact(row['high'])}"
+        return f"from {format_exact(row['low'])} up"
+    return (
+        "none"
+        if row["low"] == row["high"]
+        else f"{format_exact(row['low'])} to {format_exact(row['high'])}"
+    )

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.document import Row, value_of
+from clfeval.document import Row, cell_value
 from clfeval.schema import Sign
 
-LISTED = 30  # rows of a table shown to a person; files get them all
+MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 CALIBRATION_TESTS = (
     "calibration_tests", "Calibration tests",
     "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
 )  # fmt: skip
 
 
-def ranked(rows: Sequence[Row], name: str) -> list[Row]:
+def sort_models(rows: Sequence[Row], name: str) -> list[Row]:
     """Sort models, the largest value first; those without it last."""
 
     def size(row: Row) -> float:
-        value = value_of(row[name])
+        value = cell_value(row[name])
         return float("inf") if value is None else -value
 
     return sorted(rows, key=size)
 
 
-def places(rows: Sequence[Row]) -> list[Sign]:
+def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
     """Mark the first of several, and those tied with it, where that is tested."""
     may = [row["tied"] for row in rows]
     if len(may) < 2 or all(one is None for one in may):

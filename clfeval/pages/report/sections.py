@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from clfeval.document import Document, Row, estimate, value_of
-from clfeval.lazy import where
-from clfeval.pages.asked import named_rows, shown_measures
-from clfeval.pages.prevalence import NAME, shown_prevalence
-from clfeval.pages.report.classes import shown_classes
-from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_slices
-from clfeval.pages.report.cutting import shown_cuts
-from clfeval.pages.report.order import CALIBRATION_TESTS, LISTED, places, ranked
-from clfeval.pages.write import at_cut, evenly, exact, without_model
-from clfeval.schema import Shown, Source
-from clfeval.words import quoted
+from clfeval.document import Document, Row, as_estimate, cell_value
+from clfeval.lazy import rows_where
+from clfeval.pages.asked import measure_tables, requested_rows
+from clfeval.pages.prevalence import NAME, prevalence_table
+from clfeval.pages.report.classes import class_tables
+from clfeval.pages.report.compared import best_model_tables, comparison_tables, slice_tables
+from clfeval.pages.report.cutting import threshold_tables
+from clfeval.pages.report.order import CALIBRATION_TESTS, MAX_ROWS, best_and_tied_signs, sort_models
+from clfeval.pages.write import evenly_spaced, format_exact, majority_class_note, threshold_note
+from clfeval.schema import Source, TableView
+from clfeval.words import quote_if_ambiguous
 
-OTHER = " (change it with --threshold T)"
+THRESHOLD_HINT = " (change it with --threshold T)"
 BLOCKS = " ▁▂▃▄▅▆▇█"
 CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
 PROBABLE: Mapping[str, Source] = {
@@ -35,46 +35,46 @@ OF_LABELS: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def shown(result: Document, _digits: int) -> Iterator[Shown]:
+def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     if result.parameters["positive"] is None:
-        yield from shown_comparisons(result)
-        yield from shown_classes(result)
-        yield from shown_slices(result)
-        yield from shown_best(result)
+        yield from comparison_tables(result)
+        yield from class_tables(result)
+        yield from slice_tables(result)
+        yield from best_model_tables(result)
         return
-    yield from shown_cuts(result)
+    yield from threshold_tables(result)
     if values := result.whole(NAME):
-        names = [row["model"] for row in ranked(result.whole("models"), "balanced_accuracy")]
+        names = [row["model"] for row in sort_models(result.whole("models"), "balanced_accuracy")]
         rules = list(dict.fromkeys(row["chosen_by"] for row in values))
-        yield shown_prevalence(sorted(values, key=lambda row: (
+        yield prevalence_table(sorted(values, key=lambda row: (
             rules.index(row["chosen_by"]), names.index(row["model"]))), "asked")  # fmt: skip
-    yield from shown_comparisons(result)
+    yield from comparison_tables(result)
     models = result.whole("models")
     scored = [
         row
         for row in models
-        if "roc_auc" in row and estimate(row["roc_auc"]).reason != "needs_scores"
+        if "roc_auc" in row and as_estimate(row["roc_auc"]).reason != "needs_scores"
     ]
     if scored:
-        yield from _of_scores(result, ranked(models, "roc_auc"))
+        yield from _of_scores(result, sort_models(models, "roc_auc"))
     else:
-        rows = ranked(models, "balanced_accuracy")
-        yield Shown(
-            "models", "Models by balanced accuracy", OF_LABELS, rows[:LISTED],
+        rows = sort_models(models, "balanced_accuracy")
+        yield TableView(
+            "models", "Models by balanced accuracy", OF_LABELS, rows[:MAX_ROWS],
             total=len(rows), rank="main", lead="balanced_accuracy",
-            more="--format csv", places=places(rows[:LISTED]),
+            more="--format csv", places=best_and_tied_signs(rows[:MAX_ROWS]),
         )  # fmt: skip
-        yield _confusion(result, rows)
-    yield from shown_slices(result)
-    yield from _details(result)
+        yield _confusion_table(result, rows)
+    yield from slice_tables(result)
+    yield from _detail_tables(result)
 
 
-def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[Shown]:
-    at, errors, words = at_cut(rows), RATES, dict[str, str]()
+def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
+    at, errors, words = threshold_note(rows), RATES, dict[str, str]()
     scored = [row for row in rows if row["threshold"] is not None]
-    if not at and at_cut(scored):
-        at = f"{at_cut(scored)}, or by given labels"
+    if not at and threshold_note(scored):
+        at = f"{threshold_note(scored)}, or by given labels"
     elif not at and scored:
         at = ", each model at its own threshold"
         errors = {"model": "model", "threshold": "threshold", **RATES}
@@ -82,42 +82,44 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[Shown]:
     if at.startswith(" at "):
         words["net_benefit"] = at.strip()
     columns, note = PROBABLE, CALIBRATED
-    if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
+    if all(as_estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         columns = {"model": "model", "AUC ↑": "roc_auc"}
         note = "scores are outside 0 to 1: no Brier score, calibration or net benefit"
-    yield Shown(
-        "models", "Models by ROC AUC", columns, rows[:LISTED],
+    yield TableView(
+        "models", "Models by ROC AUC", columns, rows[:MAX_ROWS],
         total=len(rows), rank="main", lead="roc_auc", more="--format csv",
-        name="probabilities", places=places(rows[:LISTED]), words=words,
+        name="probabilities", places=best_and_tied_signs(rows[:MAX_ROWS]), words=words,
         note=note,
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
-        other = OTHER if at == at_cut(rows) and not result.again else ""
-        yield Shown(
-            "models", f"Classification{at}{other}", errors, rows[:LISTED],
+        other = THRESHOLD_HINT if at == threshold_note(rows) and not result.again else ""
+        yield TableView(
+            "models", f"Classification{at}{other}", errors, rows[:MAX_ROWS],
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
-            places=[""] * len(rows[:LISTED]),
+            places=[""] * len(rows[:MAX_ROWS]),
         )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
-        yield _spread(result, first)
+        yield _score_distribution(result, first)
 
 
-def _spread(result: Document, model: str) -> Shown:
+def _score_distribution(result: Document, model: str) -> TableView:
     """Draw the scores of each class of the best model: a block a bin, its height the share."""
     mine = [row for row in result.whole("distribution") if row["model"] == model]
     classes = list(dict.fromkeys(str(row["class"]) for row in mine))
     low, high = mine[0]["from"], mine[-1]["to"]
     lines: list[Row] = []
     for name in classes:
-        shares = [value_of(row["share"]) or 0.0 for row in mine if row["class"] == name]
+        shares = [cell_value(row["share"]) or 0.0 for row in mine if row["class"] == name]
         most = max(shares, default=0.0)
         blocks = "".join(_block(share, most) for share in shares)
-        lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
+        lines.append(
+            {"class": name, "scores": f"{format_exact(low)} {blocks} {format_exact(high)}"}
+        )
     columns: dict[str, Source] = {"": "class", " ": "scores"}
-    return Shown(
-        "distribution", f"Score distribution by class ({quoted(model)})",
+    return TableView(
+        "distribution", f"Score distribution by class ({quote_if_ambiguous(model)})",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 
@@ -129,42 +131,42 @@ def _block(share: float, most: float) -> str:
     return BLOCKS[max(1, round(share / most * (len(BLOCKS) - 1)))]
 
 
-def _confusion(result: Document, rows: Sequence[Row]) -> Shown:
+def _confusion_table(result: Document, rows: Sequence[Row]) -> TableView:
     """Show the 2 x 2 tables side by side."""
     columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
-    note = without_model([result.summary.get("prevalence")])
-    return Shown("models", "Confusion matrices", columns, rows[:LISTED], total=len(rows),
+    note = majority_class_note([result.summary.get("prevalence")])
+    return TableView("models", "Confusion matrices", columns, rows[:MAX_ROWS], total=len(rows),
                  rank="main", note=note, more="--format csv", name="errors", whole=True,
-                 places=[""] * len(rows[:LISTED]))  # fmt: skip
+                 places=[""] * len(rows[:MAX_ROWS]))  # fmt: skip
 
 
-def _details(result: Document) -> Iterator[Shown]:
+def _detail_tables(result: Document) -> Iterator[TableView]:
     tables = result.tables
     columns = "model measure value method"
-    yield from shown_measures(result, named_rows(result), name="asked")
-    yield from shown_best(result)
-    yield Shown("measures", "All measures", columns, result.whole("measures"), LISTED * 4)
+    yield from measure_tables(result, requested_rows(result), name="asked")
+    yield from best_model_tables(result)
+    yield TableView("measures", "All measures", columns, result.whole("measures"), MAX_ROWS * 4)
     if result.whole("confusion"):
-        yield Shown("confusion", "Confusion counts", "model truth predicted rows share",
-                    result.whole("confusion"), LISTED)  # fmt: skip
+        yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
+                    result.whole("confusion"), MAX_ROWS)  # fmt: skip
     for name, title, columns, most in (
         ("calibration", "Calibration by score group",
-         "model bin from to rows mean_score observed", 2 * LISTED),
-        (*CALIBRATION_TESTS, 2 * LISTED),
+         "model bin from to rows mean_score observed", 2 * MAX_ROWS),
+        (*CALIBRATION_TESTS, 2 * MAX_ROWS),
         ("thresholds", "Results by threshold",
-         "model threshold flagged sensitivity specificity precision npv", 2 * LISTED),
+         "model threshold flagged sensitivity specificity precision npv", 2 * MAX_ROWS),
         ("decision", "Decision curve: net benefit by threshold probability",
-         "model threshold net_benefit gain helps?", 2 * LISTED),
+         "model threshold net_benefit gain helps?", 2 * MAX_ROWS),
         ("curves", "Curve points", "model threshold sensitivity fpr precision flagged lift",
-         LISTED),
+         MAX_ROWS),
         ("distribution", "Score distribution by class", "model class from to rows share",
-         2 * LISTED),
+         2 * MAX_ROWS),
     ):  # fmt: skip
         if name in tables:
             rows = result.whole(name)
             if name == "decision":  # every fifth hundredth; all models have the same
-                first = where(rows, "model", rows[0]["model"])
-                kept = evenly(sorted({float(str(row["threshold"])) for row in first}), 21)
+                first = rows_where(rows, "model", rows[0]["model"])
+                kept = evenly_spaced(sorted({float(str(row["threshold"])) for row in first}), 21)
                 rows = list(islice((row for row in rows if row["threshold"] in kept), most))
-            yield Shown(name, title, columns, rows, most, total=len(result.whole(name)),
+            yield TableView(name, title, columns, rows, most, total=len(result.whole(name)),
                         name="spread" if name == "distribution" else name)  # fmt: skip

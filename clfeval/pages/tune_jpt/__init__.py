@@ -7,19 +7,19 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf, log10
 
-from clfeval.document import Cell, Document, Estimate, Row, value_of
+from clfeval.document import Cell, Document, Estimate, Row, cell_value
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
 from clfeval.pages import prevalence
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
-from clfeval.pages.tune_jpt.look import Look, counted, odds_of, prevalence_of
-from clfeval.pages.tune_jpt.main import best_first, shown
-from clfeval.pages.tune_jpt.sections import between
-from clfeval.pages.write import class_counts, joined
+from clfeval.pages.tune_jpt.look import TableContext, format_odds, format_prevalence, has_sample
+from clfeval.pages.tune_jpt.main import leading_order, page_tables
+from clfeval.pages.tune_jpt.sections import format_crossing_interval
+from clfeval.pages.write import format_class_counts, join_names
 from clfeval.schema import (
+    FEW_NAMED_CURVES,
     MOST_NAMED,
-    NAMED,
     Axis,
     Chart,
     Column,
@@ -30,9 +30,9 @@ from clfeval.schema import (
     Point,
     Series,
     Table,
-    of,
+    columns_of_kind,
 )
-from clfeval.words import many
+from clfeval.words import format_count
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 VERDICTS = ("better", "equivalent", "not worse", "undecided")
@@ -44,10 +44,13 @@ MEASURES = tuple(
 )
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
-AT = (*of("prevalence", "prevalence"), *of("odds", "odds"))
-MAYBE_AT = (*of("prevalence?", "prevalence"), *of("odds?", "odds"))
-PLACED = Column("population", "text", among=POPULATIONS[:3])
-HERE = (*AT, *of("positive", "ratio"))
+POPULATION_COLUMNS = (
+    *columns_of_kind("prevalence", "prevalence"),
+    *columns_of_kind("odds", "odds"),
+)
+MAYBE_AT = (*columns_of_kind("prevalence?", "prevalence"), *columns_of_kind("odds?", "odds"))
+POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
+HERE = (*POPULATION_COLUMNS, *columns_of_kind("positive", "ratio"))
 # the cells are null where a class is absent, but for the sample, of which they are the counts
 SAMPLE: Json = {
     "if": {"properties": {"population": {"const": "sample"}}},
@@ -56,111 +59,122 @@ SAMPLE: Json = {
 }
 TABLES = (
     Table("models", (
-        *WHO, PLACED, *MAYBE_AT, *of("weight", "rows"),
+        *WHO, POPULATION_KIND, *MAYBE_AT, *columns_of_kind("weight", "rows"),
         *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
         Column("threshold", "cut?"), *MEASURES,
     ), "", 1, SAMPLE),
     Table("expected", (
-        *WHO, PLACED, *AT, *of("positive", "rows"),
-        *of("weight", "positives negatives"), *of("amount", "tp fp fn tn flagged"),
+        *WHO, POPULATION_KIND, *POPULATION_COLUMNS, *columns_of_kind("positive", "rows"),
+        *columns_of_kind("weight", "positives negatives"),
+        *columns_of_kind("amount", "tp fp fn tn flagged"),
     )),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
     Table("crossovers", (
-        SLICE, MEASURE, *of("text", "first second"), *of("crossing", "crossing"),
-        *of("odds?", "odds"), *of("text?", "leads_below leads_above"), *of("text", "verdict"),
+        SLICE, MEASURE, *columns_of_kind("text", "first second"),
+        *columns_of_kind("crossing", "crossing"),
+        *columns_of_kind("odds?", "odds"), *columns_of_kind("text?", "leads_below leads_above"),
+        *columns_of_kind("text", "verdict"),
     )),
     Table("winners", (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
-        *of("text?", "leader"), *of("estimate", "value"), *of("text?", "winner"),
-        *of("text*", "tied"),
+        *columns_of_kind("text?", "leader"), *columns_of_kind("estimate", "value"),
+        *columns_of_kind("text?", "winner"),
+        *columns_of_kind("text*", "tied"),
         Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
         Column("least_lead", "number?", when="margin"),
-        *of("text*", "equivalent possibly_better", when="margin"),
+        *columns_of_kind("text*", "equivalent possibly_better", when="margin"),
     )),
     Table("thresholds", (
         *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
         Column("threshold", "cut?", more={"description": "null: above every score"}),
-        Column("rule", "text", among=(None, *RULES)), *of("part?", "sensitivity specificity"),
-        *of("estimate", "value"),
+        Column("rule", "text", among=(None, *RULES)),
+        *columns_of_kind("part?", "sensitivity specificity"),
+        *columns_of_kind("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
         Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("corrected", "estimate", "corrected value"),
     )),
     prevalence.TABLE,
     Table("cutoffs", (
-        MODEL, MEASURE, *of("odds", "odds"), *of("cut?", "threshold"),
+        MODEL, MEASURE, *columns_of_kind("odds", "odds"), *columns_of_kind("cut?", "threshold"),
         Column("rule", "text", among=RULES),
     )),
     Table("ranges", (
-        *WHO, MEASURE, *of("estimate", "lowest"), *of("prevalence", "lowest_at"),
-        *of("estimate", "highest"), *of("prevalence", "highest_at"),
+        *WHO, MEASURE, *columns_of_kind("estimate", "lowest"),
+        *columns_of_kind("prevalence", "lowest_at"),
+        *columns_of_kind("estimate", "highest"), *columns_of_kind("prevalence", "highest_at"),
     )),
     Table("simulated", (
-        *WHO, MEASURE, *of("number?", "mean median low high"),
+        *WHO, MEASURE, *columns_of_kind("number?", "mean median low high"),
         Column("failed", "count", more={"description": "simulations in which it is undefined"}),
     )),
 )  # fmt: skip
 
 
-DRAWN = NAMED  # curves of thresholds
+MAX_THRESHOLD_CURVES = FEW_NAMED_CURVES  # curves of thresholds
 CROSSINGS = 4  # with a mark each
 FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
-def charts(result: Document) -> Iterator[Chart]:
+def page_charts(result: Document) -> Iterator[Chart]:
     """Yield measures over the swept odds, and the best thresholds where scores have them."""
-    rows, order = result.whole("sweep"), best_first(result)
-    for number, name in enumerate(_shown(result, rows)):
-        chart = _measure(name, rows, result, order)
+    rows, order = result.whole("sweep"), leading_order(result)
+    for number, name in enumerate(_charted_measures(result, rows)):
+        chart = _measure_chart(name, rows, result, order)
         first = number == 0 and len(chart.series) > 1
         yield replace(chart, rank="main" if first else "detail")
-    rows = [row for row in Look(result).swept("thresholds") if row["slice"] is None]
+    rows = [row for row in TableContext(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
-    points = [(_x(row), value_of(row["threshold"])) for row in rows]
+    points = [(_log10_ratio(row), cell_value(row["threshold"])) for row in rows]
     if any(y is not None for _, y in points):
-        every = _curves(rows, points, order)
-        curves = tuple(replace(one, parts=tuple(map(_steps, one.parts))) for one in every[:DRAWN])
+        every = _group_curves(rows, points, order)
+        curves = tuple(
+            replace(one, parts=tuple(map(_threshold_steps, one.parts)))
+            for one in every[:MAX_THRESHOLD_CURVES]
+        )
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: the best rule predicts no positives")] if lacking else []
-        left = len(every) - DRAWN
-        key += [Note(f"{many(left, 'more model')}: --show cutoffs")] if left > 0 else []
-        title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
-        yield replace(_chart(title, result, rows, curves, (), key), name="cuts")
+        left = len(every) - MAX_THRESHOLD_CURVES
+        key += [Note(f"{format_count(left, 'more model')}: --show cutoffs")] if left > 0 else []
+        title = f"Best threshold for {TableContext(result).title(str(rows[0]['measure']))}"
+        yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
 
 
-def _measure(name: str, rows: Sequence[Row], result: Document, order: Mapping[str, int]) -> Chart:
-    values = [value_of(row[name]) for row in rows]
+def _measure_chart(
+    name: str, rows: Sequence[Row], result: Document, order: Mapping[str, int]
+) -> Chart:
+    values = [cell_value(row[name]) for row in rows]
     known = [value for value in values if value is not None]
     log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
-    points = [(_x(row), value and log10(value) if log else value)
+    points = [(_log10_ratio(row), value and log10(value) if log else value)
               for row, value in zip(rows, values, strict=True)]  # fmt: skip
-    curves = _curves(rows, points, order)
+    curves = _group_curves(rows, points, order)
     marks, key = _crossings(result, name, curves)
     key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-    of = "Accuracy (TAR)" if name == "tar" else Look(result).title(name)
+    of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
     title = f"{of[0].upper()}{of[1:]} by class ratio"
-    return _chart(title, result, rows, curves, marks, key, log=log)
+    return _odds_chart(title, result, rows, curves, marks, key, log=log)
 
 
-def _shown(result: Document, rows: Sequence[Row]) -> list[str]:
+def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
     """Return the measure models are compared by, and a few that depend on the class ratio."""
-    look = Look(result)
+    look = TableContext(result)
     wanted = result.parameters.get("compared_by")
     wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
     names = [name for name in (wanted,) if name in names] + moving
-    drawable = [n for n in names if any(value_of(row[n]) is not None for row in rows)]
+    drawable = [n for n in names if any(cell_value(row[n]) is not None for row in rows)]
     return drawable[: FEW if len(moving) <= FEW else 1]
 
 
-def _chart(
+def _odds_chart(
     title: str, result: Document, rows: Sequence[Row], curves: tuple[Series, ...],
     marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
     """Put the populations on top of the curves: the targets, and the sample if models share it."""
-    odds = {_x(row): odds_of(row) for row in rows}
+    odds = {_log10_ratio(row): format_odds(row) for row in rows}
     low, high = min(odds), max(odds)
     places: list[Mark] = []
     words = []
@@ -168,12 +182,14 @@ def _chart(
     found += [("S", "sample", result.summary)] if result.summary["odds"] is not None else []
     for letter, kind, one in found:
         share = one["prevalence"]
-        x = _logit(share)
+        x = _log10_odds(share)
         inside = low <= x <= high
         places += [Mark(letter, x)] if inside else []
         where = "" if inside else ", outside the plot"
         words.append(
-            Note(f"{letter} {kind} {odds_of(one)}, prevalence {prevalence_of(share)}{where}")
+            Note(
+                f"{letter} {kind} {format_odds(one)}, prevalence {format_prevalence(share)}{where}"
+            )
         )
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
@@ -186,10 +202,10 @@ def _crossings(
     result: Document, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
     """Number the crossings of the named curves; of many crossings those of leading models."""
-    named = curves if len(curves) <= MOST_NAMED else curves[:DRAWN]
+    named = curves if len(curves) <= MOST_NAMED else curves[:MAX_THRESHOLD_CURVES]
     drawn = {curve.name: curve for curve in named}
     found = [row for row in result.whole("crossovers")
-             if row["measure"] == name and value_of(row["crossing"]) is not None]  # fmt: skip
+             if row["measure"] == name and cell_value(row["crossing"]) is not None]  # fmt: skip
     contests = result.tables.get("winners", ())
     ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
     told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
@@ -197,18 +213,18 @@ def _crossings(
     key: list[Note] = []
     left = 0
     for row in found:
-        share, names = value_of(row["crossing"]), (str(row["first"]), str(row["second"]))
+        share, names = cell_value(row["crossing"]), (str(row["first"]), str(row["second"]))
         if share is None or not told >= set(names) or len(marks) == CROSSINGS:
             left += 1
             continue
-        x = _logit(share)
+        x = _log10_odds(share)
         marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
-        limits = between(row["crossing"])
+        limits = format_crossing_interval(row["crossing"])
         ends = f" {limits}" if limits else ""
-        at = f"prevalence {prevalence_of(share)}{ends}, class ratio {odds_of(row)}"
+        at = f"prevalence {format_prevalence(share)}{ends}, class ratio {format_odds(row)}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
     if left:
-        key.append(Note(f"{many(left, 'more crossing')}: --show crossovers"))
+        key.append(Note(f"{format_count(left, 'more crossing')}: --show crossovers"))
     return marks, key
 
 
@@ -221,7 +237,7 @@ def height_at(curve: Series, x: float) -> float | None:
     return None
 
 
-def _curves(
+def _group_curves(
     rows: Sequence[Row], points: Sequence[tuple[float, float | None]], order: Mapping[str, int]
 ) -> tuple[Series, ...]:
     """Gather the points by model, in parts where some are missing, those that lead first."""
@@ -238,7 +254,7 @@ def _curves(
     )
 
 
-def _steps(part: Sequence[Point]) -> tuple[Point, ...]:
+def _threshold_steps(part: Sequence[Point]) -> tuple[Point, ...]:
     """Change from one threshold to the next halfway between their odds."""
     out = list(part[:1])
     for (x0, y0), (x1, y1) in pairwise(part):
@@ -246,30 +262,30 @@ def _steps(part: Sequence[Point]) -> tuple[Point, ...]:
     return tuple(out)
 
 
-def _logit(share: float) -> float:
+def _log10_odds(share: float) -> float:
     return log10(share / (1 - share)) if share < 1 else inf
 
 
-def _x(row: Mapping[str, Cell]) -> float:
+def _log10_ratio(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
 
 
 def headline(result: Document) -> list[str]:
     """Return what was read and, with targets, the prevalence of the rows and the assumption."""
-    if not counted(result):
+    if not has_sample(result):
         return ["Published rates at other prevalences: sensitivity and specificity, without counts"]
-    names, share = joined([item.name for item in result.inputs]), result.summary["prevalence"]
+    names, share = join_names([item.name for item in result.inputs]), result.summary["prevalence"]
     line = "sensitivity and specificity are assumed to be the same at the target prevalence."
     if result.summary["odds"] is not None:
-        at = f"prevalence {prevalence_of(share)} (class ratio {odds_of(result.summary)})"
+        at = f"prevalence {format_prevalence(share)} (class ratio {format_odds(result.summary)})"
         line = f"These rows have {at}; {line}"
     assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
     names = "2 x 2 counts" if names in ("", "--counts") else names
-    return [f"{names} at other prevalences: {class_counts(result)}", *assumed]
+    return [f"{names} at other prevalences: {format_class_counts(result)}", *assumed]
 
 
 PAGE = Page(
-    "tune-jpt", TABLES, headline, shown, charts,
+    "tune-jpt", TABLES, headline, page_tables, page_charts,
     parts=("slices", "cells", "moving", "odds", "cost", "unmoved"), plots=("curves", "cuts"),
     aside={
         "epa-one-sided": ("odds",), "advice": ("moving", "odds", "unmoved"),

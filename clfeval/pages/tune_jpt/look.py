@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clfeval.document import Cell, Document, Estimate, Row, side_by_side
-from clfeval.lazy import BySlice, where
+from clfeval.document import Cell, Document, Estimate, Row, comparable_rows
+from clfeval.lazy import RowsBySlice, rows_where
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.write import ABSENT, exact, title_of
-from clfeval.schema import Shown, Source
-from clfeval.words import class_ratio, close, quoted, short
+from clfeval.pages.write import ABSENT, column_title, format_exact
+from clfeval.schema import Source, TableView
+from clfeval.words import format_class_ratio, format_close, format_share, quote_if_ambiguous
 
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
 AT_ODDS = "positives:\nnegatives"
 LATER = ("tor", "f_odds")  # after EPA and its two terms
-LISTED = 20  # rows of requested tables
+MAX_ROWS = 20  # rows of requested tables
 MAIN = ("ppv", "npv", "sensitivity", "specificity")
 SWEPT = 7  # odds of a sweep on a screen
 OPEN = "…"  # a confidence limit beyond the swept odds
@@ -25,7 +25,7 @@ EXPLAINED = ("tar", "ppv", "npv", "ic", "epa", "tor", "lr_pos", "lr_neg", "dor",
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TableContext:
     """A result, with what all its tables share."""
 
     result: Document
@@ -33,7 +33,7 @@ class Look:
     def title(self, measure: str) -> str:
         """Return the name of a measure for a sentence or a cell."""
         beta = self.result.parameters.get("beta")
-        return title_of(measure, 1.0 if beta is None else beta).split(" (")[0]
+        return column_title(measure, 1.0 if beta is None else beta).split(" (")[0]
 
     @property
     def known(self) -> list[str]:
@@ -66,7 +66,7 @@ class Look:
     @property
     def judged(self) -> bool:
         """Whether differences of models have intervals."""
-        return counted(self.result) and self.result.parameters.get("interval") != "none"
+        return has_sample(self.result) and self.result.parameters.get("interval") != "none"
 
     @property
     def sliced(self) -> bool:
@@ -78,19 +78,21 @@ class Look:
         """The row of `winners` of the whole table by odds, at the odds all models share."""
         rows = self.result.tables.get("winners", ())
         ordered = sorted(rows, key=lambda row: row["population"] != "sweep")
-        odds = {row["odds"] for row in side_by_side(self.result.tables["models"])}
+        odds = {row["odds"] for row in comparable_rows(self.result.tables["models"])}
         return {row["odds"]: row for row in ordered if row["slice"] is None and row["odds"] in odds}
 
     def where(self, row: Row) -> str:
         """Return the prevalence of a row for a title."""
-        share = prevalence_of(row["prevalence"])
+        share = format_prevalence(row["prevalence"])
         if row["population"] == "sample":
             return f"at the prevalence of these rows ({share})"
-        return f"at prevalence {share} ({odds_of(row)})"
+        return f"at prevalence {share} ({format_odds(row)})"
 
     def places(self, rows: Sequence[Row]) -> dict[str, Source]:
         """Return the column of odds, unless all rows have the same."""
-        return {PLACE: place} if len({place(row) for row in rows}) > 1 else {}
+        return (
+            {PLACE: format_population} if len({format_population(row) for row in rows}) > 1 else {}
+        )
 
     def at(self, rows: Sequence[Row]) -> str:
         """Return these odds for a title, if all rows have the same."""
@@ -113,44 +115,46 @@ class Look:
     def table(
         self, table: str, title: str, columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None, **more: Any,
-    ) -> Shown:  # fmt: skip
+    ) -> TableView:  # fmt: skip
         """Show rows of a table, with more digits where they are close to 0 or 1."""
-        return Shown(table, title, columns, rows, **{"write": close, **more})
+        return TableView(table, title, columns, rows, **{"write": format_close, **more})
 
     def swept(self, table: str) -> Sequence[Row]:
         """Return the rows of a table that are of swept odds: they are of no slice."""
         rows = self.result.tables.get(table, ())
-        rows = rows.first if isinstance(rows, BySlice) else rows
-        return where(rows, "population", "sweep")
+        rows = rows.first if isinstance(rows, RowsBySlice) else rows
+        return rows_where(rows, "population", "sweep")
 
 
-def more(name: str) -> str:
+def csv_hint(name: str) -> str:
     """Return the options that write a whole table."""
     return f"--format csv --show {name}"
 
 
-def place(row: Row) -> str:
+def format_population(row: Row) -> str:
     """Write a row's population: its odds and its prevalence, and whether it is the sample's."""
     kind = "sample " if row.get("population") == "sample" else ""
-    return f"{kind}{odds_of(row)} ({prevalence_of(row['prevalence'])})"
+    return f"{kind}{format_odds(row)} ({format_prevalence(row['prevalence'])})"
 
 
-def odds_of(row: Row) -> str:
+def format_odds(row: Row) -> str:
     """Write the odds; a sample without one of the classes has none."""
-    return ABSENT if row["odds"] is None else class_ratio(row["odds"])
+    return ABSENT if row["odds"] is None else format_class_ratio(row["odds"])
 
 
-def prevalence_of(share: Cell) -> str:
+def format_prevalence(share: Cell) -> str:
     """Write a prevalence with three digits, or as it was given."""
-    return short(share) if isinstance(share, float) else exact(share)
+    return format_share(share) if isinstance(share, float) else format_exact(share)
 
 
-def several(names: Sequence[str]) -> str:
+def format_some_names(names: Sequence[str]) -> str:
     """Name some models, and count the rest."""
     left = len(names) - FEW
-    return ", ".join(map(quoted, names[:FEW])) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (
+        f" and {left} more" if left > 0 else ""
+    )
 
 
-def counted(result: Document) -> bool:
+def has_sample(result: Document) -> bool:
     """Say whether rows were counted, so that there is a sample."""
     return any(row["population"] == "sample" for row in result.tables["models"])

@@ -9,62 +9,62 @@ from itertools import groupby
 from math import inf
 from typing import Any
 
-from clfeval.document import Cell, Document, Estimate, Row, side_by_side, value_of
-from clfeval.lazy import column_of, later
+from clfeval.document import Cell, Document, Estimate, Row, cell_value, comparable_rows
+from clfeval.lazy import column_values, deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt.look import (
     AT_ODDS,
     EXPLAINED,
     LATER,
-    LISTED,
     MAIN,
+    MAX_ROWS,
     OPEN,
     PLACE,
     SWEPT,
-    Look,
-    counted,
-    more,
-    odds_of,
-    place,
-    prevalence_of,
-    several,
+    TableContext,
+    csv_hint,
+    format_odds,
+    format_population,
+    format_prevalence,
+    format_some_names,
+    has_sample,
 )
-from clfeval.pages.write import ABSENT, amount, evenly, exact
-from clfeval.schema import Rank, Shown, Source
-from clfeval.words import class_ratio, quoted, short
+from clfeval.pages.write import ABSENT, evenly_spaced, format_amount, format_exact
+from clfeval.schema import Rank, Source, TableView
+from clfeval.words import format_class_ratio, format_share, quote_if_ambiguous
 
-CALLED = "tied: not significantly different from the best{} (adjusted for all pairs)"
+TIED_NOTE = "tied: not significantly different from the best{} (adjusted for all pairs)"
 UNCALLED = "model with the best value, not tested for significance"
-TOGETHER = "confidence intervals are simultaneous over all class ratios{}"
+SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios{}"
 
 
-def details(look: Look, digits: int) -> Iterator[Shown]:
+def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
     """Yield the tables that are shown on request."""
-    shares, odds, staked, fixed = _measured(look.result.tables["models"])
-    yield _cells(look, digits)
+    shares, odds, staked, fixed = _group_measures(look.result.tables["models"])
+    yield _cells_table(look, digits)
     for name, title, names, note in (
         ("moving", "Measures that depend on the class ratio", shares, ""),
         ("odds", "Odds that depend on the class ratio", odds, ""),
-        ("cost", "Cost and benefit per row", staked, stakes(look.result)),
+        ("cost", "Cost and benefit per row", staked, describe_costs(look.result)),
     ):
         if names:
-            columns = {**look.who(), PLACE: place, **look.measures(names)}
+            columns = {**look.who(), PLACE: format_population, **look.measures(names)}
             yield look.table("models", title, columns, note=note, name=name, legend=EXPLAINED)
     if fixed:
-        yield _unmoved(look, fixed)
-    yield from _swept(look)
-    yield from _crossovers(look)
-    yield from _winners(look)
-    yield from _thresholds(look)
+        yield _invariant_table(look, fixed)
+    yield from _sweep_table(look)
+    yield from _crossover_table(look)
+    yield from _winner_tables(look)
+    yield from _threshold_tables(look)
 
 
-def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
+def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[TableView]:
     """Show the expected counts in a population of a given size."""
     every = look.result.tables.get("expected", ())
     if not every:
         return
-    first = [row for row in side_by_side(every) if row["model"] in names]
+    first = [row for row in comparable_rows(every) if row["model"] in names]
     first.sort(key=lambda row: (str(row["odds"]), names.index(str(row["model"]))))
     rest = [row for row in every if row not in first]
     title = f"Expected counts in {look.result.parameters['population']:,.10g} rows"
@@ -74,29 +74,29 @@ def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
             columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
                        "TN": "tn", "flagged": "flagged"}  # fmt: skip
             yield look.table("expected", title + look.at(rows), columns, rows, note=note,
-                             write=amount, rank=rank, lead="tp", most=LISTED)  # fmt: skip
+                             write=format_amount, rank=rank, lead="tp", most=MAX_ROWS)  # fmt: skip
 
 
-def _swept(look: Look) -> Iterator[Shown]:
+def _sweep_table(look: TableContext) -> Iterator[TableView]:
     """Show a few evenly spaced odds of the sweep."""
     rows = look.result.whole("sweep")
     if rows:
-        ratios, kept = _spread(rows)
+        ratios, kept = _spaced_ratios(rows)
         measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in look.known])
         yield look.table(
             "sweep", f"Measures by class ratio: {len(kept)} of {ratios} ratios",
-            {**look.who(), PLACE: place, **measures},
+            {**look.who(), PLACE: format_population, **measures},
             [row for row in rows if float(str(row["ratio"])) in kept], lead=look.lead,
         )  # fmt: skip
 
 
-def _spread(rows: Sequence[Row]) -> tuple[int, set[float]]:
+def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
     """Return how many odds there are, and a few evenly spaced ones."""
-    ratios = sorted({float(str(ratio)) for ratio in column_of(rows, "ratio")})
-    return len(ratios), evenly(ratios, SWEPT)
+    ratios = sorted({float(str(ratio)) for ratio in column_values(rows, "ratio")})
+    return len(ratios), evenly_spaced(ratios, SWEPT)
 
 
-def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
+def _group_measures(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
     """Group the measures: shares, odds, cost and benefit, and those without prevalence."""
     known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     fixed = [name for name in known if CATALOG[name].invariant]
@@ -107,29 +107,30 @@ def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], lis
     return shares, sorted(odds, key=LATER.__contains__), staked, fixed
 
 
-def _cells(look: Look, digits: int) -> Shown:
+def _cells_table(look: TableContext, digits: int) -> TableView:
     """Show each 2 x 2 table as rows of a population."""
     per = look.result.parameters["rows_per"]
     cells: dict[str, Source] = {
-        name.upper(): partial(_rows, name=name, digits=digits) for name in ("tp", "fp", "fn", "tn")
+        name.upper(): partial(_format_count, name=name, digits=digits)
+        for name in ("tp", "fp", "fn", "tn")
     }
     columns: dict[str, Source] = {
         **look.who(),
-        "population": "population", AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
+        "population": "population", AT_ODDS: format_odds, "prevalence": "prevalence", **cells,
     }  # fmt: skip
-    title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * counted(look.result)
+    title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * has_sample(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
 
 
-def _rows(row: Row, *, name: str, digits: int) -> Cell:
+def _format_count(row: Row, *, name: str, digits: int) -> Cell:
     """Write a cell, whole where rows were counted."""
     number = row[name]
     if not isinstance(number, (int, float)):
         return number
-    return f"{number:,.10g}" if row["population"] == "sample" else amount(number, digits)
+    return f"{number:,.10g}" if row["population"] == "sample" else format_amount(number, digits)
 
 
-def _unmoved(look: Look, names: Sequence[str]) -> Shown:
+def _invariant_table(look: TableContext, names: Sequence[str]) -> TableView:
     """Show once per model the measures that do not depend on the class ratio."""
     rows = look.result.tables["models"]
     first: dict[tuple[object, object], Row] = {}
@@ -142,7 +143,7 @@ def _unmoved(look: Look, names: Sequence[str]) -> Shown:
     return look.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED)
 
 
-def stakes(result: Document) -> str:
+def describe_costs(result: Document) -> str:
     """Return what errors cost and what correct predictions bring."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",
@@ -152,22 +153,23 @@ def stakes(result: Document) -> str:
     return ", ".join(named)
 
 
-def _crossovers(look: Look) -> Iterator[Shown]:
+def _crossover_table(look: TableContext) -> Iterator[TableView]:
     rows = look.result.tables.get("crossovers", ())
     if not rows:
         return
-    rows = sorted(rows, key=lambda row: value_of(row["crossing"]) is None)  # crossings first
-    ends = [between(row["crossing"]) for row in rows]
+    rows = sorted(rows, key=lambda row: cell_value(row["crossing"]) is None)  # crossings first
+    ends = [format_crossing_interval(row["crossing"]) for row in rows]
     at, limits = "prevalence\nof crossing", f"{look.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
         **look.who(model=False),
-        "models": lambda row: f"{quoted(str(row['first']))} and {quoted(str(row['second']))}",
+        "models": lambda row: f"{quote_if_ambiguous(str(row['first']))} and "
+                              f"{quote_if_ambiguous(str(row['second']))}",
         **look.named, "leading model": "verdict",
-        at: lambda row: prevalence_of(value_of(row["crossing"])),
+        at: lambda row: format_prevalence(cell_value(row["crossing"])),
     }  # fmt: skip
     if any(ends):
-        columns[limits] = lambda row: between(row["crossing"])
-    notes = [TOGETHER.format(" and pairs")] if look.judged else []
+        columns[limits] = lambda row: format_crossing_interval(row["crossing"])
+    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] if look.judged else []
     notes += (
         [f"{OPEN}: beyond the range of class ratios"] if any(OPEN in text for text in ends) else []
     )
@@ -176,15 +178,15 @@ def _crossovers(look: Look) -> Iterator[Shown]:
                      right=(at, limits))  # fmt: skip
 
 
-def between(cell: Cell) -> str:
+def format_crossing_interval(cell: Cell) -> str:
     """Write the interval of a crossing; a limit may lie beyond the swept odds."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
-    low, high = (OPEN if end is None else short(end) for end in (cell.low, cell.high))
+    low, high = (OPEN if end is None else format_share(end) for end in (cell.low, cell.high))
     return f"[{low}, {high}]"
 
 
-def _winners(look: Look) -> Iterator[Shown]:
+def _winner_tables(look: TableContext) -> Iterator[TableView]:
     rows, models = look.result.tables.get("winners", ()), look.result.tables["models"]
     parameters = look.result.parameters
     judged = look.judged
@@ -199,30 +201,30 @@ def _winners(look: Look) -> Iterator[Shown]:
 
     def best(row: Row) -> str:
         names = ahead(row)
-        return f"tied: {several(names)}" if len(names) > 1 else leading(row)
+        return f"tied: {format_some_names(names)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
         """Name the leader, whose value is shown, and then those tied with it."""
         leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
-        ties = f"; tied: {several(others)}" if others else ""
+        ties = f"; tied: {format_some_names(others)}" if others else ""
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
 
     named = {**look.who(model=False), **look.named}
     paired = " on the same rows" if parameters.get("paired", True) else ""
-    note = CALLED.format(paired) if judged else UNCALLED
+    note = TIED_NOTE.format(paired) if judged else UNCALLED
     here = [row for row in rows if row["population"] != "sweep"]
     if here:
-        columns = {**named, PLACE: place, "best model": leading, "value": "value"}
+        columns = {**named, PLACE: format_population, "best model": leading, "value": "value"}
         yield look.table("winners", "Best model by population", columns, here, note=note)
-    runs = neighbours([row for row in rows if row["population"] == "sweep"], ahead)
+    runs = merge_neighbours([row for row in rows if row["population"] == "sweep"], ahead)
     if runs:
         columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
                    "best model": best}  # fmt: skip
-        note = TOGETHER.format("") if judged else "" if here else note
+        note = SIMULTANEOUS_NOTE.format("") if judged else "" if here else note
         yield look.table("winners", "Best model by class ratio", columns, runs, note=note)
 
 
-def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[Row]:
+def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[Row]:
     """Merge neighbouring odds with the same best models: the first row, with the range of odds."""
     out: list[Row] = []
     for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
@@ -230,20 +232,20 @@ def neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[R
         for _, run in groupby(ordered, ahead):
             first, *others = run
             last = others[-1] if others else first
-            kinds = {"odds": class_ratio, "prevalence": prevalence_of}
+            kinds = {"odds": format_class_ratio, "prevalence": format_prevalence}
             ends = {name: [write(row[name]) for row in (first, last)]
                     for name, write in kinds.items()}  # fmt: skip
             out.append({**first, **{n: " to ".join(dict.fromkeys(two)) for n, two in ends.items()}})
     return out
 
 
-def _thresholds(look: Look) -> Iterator[Shown]:
+def _threshold_tables(look: TableContext) -> Iterator[TableView]:
     if here := look.result.whole("thresholds"):
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
-            **look.who(), **look.named, PLACE: place, right[0]: best_threshold,
+            **look.who(), **look.named, PLACE: format_population, right[0]: format_best_threshold,
             "best\nvalue": "value", "sens. at\nbest": "sensitivity",
-            "spec. at\nbest": "specificity", right[1]: fixed_threshold,
+            "spec. at\nbest": "specificity", right[1]: format_fixed_threshold,
             "value at\nfixed": "fixed_value", "corrected": "corrected",
         }  # fmt: skip
         title = "Best thresholds"
@@ -253,44 +255,54 @@ def _thresholds(look: Look) -> Iterator[Shown]:
         yield _by_odds(look, rows)
 
 
-def fixed_threshold(row: Row) -> str:
+def format_fixed_threshold(row: Row) -> str:
     """Write the threshold in use."""
-    return exact(row["fixed_threshold"]) if row["fixed_threshold"] is not None else "largest class"
+    return (
+        format_exact(row["fixed_threshold"])
+        if row["fixed_threshold"] is not None
+        else "largest class"
+    )
 
 
-def best_threshold(row: Row) -> Cell:
+def format_best_threshold(row: Row) -> Cell:
     """Write the best threshold, or that no row or every row is to be predicted positive."""
     rule = row["rule"]
-    return rule if rule in (None, "never positive", "always positive") else exact(row["threshold"])
+    return (
+        rule
+        if rule in (None, "never positive", "always positive")
+        else format_exact(row["threshold"])
+    )
 
 
-def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
+def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
     """Show thresholds at a few evenly spaced odds, a column for each measure."""
-    ratios, kept = _spread(rows)
-    places = [i for i, ratio in enumerate(column_of(rows, "ratio")) if ratio in kept]
-    who = list(zip(*(column_of(rows, name) for name in ("slice", "model", "ratio")), strict=True))
+    ratios, kept = _spaced_ratios(rows)
+    places = [i for i, ratio in enumerate(column_values(rows, "ratio")) if ratio in kept]
+    who = list(
+        zip(*(column_values(rows, name) for name in ("slice", "model", "ratio")), strict=True)
+    )
 
     def made() -> list[dict[str, Cell]]:
         found: dict[object, dict[str, Cell]] = {}
         for i in places:
             line = found.setdefault(who[i], {**rows[i]})
-            line[f"best for {rows[i]['measure']}"] = best_threshold(rows[i])
+            line[f"best for {rows[i]['measure']}"] = format_best_threshold(rows[i])
         return list(found.values())
 
-    names = dict.fromkeys(map(str, column_of(rows, "measure")))
+    names = dict.fromkeys(map(str, column_values(rows, "measure")))
     columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += f"; for all class ratios, add {more('cutoffs')}"
+        note += f"; for all class ratios, add {csv_hint('cutoffs')}"
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
-    lines = later(len({who[i] for i in places}), made)
+    lines = deferred_rows(len({who[i] for i in places}), made)
     return look.table(
-        "thresholds", title, {**look.who(), PLACE: place, **columns}, lines,
+        "thresholds", title, {**look.who(), PLACE: format_population, **columns}, lines,
         note=note, right=tuple(columns), name="cutoffs",
     )  # fmt: skip
 
 
-def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
+def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView]:
     """Show measures for an uncertain prevalence: the first ones, then the other ones."""
     parameters, named = look.result.parameters, {**look.who(), **look.named}
     moving = [name for name in look.known if not CATALOG[name].invariant]
@@ -303,25 +315,31 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
         )
         others = "" if names is few else ": other measures"
         if span:
-            low, high = (str(at_odds(end)) for end in parameters["prevalence_range"])
+            low, high = (
+                str(format_odds_of_prevalence(end)) for end in parameters["prevalence_range"]
+            )
             columns: dict[str, Source] = {
-                **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
-                "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
+                **named, "lowest": "lowest",
+                "at odds": lambda row: format_odds_of_prevalence(row["lowest_at"]),
+                "highest": "highest",
+                "at odds ": lambda row: format_odds_of_prevalence(row["highest_at"]),
             }  # fmt: skip
             title = f"Measures at class ratios (prevalences) from {low} to {high}"
             yield look.table("ranges", title + others, columns, span, rank=rank)
         if simulated:
-            one = _simulated(look, named, simulated)
+            one = _simulated_table(look, named, simulated)
             yield replace(one, title=one.title + others, rank=rank)
 
 
-def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> Shown:
+def _simulated_table(
+    look: TableContext, named: Mapping[str, Source], rows: Sequence[Row]
+) -> TableView:
     parameters = look.result.parameters
     a, b = parameters["prevalence_beta"]
     share = f"{parameters['level'] * 100:g}%"
     columns = {**named, "mean": "mean", "median": "median", f"{share}\nlower": "low",
                f"{share}\nupper": "high", "undefined": "failed"}  # fmt: skip
-    mean = f"mean {exact(a / (a + b))}, class ratio {a:g}:{b:g}"
+    mean = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"
     title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}"
     note = "sensitivity and specificity vary too, by their Jeffreys posteriors"
     note += f"; {parameters['draws']:,} simulations" if parameters.get("draws") else ""
@@ -330,8 +348,9 @@ def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> 
     return look.table("simulated", title, columns, rows, note=note)
 
 
-def at_odds(prevalence: Cell) -> Cell:
+def format_odds_of_prevalence(prevalence: Cell) -> Cell:
     """Write odds and prevalence of a population known by its prevalence."""
     if not isinstance(prevalence, float):
         return prevalence
-    return f"{class_ratio(Population.of_prevalence(prevalence).odds)} ({short(prevalence)})"
+    odds = Population.from_prevalence(prevalence).odds
+    return f"{format_class_ratio(odds)} ({format_share(prevalence)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.positive import PAIRS
 
 ROUNDED = 0.005  # of the last of two decimal places
@@ -16,8 +16,8 @@ _MODEL = re.compile(rf"[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*
 Pairs = list[tuple[str, str]]  # of a column and its class
 
 
-def named_by_class(
-    free: Sequence[str], peeks: Mapping[str, Peek], classes: Collection[str], alone: str
+def columns_by_class(
+    free: Sequence[str], peeks: Mapping[str, ColumnPeek], classes: Collection[str], alone: str
 ) -> dict[str, Pairs]:
     """Return columns with their classes, by model, from column names that contain a class.
 
@@ -33,7 +33,7 @@ def named_by_class(
         return found
     there = {*left.values()}
     for name in list(left):
-        for before, after in _around(name, key) if name in left and key else ():
+        for before, after in _split_around_label(name, key) if name in left and key else ():
             word = _MODEL.fullmatch(f"{before}_{after}")
             model = word[1] if word else ""
             apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
@@ -63,13 +63,13 @@ def named_by_class(
     if found or pair is None:
         return found
     meant = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
-    bits = named_by_class(free, peeks, PAIRS[0], alone)
+    bits = columns_by_class(free, peeks, PAIRS[0], alone)
     return {
         model: [(name, meant.get(bit, bit)) for name, bit in one] for model, one in bits.items()
     }
 
 
-def _around(name: str, label: str) -> Iterator[tuple[str, str]]:
+def _split_around_label(name: str, label: str) -> Iterator[tuple[str, str]]:
     """Yield what stands before and behind a label in a name, wherever it stands."""
     at = name.casefold().rfind(label)
     while at >= 0:
@@ -77,7 +77,7 @@ def _around(name: str, label: str) -> Iterator[tuple[str, str]]:
         at = name.casefold().rfind(label, 0, at + len(label) - 1)
 
 
-def _add_up(pairs: Pairs, peeks: Mapping[str, Peek], classes: Collection[str]) -> bool:
+def _add_up(pairs: Pairs, peeks: Mapping[str, ColumnPeek], classes: Collection[str]) -> bool:
     """Tell whether numbers are 1 together in each of the first rows, and no classes themselves."""
     if len(pairs) < 2 or all(peeks[name].texts <= {*classes} for name, _ in pairs):
         return False

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clfeval.arrays import MOST
-from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError, listing
+from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError, list_names
 from clfeval.late import nw, pl
-from clfeval.tables.cells import is_absent
+from clfeval.tables.cells import is_missing
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.input import Input, Names, find
+from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts import wide
-from clfeval.tables.peek import Peek
+from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import Columns
 from clfeval.tables.scan import TableFile, scan
 
@@ -32,10 +32,14 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:  # noqa: ARG001
+def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:  # noqa: ARG001
     """Look for a column of models and the four columns of counts, unless there is a truth."""
-    model = find(peeks, Names.MODEL)
-    if not model or roles.truth or not all(find(peeks, (name,)) for name in Names.COUNT):
+    model = find_column(peeks, ColumnNames.MODEL)
+    if (
+        not model
+        or roles.truth
+        or not all(find_column(peeks, (name,)) for name in ColumnNames.COUNT)
+    ):
         return None
     return Columns("", naming=model)
 
@@ -44,7 +48,7 @@ def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
     """Read every row; raises DataError naming cells that are no counts and rows given twice."""
-    columns = [str(find(file.columns, (name,))) for name in Names.COUNT]
+    columns = [str(find_column(file.columns, (name,))) for name in ColumnNames.COUNT]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     named = [model_column, *keys]
@@ -52,7 +56,7 @@ def read_confusions(
     problems: list[Problem] = []
     rows: dict[tuple[str, ...], CountsRow] = {}
     for number, values in enumerate(frame.rows(), start=2 if file.head else 1):
-        names = [None if is_absent(name) else name for name in values[: len(named)]]
+        names = [None if is_missing(name) else name for name in values[: len(named)]]
         cells = values[len(named) :]
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
@@ -72,7 +76,7 @@ def read_confusions(
         tp, fp, fn, tn = (count or 0 for count in counts)
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
-        raise DataError.of("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
+        raise DataError.new("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
         bad = any(problem.column in columns for problem in problems)
         hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
@@ -80,7 +84,7 @@ def read_confusions(
             hint += "; for slices add --by COLUMN, for runs --run COLUMN (phidelta)"
         raise DataError(problems, hint=hint)
     if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
-        raise DataError.of("no rows to evaluate: all counts are 0", "empty-table", file.name)
+        raise DataError.new("no rows to evaluate: all counts are 0", "empty-table", file.name)
     return list(rows.values())
 
 
@@ -91,16 +95,16 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     """
     if roles.cluster is not None:
         what = "--cluster needs predictions, but the table holds counts"
-        raise UsageError.of(what, "needs-predictions", hint="leave it out")
+        raise UsageError.new(what, "needs-predictions", hint="leave it out")
     confusions = read_confusions(file, model_column)
     if roles.model:
         confusions = [item for item in confusions if item.model in roles.model]
     if len(confusions) != 1:
-        names = listing(item.model for item in confusions)
+        names = list_names(item.model for item in confusions)
         what = f"counts per model ({names}) do not say which rows the models share"
         hint = "use predictions with one column per model, or select one --model; clfeval "
         hint += "phidelta and clfeval tune-jpt read counts of several models"
-        raise DataError.of(what, "needs-predictions", file.name, hint=hint)
+        raise DataError.new(what, "needs-predictions", file.name, hint=hint)
     one = confusions[0]
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"

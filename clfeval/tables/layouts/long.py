@@ -7,21 +7,21 @@ from dataclasses import replace
 
 from clfeval.errors import HEADER_ONLY, DataError, bad_option
 from clfeval.late import nw, pl
-from clfeval.shell import given
-from clfeval.tables.cells import known_labels, natural
+from clfeval.shell import format_option
+from clfeval.tables.cells import known_labels, natural_sort_key
 from clfeval.tables.diagnose import (
     PLACE,
     Check,
     Suspicion,
     bad_answer,
     bad_weight,
-    missing_of,
+    column_as_text,
+    escape_braces,
+    missing_cell,
     missing_value,
-    plain_text,
-    text_of,
 )
-from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.peek import Peek
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import (
     KEY,
     WRONG,
@@ -32,27 +32,30 @@ from clfeval.tables.prediction import (
     ModelColumns,
     guess_kind,
 )
-from clfeval.tables.scan import Frame, TableFile, distinct_of, scan, together
+from clfeval.tables.scan import Frame, TableFile, concatenate_frames, count_distinct_values, scan
 
-SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
+ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
+def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
     """Look for the columns that a long table has by name."""
     columns = list(peeks)
-    model, truth = find(columns, Names.MODEL), roles.truth or find(columns, Names.LONG_TRUTH)
-    answer = find([name for name in columns if name != roles.truth], Names.PREDICTION)
+    model, truth = (
+        find_column(columns, ColumnNames.MODEL),
+        roles.truth or find_column(columns, ColumnNames.LONG_TRUTH),
+    )
+    answer = find_column([name for name in columns if name != roles.truth], ColumnNames.PREDICTION)
     if model and truth and answer not in (None, truth):
         answer = _one_answer(file, {name: peeks[name] for name in columns if name != truth},
                              frozenset(known_labels(peeks[truth].texts, roles)), roles)  # fmt: skip
     if not (model and answer and truth) or truth == answer:
         return None
-    row_id = roles.id or find(columns, Names.ID)
+    row_id = roles.id or find_column(columns, ColumnNames.ID)
     if row_id in (model, answer):
         part = "model names" if row_id == model else "predictions"
-        other = find([name for name in columns if name != row_id], Names.ID)
-        hint = given("--id", other) if other else "name a column that identifies the rows"
+        other = find_column([name for name in columns if name != row_id], ColumnNames.ID)
+        hint = format_option("--id", other) if other else "name a column that identifies the rows"
         raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
     if row_id is None:
         raise _no_id(file, model, peeks)
@@ -60,54 +63,54 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
 
 
 def _one_answer(
-    file: str, peeks: Mapping[str, Peek], classes: frozenset[str], roles: Input
+    file: str, peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> str | None:
     """Return the column of answers; DataError where one has labels, another scores."""
-    named = [name for name in peeks if find([name], Names.PREDICTION)]
+    named = [name for name in peeks if find_column([name], ColumnNames.PREDICTION)]
     kinds = {name: guess_kind(peeks[name], classes) for name in named}
     alike = [name for name in named if roles.kind in (None, kinds[name])] or named
-    answer = find(alike, Names.PREDICTION)
+    answer = find_column(alike, ColumnNames.PREDICTION)
     other = next((name for name in alike if answer and kinds[name] != kinds[answer]), None)
     if answer and other and roles.kind is None:
         by_kind = {kinds[name]: name for name in (answer, other)}
         label, score = by_kind["label"], by_kind["score"]
         what = f"'{label}' has labels and '{score}' has scores: which should be evaluated?"
-        hint = f"add {given('--ignore', label)} to evaluate the scores, or "
-        hint += f"{given('--ignore', score)} to evaluate the labels"
-        raise DataError.of(what, "which-layout", file, hint=hint, fixes={"ignore": (label,)})
+        hint = f"add {format_option('--ignore', label)} to evaluate the scores, or "
+        hint += f"{format_option('--ignore', score)} to evaluate the labels"
+        raise DataError.new(what, "which-layout", file, hint=hint, fixes={"ignore": (label,)})
     return answer
 
 
-def _no_id(file: str, model: str, peeks: Mapping[str, Peek]) -> DataError:
+def _no_id(file: str, model: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
     """Build the error for a long table without a column that is called like one of rows."""
     what = "a long table needs a column of row ids"
     hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
-    row = find([name for name in peeks if name != model], Names.ROW)
+    row = find_column([name for name in peeks if name != model], ColumnNames.ROW)
     if row is not None:
-        hint, fixes = f"add {given('--id', row)}: its name suggests ids", {"id": row}
-    return DataError.of(what, "no-id", file, hint=hint, fixes=fixes)
+        hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
+    return DataError.new(what, "no-id", file, hint=hint, fixes=fixes)
 
 
-def models(
-    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, Peek], roles: Input
+def list_models(
+    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> Columns:
     """List the models in the rows, ordered by name, and keep the selected ones."""
-    names = distinct_of(files, columns.naming, columns.null_values)
-    name, ordered = files[0].name, sorted(names, key=natural)
+    names = count_distinct_values(files, columns.naming, columns.null_values)
+    name, ordered = files[0].name, sorted(names, key=natural_sort_key)
     if not names:
-        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
+        raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     chosen = match_names(name, ordered, roles.model or ordered)
     classes = frozenset(known_labels(peeks[columns.truth].texts, roles))
     kind = roles.kind or guess_kind(peeks[columns.answer], classes)
-    found = (ModelColumns(name, kind, (SAID.format(i),)) for i, name in enumerate(chosen))
+    found = (ModelColumns(name, kind, (ANSWER_COLUMN.format(i),)) for i, name in enumerate(chosen))
     return replace(columns, models=tuple(found))
 
 
-def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
+def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
     """Scan the files, and gather the rows of each observation, which may stand in several."""
     chosen, watch = columns.readings(mode), also == "watch"
     scans = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
-    wide = widen(together(scans), columns)
+    wide = widen(concatenate_frames(scans), columns)
     wrong = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
     wrong += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]
     wrong.append(nw.col(NAMELESS) == 1)
@@ -168,27 +171,30 @@ def _differs(constant: int) -> nw.Expr:
     return two.cast(nw.Int8)
 
 
-def checks(
+def row_checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at all files at once: an observation may have its rows in several."""
     model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
-    wanted = [_twice(columns), *(_conflicting(columns, name) for name in columns.constants)]
+    wanted = [
+        _repeated_row_check(columns),
+        *(_conflicting_value_check(columns, name) for name in columns.constants),
+    ]
     wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
     told = (columns.run, columns.cluster)
-    wanted += [missing_of(one, frame) for one in told if one is not None]
+    wanted += [missing_cell(one, frame) for one in told if one is not None]
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
     wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight, columns.written))
     if suspicion.wrong:
-        wanted += [_lacking(columns, name) for name in names]
+        wanted += [_missing_model_check(columns, name) for name in names]
     return [(frame, wanted)]
 
 
-def _twice(columns: Columns) -> Check:
+def _repeated_row_check(columns: Columns) -> Check:
     """Look for rows given twice."""
     first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
     again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
@@ -196,9 +202,9 @@ def _twice(columns: Columns) -> Check:
     return Check(columns.naming, "duplicate-row", what, again, first)
 
 
-def _conflicting(columns: Columns, name: str) -> Check:
+def _conflicting_value_check(columns: Columns, name: str) -> Check:
     """Look for truth, slices or weights that differ within one id; truth may be missing."""
-    text, truth = text_of(name), name == columns.truth
+    text, truth = column_as_text(name), name == columns.truth
     value = text if truth else text.fill_null("")
     first = (text.drop_nulls() if truth else value).first().over(columns.row)
     code = "conflicting-truth" if truth else "conflicting-value"
@@ -207,13 +213,13 @@ def _conflicting(columns: Columns, name: str) -> Check:
     return Check(name, code, what, bad, first)
 
 
-def _lacking(columns: Columns, model: str) -> Check:
+def _missing_model_check(columns: Columns, model: str) -> Check:
     """Look for ids the model has no row for, at the first row that has the id."""
     row_id, row = columns.row[0], columns.row
     first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
     bad = first & ~(pl.col(columns.naming) == model).any().over(row)
-    what = f"id '{{extra}}' has no row for model '{plain_text(model)}'"
-    return Check(columns.naming, "unequal-ids", what, bad, text_of(row_id))
+    what = f"id '{{extra}}' has no row for model '{escape_braces(model)}'"
+    return Check(columns.naming, "unequal-ids", what, bad, column_as_text(row_id))
 
 
 LAYOUT = Layout(
@@ -221,7 +227,7 @@ LAYOUT = Layout(
     needs="id, model, prediction, truth",
     lacking="not a long table",
     recognise=recognise,
-    rows=rows,
-    checks=checks,
-    models=models,
+    rows=scan_rows,
+    checks=row_checks,
+    models=list_models,
 )

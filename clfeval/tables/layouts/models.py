@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.errors import DataError, Problem
-from clfeval.shell import given
-from clfeval.tables.cells import natural
+from clfeval.shell import format_option
+from clfeval.tables.cells import natural_sort_key
 from clfeval.tables.input import Input
-from clfeval.tables.layouts.by_class import named_by_class
-from clfeval.tables.peek import Peek
+from clfeval.tables.layouts.by_class import columns_by_class
+from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import ModelColumns, guess_kind
 
 PREFIXES = (
@@ -19,7 +19,7 @@ PREFIXES = (
 )  # fmt: skip
 HARD = ".pred_class"  # tidymodels writes the label beside the probabilities it comes from
 _BARE = {prefix.strip("._") for prefix in PREFIXES}
-ONE = "model"  # what the only model is called whose columns do not name it
+ONLY_MODEL = "model"  # what the only model is called whose columns do not name it
 _SAID = r"(?:y?[ _.-]?pred|predicted)[ _.-]?"
 _LABEL = (
     rf"(?:{_SAID}(?:class|label|y)|y?preds?|predictions?|predicted|labels?|class|y[ _.-]?hat|hard)"
@@ -32,8 +32,8 @@ _LABELS, _SCORES = (
 )
 
 
-def found_models(
-    free: Sequence[str], peeks: Mapping[str, Peek], classes: frozenset[str], roles: Input
+def models_of_columns(
+    free: Sequence[str], peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> list[ModelColumns]:
     """Return models from columns, one per set of class probabilities; classes: of first rows."""
     sets: dict[str, list[tuple[str, str]]] = {}
@@ -44,7 +44,7 @@ def found_models(
     numeric = [name for name in free if peeks[name].mostly_numeric and name not in roles.model]
     if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric}:
         named = [name for name in numeric if _folded(name, roles) in classes]
-        sets.setdefault(ONE, []).extend((name, name) for name in named)
+        sets.setdefault(ONLY_MODEL, []).extend((name, name) for name in named)
     for model, held in sets.items():
         folded = [(name, _folded(label, roles)) for name, label in held]
         if len({label for _, label in folded}) == len(held):  # else two would be of one class
@@ -52,7 +52,7 @@ def found_models(
     known = [model for model, pairs in sets.items() if any(one in classes for _, one in pairs)]
     of = {column: model for model in known for column, _ in sets[model]}
     left = [name for name in free if name not in of and name not in roles.model]
-    more = {} if roles.kind else named_by_class(left, peeks, classes, ONE)
+    more = {} if roles.kind else columns_by_class(left, peeks, classes, ONLY_MODEL)
     for called, pairs in more.items():
         model = f"{called}_2" if called in known else called
         sets[model] = pairs
@@ -78,11 +78,11 @@ def found_models(
         classes_apart = [model for model in models if model.kind == "classes"]
         if not classes_apart:  # a score is no probability of one class then
             return models
-    return models if roles.kind else with_both(models, roles)
+    return models if roles.kind else merge_labels_with_scores(models, roles)
 
 
 def refuse_confidence(
-    file: str, models: Sequence[ModelColumns], peeks: Mapping[str, Peek],
+    file: str, models: Sequence[ModelColumns], peeks: Mapping[str, ColumnPeek],
     classes: Collection[str], roles: Input,
 ) -> None:  # fmt: skip
     """Raise for one score a row beside labels of more than two classes: of the predicted class."""
@@ -90,11 +90,11 @@ def refuse_confidence(
     asked = roles.several and not (roles.positive or roles.kind or roles.model)
     if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
         return
-    one, two = sorted(classes, key=natural)[:2]
+    one, two = sorted(classes, key=natural_sort_key)[:2]
     if not all(peeks[name].shares for name in scores):
         what = f"its numbers are neither probabilities nor the {len(classes)} classes of truth"
         hint = f"round predictions to classes ('{one}', '{two}', ...), or add "
-        hint += f"{given('--ignore', scores[0])} if it is not a model"
+        hint += f"{format_option('--ignore', scores[0])} if it is not a model"
         raise DataError([Problem(what, "stray-confidence", file, None, name) for name in scores],
                         hint=hint)  # fmt: skip
     what = (
@@ -103,8 +103,8 @@ def refuse_confidence(
     )
     raise DataError(
         [Problem(what, "stray-confidence", file, None, name) for name in scores],
-        hint=f"add {given('--ignore', scores[0])} to evaluate the predicted classes; to evaluate "
-        f"probabilities, give one column per class, such as 'p_{one}' and 'p_{two}'",
+        hint=f"add {format_option('--ignore', scores[0])} to evaluate the predicted classes; to "
+        f"evaluate probabilities, give one column per class, such as 'p_{one}' and 'p_{two}'",
         fixes={"ignore": tuple(scores)},
     )
 
@@ -120,7 +120,7 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
     for prefix in PREFIXES:
         if name.startswith(prefix):
             model = prefix.strip("._")
-            return model if len(model) > 1 else ONE, name.removeprefix(prefix)
+            return model if len(model) > 1 else ONLY_MODEL, name.removeprefix(prefix)
     for label in sorted(classes, key=len, reverse=True):
         if name.endswith(f":{label}") and name != f":{label}":
             return name.removesuffix(f":{label}"), label
@@ -128,7 +128,7 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
     return (model, label) if colon and model and label else None
 
 
-def with_both(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns]:
+def merge_labels_with_scores(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns]:
     """Make one model of `y_pred` and `y_prob`, of `rf_label` and `rf_score`, unless one is named.
 
     It has the scores, or the class probabilities, and the column of its labels `beside` them.
@@ -145,7 +145,7 @@ def with_both(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns
         labels, answers = kinds.get(True, []), kinds.get(False, [])
         if len(labels) == len(answers) == 1:
             (_, label), (stem, said) = labels[0], answers[0]
-            name = said.name if said.kind == "classes" else stem or ONE
+            name = said.name if said.kind == "classes" else stem or ONLY_MODEL
             merged[merged.index(label)] = replace(said, name=name, beside=label.name)
             merged.remove(said)
     return merged
@@ -158,5 +158,5 @@ def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
         stem = found[1] if found[1] is not None else found[2]
         return "" if stem.casefold().strip("_. -") in ("", "y") else stem
     if model.kind == "classes":
-        return "" if model.name == ONE or model.name in _BARE else model.name
+        return "" if model.name == ONLY_MODEL or model.name in _BARE else model.name
     return model.name if model.name in folded else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import DataError, listing
+from clfeval.errors import DataError, list_names
 from clfeval.late import nw, pl
-from clfeval.shell import given
+from clfeval.shell import format_option
 from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
     ROW,
@@ -15,57 +15,57 @@ from clfeval.tables.diagnose import (
     Suspicion,
     bad_answer,
     bad_weight,
-    missing_of,
+    duplicate_id,
+    missing_cell,
     missing_value,
-    nothing_to_divide,
-    repeated,
+    zero_probabilities,
 )
-from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.layouts.models import found_models, refuse_confidence
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.layouts.models import models_of_columns, refuse_confidence
 from clfeval.tables.names import (
+    find_truth,
     likely_id,
-    no_truth,
+    no_truth_error,
     refuse_covariates,
-    refuse_runs,
+    refuse_run_columns,
     refuse_two_truths,
-    refuse_weights,
-    truth_of,
+    refuse_weight_columns,
 )
-from clfeval.tables.peek import Peek
+from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
+def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns:
     """Take every column that is nothing else for a model."""
     place, models = _models(file, peeks, roles)
-    return Columns(*place, _selected(file, peeks, models, roles))
+    return Columns(*place, _select_models(file, peeks, models, roles))
 
 
 def _models(
-    file: str, peeks: Mapping[str, Peek], roles: Input
+    file: str, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> tuple[tuple[str, str | None], list[ModelColumns]]:
     """Return truth and id, and all other columns as models; those of probabilities are folded."""
     columns = list(peeks)
-    truth = truth_of(peeks, roles)
+    truth = find_truth(peeks, roles)
     if truth is None:
-        raise no_truth(file, peeks)
+        raise no_truth_error(file, peeks)
     spare = {name: peek for name, peek in peeks.items() if name != roles.cluster}
     row_id = roles.id or likely_id(spare, truth)
     taken = {truth, row_id, roles.weight, *roles.by, roles.cluster, ""}
     free = [name for name in columns if name not in taken]
     refuse_two_truths(file, free, truth, roles)
     classes = frozenset(known_labels(peeks[truth].texts, roles))
-    refuse_weights(file, free, peeks, classes, roles)
-    refuse_runs(file, free, roles)
-    models = found_models(free, peeks, classes, roles)
+    refuse_weight_columns(file, free, peeks, classes, roles)
+    refuse_run_columns(file, free, roles)
+    models = models_of_columns(free, peeks, classes, roles)
     refuse_confidence(file, models, peeks, classes, roles)
     alone = {model.columns[0] for model in models if len(model.columns) == 1 and not model.beside}
     refuse_covariates(file, [name for name in free if name in alone], peeks, roles)
     return (truth, row_id), models
 
 
-def _selected(
+def _select_models(
     file: str, columns: Iterable[str], models: Sequence[ModelColumns], roles: Input
 ) -> tuple[ModelColumns, ...]:
     """Keep the models named exactly or by glob, in the order asked for; all if none is named."""
@@ -73,24 +73,24 @@ def _selected(
         known = {model.name: model for model in models}
         return tuple(known[name] for name in match_names(file, list(known), roles.model))
     if not models:
-        what = f"no model columns; columns: {listing(columns)}"
+        what = f"no model columns; columns: {list_names(columns)}"
         hint = "a wide table has a truth column and one column per model"
-        if row_id := find(columns, Names.ID):
-            way = given("--join", row_id)
+        if row_id := find_column(columns, ColumnNames.ID):
+            way = format_option("--join", row_id)
             hint += f"; if predictions are in another file, name both files and add {way}"
-        raise DataError.of(what, "no-models", file, hint=hint)
+        raise DataError.new(what, "no-models", file, hint=hint)
     return tuple(models)
 
 
-def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
+def fold_probabilities(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
     """Fold columns of class probabilities into models; None if there are none."""
     place, models = _models(file, peeks, roles)
     if all(model.kind != "classes" for model in models):
         return None
-    return Columns(*place, _selected(file, peeks, models, roles))
+    return Columns(*place, _select_models(file, peeks, models, roles))
 
 
-def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
+def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
     """Scan the files: a row is an observation."""
     chosen, watch = columns.readings(mode), also == "watch"
     if also == "key" and columns.id is not None:
@@ -111,7 +111,7 @@ def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -
     ]
 
 
-def checks(
+def row_checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at truth, at each model, at what tells rows apart, and at weights."""
@@ -121,13 +121,13 @@ def checks(
             number, unknown = model.kind != "label", model.name in suspicion.unknown
             wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
         if model.shares and suspicion.strict:
-            wanted.append(nothing_to_divide(model.name, model.columns, columns.written))
+            wanted.append(zero_probabilities(model.name, model.columns, columns.written))
     if columns.run is not None:
         wanted.append(missing_value(columns.run))
     if columns.cluster is not None:
-        wanted.append(missing_of(columns.cluster, frames[0]))
+        wanted.append(missing_cell(columns.cluster, frames[0]))
     if columns.id is not None:
-        wanted.append(repeated(*columns.row))
+        wanted.append(duplicate_id(*columns.row))
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight, columns.written))
     return [(frame, wanted) for frame in frames]
@@ -138,8 +138,8 @@ LAYOUT = Layout(
     needs="truth and one for each model",
     lacking="not a wide table",
     recognise=recognise,
-    rows=rows,
-    checks=checks,
+    rows=scan_rows,
+    checks=row_checks,
 )
 
 PROBABILITIES = replace(
@@ -147,6 +147,6 @@ PROBABILITIES = replace(
     name="probabilities",
     needs="rf:cat, .pred_cat or prob_cat for truth's classes",
     lacking="no class probabilities",
-    recognise=fold,
+    recognise=fold_probabilities,
     asked=("wide",),
 )

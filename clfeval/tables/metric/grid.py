@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.tables.cells import FRAME, as_text, is_absent
-from clfeval.tables.input import find
+from clfeval.tables.cells import FRAME, as_text, is_missing
+from clfeval.tables.input import find_column
 
 GridCells = Sequence[object] | NDArray[Any]
 
@@ -25,10 +25,10 @@ CODES = (
     "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
     "bad-number",
 )  # fmt: skip
-SHOWN = 60  # characters of a cell in a message
+MAX_CELL_LENGTH = 60  # characters of a cell in a message
 _ESTIMATE = {"value", "low", "high", "reason"}
 # meant as a number, but with another decimal sign, or one of thousands
-_OTHER = {
+_OTHER_DECIMAL = {
     ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
     ",": re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
 }
@@ -36,7 +36,7 @@ _ENDLESS = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class NumberColumn:
     """A column as numbers: NaN where there is none, and in `status` what is there instead."""
 
     values: Floats
@@ -45,7 +45,7 @@ class Numbers:
     @property
     def any_number(self) -> bool:
         """True when a cell holds a number, be it infinite or badly spelled."""
-        return bool(numeric(self.status).any())
+        return bool(is_numeric(self.status).any())
 
     @property
     def texts(self) -> int:
@@ -58,12 +58,14 @@ class Numbers:
         return 0 < int((self.status != MISSING).sum()) <= 2 * self.texts
 
 
-def numeric(status: NDArray[np.uint8]) -> Bools:
+def is_numeric(status: NDArray[np.uint8]) -> Bools:
     """Tell which cells hold a number, be it infinite or badly spelled."""
     return np.isin(status, (NUMBER, INFINITE, SPELLED, PERCENT))
 
 
-def numbers_of(cells: GridCells, reasons: GridCells | None = None, decimal: str = ".") -> Numbers:
+def parse_numbers(
+    cells: GridCells, reasons: GridCells | None = None, decimal: str = "."
+) -> NumberColumn:
     """Read a column as numbers: what float() takes, but no underscores and no words.
 
     `reasons` is the column beside it that says why cells are empty; `decimal` the sign that text
@@ -71,7 +73,7 @@ def numbers_of(cells: GridCells, reasons: GridCells | None = None, decimal: str 
     """
     values = _at_once(cells, decimal)
     if values is None:
-        found = [_look(cell, decimal) for cell in cells]
+        found = [_parse_cell(cell, decimal) for cell in cells]
         values = np.array([value for value, _ in found], np.float64)
         status = np.array([status for _, status in found], np.uint8)
     else:
@@ -83,7 +85,7 @@ def numbers_of(cells: GridCells, reasons: GridCells | None = None, decimal: str 
     if reasons is not None:
         for i in np.flatnonzero(status == MISSING).tolist():
             status[i] = _without_value(reasons[i])
-    return Numbers(values, status)
+    return NumberColumn(values, status)
 
 
 def _at_once(cells: GridCells, decimal: str) -> Floats | None:
@@ -101,13 +103,13 @@ def _at_once(cells: GridCells, decimal: str) -> Floats | None:
     return None
 
 
-def _look(cell: object, decimal: str) -> tuple[float, int]:
+def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
     """Return the number in a cell, else NaN, and what is there."""
     if is_estimate(cell):
-        value, status = _look(cell["value"], decimal)
+        value, status = _parse_cell(cell["value"], decimal)
         return value, _without_value(cell["reason"]) if status == MISSING else status
     if isinstance(cell, str):
-        return _spelled(cell, decimal)
+        return _parse_spelled(cell, decimal)
     if is_blank(cell):
         return math.nan, MISSING
     if isinstance(cell, bool) or not isinstance(cell, (Real, Decimal)):
@@ -119,13 +121,13 @@ def _look(cell: object, decimal: str) -> tuple[float, int]:
     return (math.nan, INFINITE) if math.isinf(value) else (value, NUMBER)
 
 
-def _spelled(text: str, decimal: str) -> tuple[float, int]:
+def _parse_spelled(text: str, decimal: str) -> tuple[float, int]:
     if is_blank(text):
         return math.nan, MISSING
     plain = text.strip()
     percent = plain.endswith("%")
     bare = plain[:-1].rstrip() if percent else plain
-    if _OTHER[decimal].fullmatch(bare):
+    if _OTHER_DECIMAL[decimal].fullmatch(bare):
         return math.nan, SPELLED
     try:
         written = bare.replace(decimal, ".")
@@ -140,21 +142,21 @@ def _spelled(text: str, decimal: str) -> tuple[float, int]:
 def _without_value(reason: object) -> int:
     if reason in _ENDLESS:
         return INFINITE
-    return UNDEFINED if text_of(reason) else MISSING
+    return UNDEFINED if name_text(reason) else MISSING
 
 
-def flaw_of(cell: object, status: int, reason: object = None) -> str:
+def describe_flaw(cell: object, status: int, reason: object = None) -> str:
     """Say in words what is wrong with a cell."""
     if is_estimate(cell):
-        return flaw_of(cell["value"], status, cell["reason"])
+        return describe_flaw(cell["value"], status, cell["reason"])
     if status == INFINITE:
         return "is infinite"
     if status == UNDEFINED:
         return f"undefined ({reason})"
     if status == MISSING:
         return "missing"
-    text = str(text_of(cell)).strip()
-    text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    text = str(name_text(cell)).strip()
+    text = text if len(text) <= MAX_CELL_LENGTH else f"{text[:MAX_CELL_LENGTH]}..."
     return f"'{text}' is not a number"
 
 
@@ -165,15 +167,15 @@ def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
 
 def is_blank(cell: object) -> bool:
     """Tell whether a cell is missing; here blank text is."""
-    return not cell or cell.isspace() if isinstance(cell, str) else is_absent(cell)
+    return not cell or cell.isspace() if isinstance(cell, str) else is_missing(cell)
 
 
-def text_of(cell: object) -> str | None:
+def name_text(cell: object) -> str | None:
     """Write a name as text; None where it is missing."""
     return None if is_blank(cell) else as_text(cell)
 
 
-def all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
+def is_all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
     """Tell whether a column holds text in every cell, and nothing else."""
     if isinstance(cells, np.ndarray) or set(map(type, cells)) != {str}:
         return False
@@ -198,7 +200,7 @@ class Grid:
     delimiter: str | None = None  # of delimited text
     other: str | None = None  # the delimiter that it seems to have instead
     decimal: str = "."
-    _numbers: dict[tuple[int, int | None], Numbers] = field(default_factory=dict, init=False)
+    _numbers: dict[tuple[int, int | None], NumberColumn] = field(default_factory=dict, init=False)
 
     @property
     def titles(self) -> list[str]:
@@ -212,7 +214,7 @@ class Grid:
 
     def find(self, names: Sequence[str], *, but: int | None = None) -> int | None:
         """Return the column that goes by one of the names; `but` is taken already."""
-        found = find((name for i, name in enumerate(self.columns) if i != but), names)
+        found = find_column((name for i, name in enumerate(self.columns) if i != but), names)
         return None if found is None else self.columns.index(found)
 
     def taking(self, records: Sequence[int]) -> Grid:
@@ -227,17 +229,17 @@ class Grid:
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""
         cells = self.cells[column]
-        return list(cells) if all_text(cells) else list(map(text_of, cells))
+        return list(cells) if is_all_text(cells) else list(map(name_text, cells))
 
-    def numbers(self, column: int, reason: int | None = None) -> Numbers:
+    def numbers(self, column: int, reason: int | None = None) -> NumberColumn:
         """Return a column as numbers, read once; `reason` is the column of reasons beside it."""
         key = column, reason
         if key not in self._numbers:
             reasons = None if reason is None else self.cells[reason]
-            self._numbers[key] = numbers_of(self.cells[column], reasons, self.decimal)
+            self._numbers[key] = parse_numbers(self.cells[column], reasons, self.decimal)
         return self._numbers[key]
 
-    def gathered(self, places: Places, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
+    def gathered(self, places: ValuePlaces, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where none is, and what is there."""
         shape = np.broadcast_shapes(places.records.shape, places.columns.shape)
         values, status = np.full(shape, np.nan), np.full(shape, MISSING, np.uint8)
@@ -258,7 +260,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class ValuePlaces:
     """Where each value stands: its record and its column, below 0 where it has none."""
 
     records: Ints  # both broadcast to (k, n)
@@ -269,7 +271,7 @@ class Places:
         records, columns = np.broadcast_arrays(self.records, self.columns)
         return int(records[i, j]), int(columns[i, j])
 
-    def kept(self, models: NDArray[np.intp]) -> Places:
+    def kept(self, models: NDArray[np.intp]) -> ValuePlaces:
         """Return the places of some models."""
         records, columns = (a if len(a) == 1 else a[models] for a in (self.records, self.columns))
-        return Places(records, columns)
+        return ValuePlaces(records, columns)

@@ -11,50 +11,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.document import whole
-from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, listing
-from clfeval.tables.input import Input, Names, find, is_index
-from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
+from clfeval.document import whole_table_rows
+from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
+from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
+from clfeval.tables.metric.grid import (
+    Grid,
+    ValuePlaces,
+    is_blank,
+    is_estimate,
+    is_numeric,
+    name_text,
+)
 from clfeval.tables.metric.sheet import (
     PREDICTIONS,
     Sheet,
-    by_rows,
-    chosen,
-    column_of,
+    name_column,
+    name_or_text_column,
     name_problems,
-    naming_column,
-    no_metrics,
-    no_models,
-    no_rows,
-    not_turned,
-    rows_left,
+    no_metrics_error,
+    no_models_error,
+    no_rows_error,
+    not_transposed_error,
+    requested_metrics,
+    rows_left_out_text,
+    sheet_by_rows,
 )
 
 MOST = 20  # cells of the sheet for each row of the table, beyond which it is no such table
 SMALL = 1_000_000  # cells that are never too many
 
 
-def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
+def build_sheet(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
     """Sort the cells into models x metrics; raises DataError for a table that has no such shape."""
     if not grid.rows or not grid.columns:
-        raise no_rows(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
+        raise no_rows_error(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
     if transpose:
         if any(name.startswith(_MEAN) for name in grid.columns) or _long_columns(grid, said):
             what = "its models are in rows, not in columns"
-            raise not_turned(grid.name, what)
+            raise not_transposed_error(grid.name, what)
         return _transposed(grid, said, wanted)
     if said.layout == "wide":
         return _wide(grid, said, wanted)
     if said.layout is None and any(name.startswith(_MEAN) for name in grid.columns):
-        return _searched(grid, said, wanted)
+        return _grid_search_sheet(grid, said, wanted)
     long = _long_columns(grid, said)
     if long is not None:
         return _long(grid, said, wanted, long)
     if said.layout == "long":
-        what = f"not a long table; columns: {listing(grid.titles)}"
+        what = f"not a long table; columns: {list_names(grid.titles)}"
         hint = "a long table needs columns like model, metric, value"
-        raise DataError.of(what, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
-    measured = _measured(grid)
+        raise DataError.new(what, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
+    measured = _measure_columns(grid)
     return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
 
 
@@ -63,53 +70,55 @@ def _columns(grid: Grid, named: int) -> dict[str, int]:
     return {
         name: i
         for i, name in enumerate(grid.columns)
-        if i != named and not (is_index(name) and not grid.numbers(i).texts)
+        if i != named and not (is_index_name(name) and not grid.numbers(i).texts)
     }
 
 
 def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per model, one column per metric."""
-    named = naming_column(grid, said)
-    if named is None or (said.id is None and grid.columns[named].strip() in Names.METRIC):
-        raise no_models(grid)
+    named = name_or_text_column(grid, said)
+    if named is None or (said.id is None and grid.columns[named].strip() in ColumnNames.METRIC):
+        raise no_models_error(grid)
     rest = _columns(grid, named)
     measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
-    columns = chosen(grid, wanted, measured, rest)
-    truth = find(columns, Names.TRUTH)
-    if truth is None and grid.columns[named].strip().casefold() in Names.ID:  # labels, and ids
-        truth = find(rest, Names.TRUTH)
+    columns = requested_metrics(grid, wanted, measured, rest)
+    truth = find_column(columns, ColumnNames.TRUTH)
+    if (
+        truth is None and grid.columns[named].strip().casefold() in ColumnNames.ID
+    ):  # labels, and ids
+        truth = find_column(rest, ColumnNames.TRUTH)
     if truth and not wanted and said.layout is None:
         what = f"column '{truth}' suggests a table of predictions"
         hint = "add --from predictions; if the column is a metric, add --layout wide"
-        raise DataError.of(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
+        raise DataError.new(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
     ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
-    return replace(by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
+    return replace(sheet_by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
 
 def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per metric, one column per model."""
-    named = naming_column(grid, said, Names.METRIC)
+    named = name_or_text_column(grid, said, ColumnNames.METRIC)
     if named is None:
-        what = f"no column contains metric names; columns: {listing(grid.titles)}"
-        raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
+        what = f"no column contains metric names; columns: {list_names(grid.titles)}"
+        raise DataError.new(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
     rest = _columns(grid, named)
     parsed = {name: grid.numbers(i) for name, i in rest.items()}
     models = [name for name, found in parsed.items() if found.any_number or not found.texts]
     if not models:
-        raise no_metrics(grid)
+        raise no_metrics_error(grid)
     names = grid.texts(named)
     problems = name_problems(grid, grid.rows, names, named, "duplicate-column")
     if problems:
         raise DataError(problems, hint="give every metric a unique name")
-    some = np.any(numeric(np.array([parsed[name].status for name in models])), axis=0)
+    some = np.any(is_numeric(np.array([parsed[name].status for name in models])), axis=0)
     every = {str(name): row for row, name in enumerate(names)}
     measured = {name: row for name, row in every.items() if some[row]}
-    rows = chosen(grid, wanted, measured, every)
+    rows = requested_metrics(grid, wanted, measured, every)
     used = set(models)
     ignored = [name or "(no name)" for name in rest if name not in used]
     ignored += [name for name in every if name not in measured and name not in rows]
     columns = np.array([rest[name] for name in models])[:, None]
-    places = Places(np.array([list(rows.values())]), columns)
+    places = ValuePlaces(np.array([list(rows.values())]), columns)
     roles = {grid.columns[named]: "names of metrics", **dict.fromkeys(models, "model")}
     return Sheet("wide", models, tuple(rows), places, turned=True, roles=roles, ignored=ignored)
 
@@ -118,25 +127,25 @@ _MEAN, _PARAM = "mean_test_", "param_"
 _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
 
 
-def _searched(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
+def _grid_search_sheet(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per candidate; metrics are the names after mean_test_."""
     place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
-    columns = chosen(grid, wanted, measured, place)
-    named = column_of(grid, said, names=())
-    names = _candidates(grid) if named is None else grid.texts(named)
-    kinds = grid.find(Names.MODEL) if named is None else None
+    columns = requested_metrics(grid, wanted, measured, place)
+    named = name_column(grid, said, names=())
+    names = _candidate_names(grid) if named is None else grid.texts(named)
+    kinds = grid.find(ColumnNames.MODEL) if named is None else None
     if kinds is not None:  # searches of several models, one below the other
         models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
     return replace(
-        by_rows(grid, names, columns, "cv", named),
+        sheet_by_rows(grid, names, columns, "cv", named),
         sds=[place.get(f"std_test_{metric}", -1) for metric in columns],
         splits=_splits(place, list(columns)),
     )
 
 
-def _candidates(grid: Grid) -> list[str | None]:
+def _candidate_names(grid: Grid) -> list[str | None]:
     """Name candidates by their parameters: `C=1, kernel=rbf`; a parameter not theirs is left out.
 
     Constant ones are left out too, and pipeline steps where the parameter is unique. An empty cell
@@ -155,13 +164,13 @@ def _candidates(grid: Grid) -> list[str | None]:
         parts = [
             f"{short[name]}={column[i]}"
             for name, column in texts.items()
-            if column[i] is not None or _knows(params[i], name)
+            if column[i] is not None or _has_parameter(params[i], name)
         ]
-        names.append(", ".join(parts) or text_of(params[i]) or f"row {row}")
+        names.append(", ".join(parts) or name_text(params[i]) or f"row {row}")
     return names
 
 
-def _knows(params: object, name: str) -> bool:
+def _has_parameter(params: object, name: str) -> bool:
     """Tell whether a candidate's parameters, a mapping or its text, have this one."""
     if isinstance(params, Mapping):
         return name in params
@@ -180,16 +189,16 @@ def _splits(place: Mapping[str, int], metrics: Sequence[str]) -> dict[str, list[
     return {f"split{one}": [found[one][metric] for metric in metrics] for one in sorted(found)}
 
 
-_BESIDE = ("_low", "_high", "_reason")
+_ESTIMATE_SUFFIXES = ("_low", "_high", "_reason")
 _PARTS = ("slice", "population", "odds")
 
 
-def _measured(grid: Grid) -> dict[str, int]:
+def _measure_columns(grid: Grid) -> dict[str, int]:
     """Return the columns of measures: estimates in JSON, four columns each in CSV."""
     return {
         name: i
         for i, name in enumerate(grid.columns)
-        if all(name + end in grid.columns for end in _BESIDE)
+        if all(name + end in grid.columns for end in _ESTIMATE_SUFFIXES)
         or is_estimate(next((cell for cell in grid.cells[i] if cell is not None), None))
     }
 
@@ -197,10 +206,10 @@ def _measured(grid: Grid) -> dict[str, int]:
 def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[str, int]) -> Sheet:
     """One row per model, and per target population; rows of no model are left out."""
     place = grid.place
-    named = naming_column(grid, said)
+    named = name_or_text_column(grid, said)
     if named is None:
-        raise no_models(grid)
-    columns = chosen(grid, wanted, measured, place)
+        raise no_models_error(grid)
+    columns = requested_metrics(grid, wanted, measured, place)
     texts = {name: grid.texts(place[name]) for name in _PARTS if name in place}
     rows: list[dict[str, Any]] = [
         {"record": i, **{name: text[i] for name, text in texts.items()}}
@@ -208,14 +217,14 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
     ]
     free = [row for row in rows if row.get("slice") is None]
     if not free:
-        raise no_rows(grid, "every row belongs to a slice; choose rows of the whole table")
+        raise no_rows_error(grid, "every row belongs to a slice; choose rows of the whole table")
     left = len(rows) - len(free)
-    notes = [rows_left(left, "of slices")] if left else []
-    rows = list(whole(free))
+    notes = [rows_left_out_text(left, "of slices")] if left else []
+    rows = list(whole_table_rows(free))
     kind = rows[0].get("population") if rows else None
     known = dict.fromkeys(row.get("population") for row in free)
     if others := [str(one) for one in known if one not in (kind, None)]:
-        notes.append(f"population '{kind}' is used, {listing(others)} left out")
+        notes.append(f"population '{kind}' is used, {list_names(others)} left out")
     keep = [row["record"] for row in rows]
     names = grid.texts(named)
     # several target populations tell the rows of one model apart
@@ -224,7 +233,7 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
             i = row["record"]
             names[i] = names[i] and f"{names[i]} at {row['odds']}"
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
-    sheet = by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
+    sheet = sheet_by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
     return replace(sheet, reasons=reasons, notes=notes)
 
 
@@ -242,15 +251,15 @@ class LongColumns:
 
 def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
     """Recognise a long table by its header; None when it is none."""
-    metric = grid.find(Names.METRIC)
-    value = grid.find(Names.METRIC_VALUE, but=metric)
+    metric = grid.find(ColumnNames.METRIC)
+    value = grid.find(ColumnNames.METRIC_VALUE, but=metric)
     if metric is None or value is None:
         return None
-    estimator = grid.find(Names.ESTIMATOR)
+    estimator = grid.find(ColumnNames.ESTIMATOR)
     reason = grid.find((f"{grid.columns[value]}_reason", "reason"))
-    parts = tuple(i for one in Names.SLICE if (i := grid.find((one,))) is not None)
+    parts = tuple(i for one in ColumnNames.SLICE if (i := grid.find((one,))) is not None)
     taken = {metric, value, estimator, reason, *parts}
-    model = column_of(grid, said)
+    model = name_column(grid, said)
     if model is None:
         rest = (i for i in range(len(grid.columns)) if i not in taken)
         model = next((i for i in rest if grid.numbers(i).mostly_text), None)
@@ -264,19 +273,19 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
     parts = [grid.texts(i) for i in columns.parts]
     keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]
     if not keep:
-        raise no_rows(
+        raise no_rows_error(
             grid, "every row belongs to a slice or a class; drop that column or choose rows"
         )
     left = len(grid.rows) - len(keep)
-    notes = [rows_left(left, "of slices or classes")] if left else []
+    notes = [rows_left_out_text(left, "of slices or classes")] if left else []
     models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
     unnamed = [i for i in keep if models[i] is None or metrics[i] is None]
     if unnamed:
         if said.missing == "error" or len(unnamed) == len(keep):
-            raise _unnamed(grid, columns, unnamed)
+            raise _unnamed_error(grid, columns, unnamed)
         gone = set(unnamed)
         keep = [i for i in keep if i not in gone]
-        notes.append(rows_left(len(unnamed), "without a model or a metric"))
+        notes.append(rows_left_out_text(len(unnamed), "without a model or a metric"))
     names = [metrics[i] for i in keep]
     if columns.estimator is not None:
         estimators = grid.texts(columns.estimator)
@@ -284,11 +293,11 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
         several = Counter(metric for metric, _ in dict.fromkeys(pairs))
         # a metric that has several estimators is named by both, as in f1_macro
         names = [f"{m}_{e}" if e is not None and several[m] > 1 else m for m, e in pairs]
-    sheet = _scattered(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
+    sheet = _sheet_of_cells(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
     return replace(sheet, notes=notes)
 
 
-def _scattered(
+def _sheet_of_cells(
     grid: Grid,
     wanted: Sequence[str],
     columns: LongColumns,
@@ -296,19 +305,19 @@ def _scattered(
     models: Sequence[str | None],
     metrics: Sequence[str | None],
 ) -> Sheet:
-    every, i = _coded(models)
-    others, code = _coded(metrics)
+    every, i = _encode_names(models)
+    others, code = _encode_names(metrics)
     status = grid.numbers(columns.value, columns.reason).status[keep]
-    counts = np.bincount(code[numeric(status)], minlength=len(others))
+    counts = np.bincount(code[is_numeric(status)], minlength=len(others))
     measured = {name: number for name, number in others.items() if counts[number]}
-    found = chosen(grid, wanted, measured, others)
+    found = requested_metrics(grid, wanted, measured, others)
     k, n = len(every), len(found)
     if k * n > max(SMALL, MOST * len(keep)):
         what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
         name = grid.columns[columns.metric]
         hint = f"if '{name}' does not name a metric, add --layout wide"
         fixes = {"layout": "wide"}
-        raise DataError.of(what, "missing-value", grid.name, hint=hint, fixes=fixes)
+        raise DataError.new(what, "missing-value", grid.name, hint=hint, fixes=fixes)
     place = np.full(len(others), -1)
     place[list(found.values())] = range(n)
     j = place[code]
@@ -317,10 +326,10 @@ def _scattered(
     records = np.full((k, n), -1)
     records[i[used], j[used]] = keep[used]
     return Sheet(
-        layout="result" if grid.columns[columns.value] in _measured(grid) else "long",
+        layout="result" if grid.columns[columns.value] in _measure_columns(grid) else "long",
         models=list(every),
         metrics=list(found),
-        places=Places(records, np.array([[columns.value]])),
+        places=ValuePlaces(records, np.array([[columns.value]])),
         named=columns.model,
         roles={
             grid.columns[columns.metric]: "names of metrics",
@@ -331,14 +340,14 @@ def _scattered(
     )
 
 
-def _coded(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
+def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
     """Return the distinct names in order with their numbers, and which of them each row has."""
     codes: dict[str, int] = {}
     found = [codes.setdefault(str(name), len(codes)) for name in names]
     return codes, np.array(found, np.intp)
 
 
-def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataError:
+def _unnamed_error(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataError:
     problems = [
         Problem("missing", "missing-value", grid.name, grid.rows[record], grid.columns[column])
         for record in records
@@ -346,7 +355,7 @@ def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataEr
         if is_blank(grid.cells[column][record])
     ]
     return DataError(
-        problems[:KEPT],
+        problems[:MAX_PROBLEMS],
         hint="give every row a model and a metric, or leave such rows out with --missing drop",
         totals=Counter(problem.code for problem in problems),
         fixes={"missing": "drop"} if len(records) < len(grid.rows) else {},
@@ -368,7 +377,7 @@ def _refuse_twice(
     again = np.flatnonzero(first[which] != np.arange(len(i)))
     column = grid.columns[columns.metric]
     problems = []
-    for r in again[:KEPT]:
+    for r in again[:MAX_PROBLEMS]:
         before = grid.rows[record[first[which[r]]]]
         what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' is already in row {before}"
         problems.append(Problem(what, "duplicate-cell", grid.name, grid.rows[record[r]], column))

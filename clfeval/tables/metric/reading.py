@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import DataError, Problem, UsageError, listing, no_table
+from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
@@ -24,35 +24,37 @@ from clfeval.tables.csv import (
     read_csv_head,
     read_records,
     refuse_utf16,
+    skip_comments,
     take_fingerprint,
-    with_comments,
 )
-from clfeval.tables.damage import blaming
+from clfeval.tables.damage import converting_engine_errors
 from clfeval.tables.diagnose import ROW
-from clfeval.tables.input import Input, Names, find
-from clfeval.tables.lines import titled, with_delimiter
-from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
+from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.lines import title_error, with_delimiter
+from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_filter import filtered_rows
-from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable
-from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
+from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
+from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
 
 
 def read_grid(table: Any, said: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are left out."""
-    if paths := paths_of(table):
-        with open_sources(paths, said) as sources, blaming(sources):
+    if paths := table_paths(table):
+        with open_sources(paths, said) as sources, converting_engine_errors(sources):
             if len(sources) != 1:
-                raise UsageError.of("more than one metric table; give one", "several-tables")
+                raise UsageError.new("more than one metric table; give one", "several-tables")
             grid = _of_file(sources[0], said.id)
     else:
         grid = _of_frame(table)
     if said.null_value:
-        grid = replace(grid, cells=tuple(_without(cells, said.null_value) for cells in grid.cells))
+        grid = replace(
+            grid, cells=tuple(_drop_null_values(cells, said.null_value) for cells in grid.cells)
+        )
     grid = replace(_without_blanks(grid), decimal=said.decimal)
-    return grid if said.where is None else _filtered(grid, said.where)
+    return grid if said.where is None else _filter_records(grid, said.where)
 
 
-def _filtered(grid: Grid, where: str) -> Grid:
+def _filter_records(grid: Grid, where: str) -> Grid:
     """Return the records that meet a condition."""
     texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
     frame = texts.with_columns(pl.Series(ROW, grid.rows)).lazy()
@@ -70,24 +72,24 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
         except engine_errors() as error:
-            raise unreadable(source.name, source.format, error) from error
+            raise unreadable_error(source.name, source.format, error) from error
     else:
         data = source.path.read_bytes()
         digest = source.sha256 or sha256(data).hexdigest()
         if source.text:
             grid = _of_text(source, data)
         else:
-            grid = _of_json(_utf8(source, data), source.name, id_column)
+            grid = _of_json(_decode_utf8(source, data), source.name, id_column)
     return replace(grid, display=source.display, sha256=digest)
 
 
 def _of_text(source: SourceFile, data: bytes) -> Grid:
-    source = with_comments(source)
+    source = skip_comments(source)
     above = source.comments.count(b"\n")
     try:
         head = read_csv_head(source)
     except DataError as error:
-        raise titled(source) or error from error
+        raise title_error(source) or error from error
     width = len(head.columns)
     other = None
     if (
@@ -98,14 +100,14 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         lines = data.splitlines(keepends=True)
         comments = list(takewhile(lambda line: line.startswith(b"#"), lines))
         other = other_delimiter(replace(source, comments=b"".join(comments)), head.columns)
-    records = read_records(source) if _plain(data) else []
+    records = read_records(source) if _is_plain_utf8(data) else []
     if set(map(len, records)) != {width}:  # blank lines, or worse
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
             if other is not None:
                 raise with_delimiter(error, other, head.columns) from error
-            raise titled(source) or error from error
+            raise title_error(source) or error from error
         records = read_records(source)
     rows: Sequence[int] = range(head.header_row + 1, above + len(records) + 1)
     if not all(records):
@@ -115,7 +117,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
     return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
 
 
-def _plain(data: bytes) -> bool:
+def _is_plain_utf8(data: bytes) -> bool:
     """Tell whether the bytes are UTF-8 with the line ends and without the NUL that all agree on."""
     try:
         data.decode()
@@ -124,13 +126,15 @@ def _plain(data: bytes) -> bool:
     return b"\0" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
-def _utf8(source: SourceFile, data: bytes) -> str:
+def _decode_utf8(source: SourceFile, data: bytes) -> str:
     refuse_utf16(source, data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise DataError.of("not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT) from error
+        raise DataError.new(
+            "not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT
+        ) from error
 
 
 def _of_frame(table: Any) -> Grid:
@@ -138,7 +142,7 @@ def _of_frame(table: Any) -> Grid:
     try:
         frame: Any = nw.from_native(table, pass_through=False)
     except TypeError as error:
-        raise no_table(table) from error
+        raise not_a_table(table) from error
     except nw.exceptions.DuplicateError as error:
         names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
         raise DataError(
@@ -165,7 +169,7 @@ def _cells(series: Any) -> GridCells:
     return series.to_list()  # type: ignore[no-any-return]
 
 
-def _without(cells: GridCells, null_values: Sequence[str]) -> GridCells:
+def _drop_null_values(cells: GridCells, null_values: Sequence[str]) -> GridCells:
     """Return cells without those that mean missing; numbers are compared as numbers."""
     if isinstance(cells, np.ndarray):
         numbers = []
@@ -181,7 +185,7 @@ def _without(cells: GridCells, null_values: Sequence[str]) -> GridCells:
 def _without_blanks(grid: Grid) -> Grid:
     blank: Sequence[int] = range(len(grid.rows))
     for cells in grid.cells:
-        if all_text(cells):
+        if is_all_text(cells):
             return grid
         blank = [i for i in blank if is_blank(cells[i])]
         if not blank:
@@ -202,17 +206,19 @@ _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false",
 
 def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     """Read one document, or objects one after the other; DataError names the line or record."""
-    documents, lines = _decoded(text, name)
+    documents, lines = _decode_documents(text, name)
     document = documents[0] if len(documents) == 1 else documents
     if isinstance(document, list):
         return _of_records(name, document, lines if document is documents else None)
     if not isinstance(document, dict):
-        raise DataError.of(f"is {_kind(document)}, not a table", "bad-file", name, hint=_FORMS)
+        raise DataError.new(
+            f"is {_json_type(document)}, not a table", "bad-file", name, hint=_FORMS
+        )
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
             what = f"{document['schema']} is newer than this program"
             hint = "a result of this version has the schema clfeval.result/1"
-            raise DataError.of(what, "wrong-format", name, hint=hint)
+            raise DataError.new(what, "wrong-format", name, hint=hint)
         return _of_records(name, _rows_of_result(name, document))
     if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
         return _of_split(name, document)
@@ -222,7 +228,9 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
         return _of_columns(name, document)
     if document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
         numbered = list(document) == [str(i) for i in range(len(document))]
-        if numbered and find(next(iter(document.values())), Names.MODEL):  # rows of pandas' index
+        if numbered and find_column(
+            next(iter(document.values())), ColumnNames.MODEL
+        ):  # rows of pandas' index
             return _of_records(name, list(document.values()))
         if _by_column(document, id_column):
             return _of_indexed(name, document)
@@ -230,7 +238,7 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     return _of_records(name, [document])
 
 
-def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
+def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     """Decode every document in the text, and say in which line each begins."""
     repeated: list[tuple[str, dict[str, Any]]] = []
 
@@ -254,11 +262,11 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
             line += text.count("\n", begin.start(), place)
     except json.JSONDecodeError as error:
         row = line if documents else error.lineno
-        raise unreadable(name, "json", error.msg, row) from error
+        raise unreadable_error(name, "json", error.msg, row) from error
     except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
-        raise unreadable(name, "json", error) from error
+        raise unreadable_error(name, "json", error) from error
     if not documents:
-        raise DataError.of("the input is empty", "empty-table", name)
+        raise DataError.new("the input is empty", "empty-table", name)
     if repeated:
         listed = documents[0] if isinstance(documents[0], list) else documents
         rows = lines if listed is documents else range(1, len(listed) + 1)
@@ -275,7 +283,7 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
     """One object per row; a key that one lacks is a missing value."""
     rows = rows or range(1, len(records) + 1)
     problems = [
-        Problem(f"is {_kind(record)}, not an object", "bad-record", name, row)
+        Problem(f"is {_json_type(record)}, not an object", "bad-record", name, row)
         for row, record in zip(rows, records, strict=True)
         if not isinstance(record, dict)
     ]
@@ -320,7 +328,7 @@ def _of_split(name: str, document: dict[str, Any]) -> Grid:
         not isinstance(row, list) or len(row) != len(columns) for row in data
     ):
         what = "'data' is not a list of rows as long as 'columns'"
-        raise DataError.of(what, "bad-record", name, hint=_FORMS)
+        raise DataError.new(what, "bad-record", name, hint=_FORMS)
     rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     index = document.get("index", [])
     if any(isinstance(one, str) for one in index) and len(index) == len(rows):
@@ -347,7 +355,7 @@ def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bo
     columns = list(document.values())
     if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
         return True
-    named = id_column if id_column in document else find(document, Names.MODEL)
+    named = id_column if id_column in document else find_column(document, ColumnNames.MODEL)
     return named is not None and any(isinstance(cell, str) for cell in document[named].values())
 
 
@@ -361,10 +369,10 @@ def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
             key == "models" or any(isinstance(row, dict) and "value" in row for row in rows)
         ):
             return rows
-    what = f"this result of clfeval has no table of models; tables: {listing(tables) or 'none'}"
+    what = f"this result of clfeval has no table of models; tables: {list_names(tables) or 'none'}"
     hint = "give a result with a table 'models', as of clfeval report"
-    raise DataError.of(what, "no-models", name, hint=hint)
+    raise DataError.new(what, "no-models", name, hint=hint)
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     return _KINDS.get(type(value), "a number")

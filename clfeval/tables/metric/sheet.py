@@ -11,15 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Ints
-from clfeval.errors import DataError, Problem, listing, unknown_column
-from clfeval.shell import word
-from clfeval.tables.input import Input, Names, find, is_index, match_names
-from clfeval.tables.metric.grid import Grid, Places
+from clfeval.errors import DataError, Problem, list_names, unknown_column
+from clfeval.shell import quote_word
+from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
+from clfeval.tables.metric.grid import Grid, ValuePlaces
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "for a table of predictions add --from predictions"
 PREDICTIONS = {"source": "predictions"}
-_NUMBERING = {*Names.ROW, "index", "trial", "run", "seed", "fold", "epoch", "step", "candidate"}
+_NUMBERING = {
+    *ColumnNames.ROW,
+    "index",
+    "trial",
+    "run",
+    "seed",
+    "fold",
+    "epoch",
+    "step",
+    "candidate",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +39,7 @@ class Sheet:
     layout: MetricLayout
     models: Sequence[str | None]
     metrics: Sequence[str]
-    places: Places
+    places: ValuePlaces
     turned: bool = False  # columns are models, rows metrics
     named: int | None = None  # the column of the models' names
     reasons: Mapping[int, int] = field(default_factory=dict)  # columns that say why cells are empty
@@ -39,12 +49,12 @@ class Sheet:
     ignored: Sequence[str] = ()
     notes: Sequence[str] = ()
 
-    def beside(self, columns: Sequence[int]) -> Places:
+    def beside(self, columns: Sequence[int]) -> ValuePlaces:
         """Return the places of the same records in other columns."""
         return replace(self.places, columns=np.array([columns]))
 
 
-def by_rows(
+def sheet_by_rows(
     grid: Grid,
     models: Sequence[str | None],
     columns: Mapping[str, int],
@@ -58,24 +68,24 @@ def by_rows(
     metrics to columns.
     """
     keep = range(len(grid.rows)) if keep is None else keep
-    places = Places(np.array(keep)[:, None], np.array([list(columns.values())]))
+    places = ValuePlaces(np.array(keep)[:, None], np.array([list(columns.values())]))
     return Sheet(layout, models, tuple(columns), places, named=named)
 
 
-def chosen(
+def requested_metrics(
     grid: Grid, wanted: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the requested metrics, by default all with numbers; others by exact name."""
     pool = {**measured, **{name: others[name] for name in wanted if name in others}}
     if not pool:
-        raise no_metrics(grid)
+        raise no_metrics_error(grid)
     if not wanted:
         return pool
     names = match_names(grid.name, list(pool), wanted, what="metric")
     return {name: pool[name] for name in names}
 
 
-def column_of(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
+def name_column(grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL) -> int | None:
     """Return the column that --id or its name says holds the names; None if neither does."""
     if said.id is not None:
         if said.id not in grid.columns:
@@ -84,18 +94,20 @@ def column_of(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> in
     return 0 if grid.outer else grid.find(names)
 
 
-def naming_column(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
+def name_or_text_column(
+    grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL
+) -> int | None:
     """Return likewise, or the first column of text, that of a nameless row index before others."""
-    found = column_of(grid, said, names)
+    found = name_column(grid, said, names)
     if found is None:
-        for i in sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i])):
+        for i in sorted(range(len(grid.columns)), key=lambda i: not is_index_name(grid.columns[i])):
             words = {str(name).casefold() for name in grid.texts(i) if name}
             if grid.numbers(i).mostly_text and not words <= {"true", "false"}:
                 return i
     return found
 
 
-def rows_left(count: int, which: str) -> str:
+def rows_left_out_text(count: int, which: str) -> str:
     """Return how many rows were left out."""
     return f"{count:,} row{'s' * (count > 1)} {which} left out"
 
@@ -116,61 +128,63 @@ def name_problems(
     return problems
 
 
-def no_models(grid: Grid) -> DataError:
+def no_models_error(grid: Grid) -> DataError:
     """Build the error for a table without a column of names."""
-    what = f"no column contains model names; columns: {listing(grid.titles)}"
+    what = f"no column contains model names; columns: {list_names(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     fixes: dict[str, object] = {}
-    if find(grid.columns, Names.METRIC) is not None:
+    if find_column(grid.columns, ColumnNames.METRIC) is not None:
         hint = "add --transpose, as its rows are metrics"
         fixes = {"transpose": True}
-    elif (numbered := _numbered(grid)) is not None:
-        hint = f"to use row numbers add --id {word(numbered)}; {hint.partition('; ')[2]}"
+    elif (numbered := _row_number_column(grid)) is not None:
+        hint = f"to use row numbers add --id {quote_word(numbered)}; {hint.partition('; ')[2]}"
         fixes = {"id": numbered}
     if grid.sha256 is None:
         hint += "; reset_index() turns an index into a column"
-    return _refused(grid, what, "no-models", hint, fixes)
+    return _table_error(grid, what, "no-models", hint, fixes)
 
 
-def _numbered(grid: Grid) -> str | None:
+def _row_number_column(grid: Grid) -> str | None:
     """Return the first column whose name and whole numbers, each once, number the rows."""
     for i, name in enumerate(grid.columns):
         plain = name.strip().casefold()
-        if is_index(name) or plain in _NUMBERING or plain.endswith("_id"):
+        if is_index_name(name) or plain in _NUMBERING or plain.endswith("_id"):
             values = grid.numbers(i).values
             if np.isfinite(values).all() and (values % 1 == 0).all():
                 return name if len(np.unique(values)) == len(values) > 1 else None
     return None
 
 
-def no_metrics(grid: Grid) -> DataError:
+def no_metrics_error(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
-    what = f"no column with numbers; columns: {listing(grid.titles)}"
+    what = f"no column with numbers; columns: {list_names(grid.titles)}"
     hint = "give each metric as a column of numbers; if rows are metrics, add --transpose"
-    return _refused(grid, what, "no-metrics", hint, {})
+    return _table_error(grid, what, "no-metrics", hint, {})
 
 
-def _refused(grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, object]) -> DataError:
+def _table_error(
+    grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, object]
+) -> DataError:
     """Build the error of a table without names or numbers: it may be one of predictions."""
-    if find(grid.columns, Names.TRUTH) is not None:
+    if find_column(grid.columns, ColumnNames.TRUTH) is not None:
         hint, fixes = FROM_PREDICTIONS, PREDICTIONS
     elif grid.delimiter is not None and len(grid.columns) == 1:
-        hint = f"the table has only one column: {listing(grid.columns)}"
-    return DataError.of(what, code, grid.name, hint=hint, fixes=fixes)
+        hint = f"the table has only one column: {list_names(grid.columns)}"
+    return DataError.new(what, code, grid.name, hint=hint, fixes=fixes)
 
 
-def not_turned(name: str, what: str) -> DataError:
+def not_transposed_error(name: str, what: str) -> DataError:
     """Build the error for --transpose of a table with models in rows."""
     hint = "leave out --transpose"
-    return DataError.of(what, "turned-table", name, hint=hint, fixes={"transpose": False})
+    return DataError.new(what, "turned-table", name, hint=hint, fixes={"transpose": False})
 
 
-def no_rows(grid: Grid, why: str) -> DataError:
+def no_rows_error(grid: Grid, why: str) -> DataError:
     """Build the error for a table without models."""
-    return DataError.of("no rows to evaluate", "empty-table", grid.name, hint=why)
+    return DataError.new("no rows to evaluate", "empty-table", grid.name, hint=why)
 
 
-def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
+def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
     """Return the sheet of some models, given by their numbers in order."""
     return replace(
         sheet,
@@ -179,7 +193,7 @@ def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
     )
 
 
-def of_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
+def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
     """Return the sheet of some metrics, given by their numbers in order."""
     at, places = list(metrics), sheet.places
 
@@ -189,7 +203,7 @@ def of_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
     return replace(
         sheet,
         metrics=[sheet.metrics[j] for j in at],
-        places=Places(of(places.records), of(places.columns)),
+        places=ValuePlaces(of(places.records), of(places.columns)),
         sds=[sheet.sds[j] for j in at] if sheet.sds else (),
         splits={name: [columns[j] for j in at] for name, columns in sheet.splits.items()},
     )
@@ -197,7 +211,7 @@ def of_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
 
 def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
     """Return the grid without the columns that go by some names or globs, and those columns."""
-    gone = set(_matched(grid.columns, patterns))
+    gone = set(_match_patterns(grid.columns, patterns))
     if not gone:
         return grid, []
     keep = [i for i, name in enumerate(grid.columns) if name not in gone]
@@ -216,17 +230,17 @@ def without_metrics(
     grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
 ) -> tuple[Sheet, list[str]]:
     """Return the sheet without metrics matching `patterns`, and those; UsageError if none."""
-    gone = set(_matched(sheet.metrics, patterns))
+    gone = set(_match_patterns(sheet.metrics, patterns))
     for pattern in patterns:
-        if not _matched([*columns, *gone], [pattern]):
+        if not _match_patterns([*columns, *gone], [pattern]):
             match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], what="column")
     keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
     if not keep:
-        raise no_metrics(grid)
-    return (of_metrics(sheet, keep) if gone else sheet), [n for n in sheet.metrics if n in gone]
+        raise no_metrics_error(grid)
+    return (select_metrics(sheet, keep) if gone else sheet), [n for n in sheet.metrics if n in gone]
 
 
-def _matched(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+def _match_patterns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     known = set(names)
     return [
         name

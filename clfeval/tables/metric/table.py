@@ -11,28 +11,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
-from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
-from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, list_names
+from clfeval.shell import format_option
+from clfeval.tables.input import (
+    ColumnNames,
+    Input,
+    find_column,
+    match_names,
+    refuse_ignored_columns,
+)
 from clfeval.tables.lines import with_delimiter
-from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
-from clfeval.tables.metric.layouts import lay_out
+from clfeval.tables.metric.grid import (
+    MISSING,
+    NUMBER,
+    PERCENT,
+    UNDEFINED,
+    Grid,
+    Status,
+    ValuePlaces,
+)
+from clfeval.tables.metric.layouts import build_sheet
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
     PREDICTIONS,
     MetricLayout,
     Sheet,
-    kept,
     name_problems,
-    no_rows,
-    of_metrics,
+    no_rows_error,
+    select_metrics,
+    select_models,
     without_columns,
     without_metrics,
 )
-from clfeval.tables.metric.values import check_values, percentages
+from clfeval.tables.metric.values import check_values, percent_metrics
 from clfeval.tables.names import LIKELY
-from clfeval.tables.taken import Taken
+from clfeval.tables.taken import ColumnRole
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
@@ -41,7 +55,9 @@ def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
         return sheet
     named = dict.fromkeys(name for name in sheet.models if name is not None)
     wanted = set(match_names(grid.name, list(named), patterns))
-    return kept(sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted]))
+    return select_models(
+        sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted])
+    )
 
 
 def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp]:
@@ -49,7 +65,7 @@ def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp
     lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
-        raise no_rows(grid, "--missing drop left out every model, as all have missing values")
+        raise no_rows_error(grid, "--missing drop left out every model, as all have missing values")
     return np.flatnonzero(~lacking)
 
 
@@ -65,14 +81,14 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
     hint = "give every model a unique name, or drop unnamed ones with --missing drop"
     if totals["duplicate-model"]:
         hint = "keep one row per model (one slice, population or run), or make its names unique"
-        if find(grid.columns, Names.TRUTH):
+        if find_column(grid.columns, ColumnNames.TRUTH):
             raise DataError(
-                problems[:KEPT], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
+                problems[:MAX_PROBLEMS], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
-        if likely := find(grid.columns, LIKELY):
-            hint += f"; for predictions add --from predictions {given('--truth', likely)}"
+        if likely := find_column(grid.columns, LIKELY):
+            hint += f"; for predictions add --from predictions {format_option('--truth', likely)}"
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
-    raise DataError(problems[:KEPT], hint=hint, totals=+totals, fixes=fixes)
+    raise DataError(problems[:MAX_PROBLEMS], hint=hint, totals=+totals, fixes=fixes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +112,7 @@ class MetricTable:
     ignored: tuple[str, ...]
     named_by: str
     notes: tuple[str, ...]
-    places: Places
+    places: ValuePlaces
     records: Sequence[int]  # the row of each record
     columns: tuple[str, ...]
     left_out: tuple[str, ...] = ()  # for they were to be ignored
@@ -108,7 +124,7 @@ class MetricTable:
         """Return in one line how the table was read."""
         parts = [f"{self.name}: {self.layout} table of metrics", self.named_by]
         count = len(self.metrics)
-        parts.append(f"{count:,} metric{'s' * (count != 1)}: {listing(self.metrics, 4)}")
+        parts.append(f"{count:,} metric{'s' * (count != 1)}: {list_names(self.metrics, 4)}")
         if self.splits:
             parts.append(f"means over {len(self.splits)} splits")
         parts += self.notes
@@ -116,12 +132,12 @@ class MetricTable:
             models = f"model{'s' * (self.dropped > 1)}"
             parts.append(f"{self.dropped:,} {models} with missing values left out")
         if self.percent:
-            parts.append(f"percentages, read as shares: {listing(self.percent, 4)}")
+            parts.append(f"percentages, read as shares: {list_names(self.percent, 4)}")
         if ignored := (*self.ignored, *self.left_out, *self.unfit):
-            parts.append(f"ignored {listing(ignored)}")
+            parts.append(f"ignored {list_names(ignored)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[ColumnRole]:
         """Return the role of every column of the table, with the reason."""
         known = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
         shares = "its values have percent signs; 57.1% is 0.571"
@@ -132,7 +148,7 @@ class MetricTable:
         known |= {name: (role, self.named_by) for name, role in self.roles.items()}
         other = ("not used", f"{self.named_by}, a {self.layout} table")
         names = dict.fromkeys((*self.columns, *self.left_out))
-        return [Taken(name, *known.get(name, other)) for name in names]
+        return [ColumnRole(name, *known.get(name, other)) for name in names]
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
@@ -160,9 +176,9 @@ def read_metrics(
         what = f"--layout {said.layout} is for predictions"
         raise bad_option(what, "for a metric table use --layout wide or --layout long")
     grid, left_out = without_columns(read_grid(table, said), said.ignore)
-    refuse_left_out(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
+    refuse_ignored_columns(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
     try:
-        sheet = lay_out(grid, said, wanted, transpose=transpose)
+        sheet = build_sheet(grid, said, wanted, transpose=transpose)
     except DataError as error:
         raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
     sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
@@ -171,14 +187,14 @@ def read_metrics(
     if sheet.layout == "result" and not wanted:
         gone = [name for name in sheet.metrics if unfit(name)]
         fit = [j for j in fit if sheet.metrics[j] not in gone]
-    sheet = with_models(grid, of_metrics(sheet, fit) if gone else sheet, said.model)
+    sheet = with_models(grid, select_metrics(sheet, fit) if gone else sheet, said.model)
     values, status = grid.gathered(sheet.places, sheet.reasons)
-    shares = percentages(status)
+    shares = percent_metrics(status)
     status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
     models = len(sheet.models)
     if said.missing == "drop":
         left = without_missing(grid, sheet, status)
-        sheet, values, status = kept(sheet, left), values[left], status[left]
+        sheet, values, status = select_models(sheet, left), values[left], status[left]
     check_names(grid, sheet)
     check_values(grid, sheet, status, chosen=bool(wanted), drop=said.missing == "drop")
     sds = by_split = None

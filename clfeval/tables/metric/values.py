@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.errors import KEPT, DataError, Problem
-from clfeval.shell import word
-from clfeval.tables.cells import COMMA, comma_hint, means_missing, null_hint
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem
+from clfeval.shell import quote_word
+from clfeval.tables.cells import COMMA, comma_hint, missing_word_hint, null_value_hint
 from clfeval.tables.metric.grid import (
     CODES,
     INFINITE,
@@ -24,9 +24,9 @@ from clfeval.tables.metric.grid import (
     UNDEFINED,
     Grid,
     Status,
-    flaw_of,
+    describe_flaw,
     is_estimate,
-    numeric,
+    is_numeric,
 )
 from clfeval.tables.metric.sheet import Sheet
 
@@ -37,20 +37,20 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gaps:
+class Exclusion:
     """What to leave out that no gap stays: some metrics, and each model that still has one."""
 
     metrics: tuple[int, ...]
     models: int
 
 
-def least_lost(lacking: Bools, *, metrics: bool) -> Gaps | None:
+def smallest_exclusion(lacking: Bools, *, metrics: bool) -> Exclusion | None:
     """Return the models or metrics to exclude with the fewest cells of (k, n), or None.
 
     At least one model and three metrics stay. metrics: whether metrics may be excluded.
     """
     counts = lacking.sum(axis=0)
-    found: list[tuple[int, int, Gaps]] = []
+    found: list[tuple[int, int, Exclusion]] = []
     for most in sorted({0, *counts.tolist()} if metrics else {counts.max()}, reverse=True):
         gone = tuple(np.flatnonzero(counts > most).tolist())
         rest = np.delete(lacking, gone, axis=1)
@@ -58,11 +58,11 @@ def least_lost(lacking: Bools, *, metrics: bool) -> Gaps | None:
         if rest.shape[1] < min(CORNERS, len(counts)) or dropped == len(lacking):
             continue
         lost = dropped * len(counts) + (len(lacking) - dropped) * len(gone)
-        found.append((lost, len(gone), Gaps(gone, dropped)))
+        found.append((lost, len(gone), Exclusion(gone, dropped)))
     return min(found, key=lambda one: one[:2])[2] if found else None
 
 
-def percentages(status: Status) -> Bools:
+def percent_metrics(status: Status) -> Bools:
     """Tell which metrics (n) have a percent sign at each of their numbers."""
     signed = status == PERCENT
     plain = np.isin(status, (PERCENT, MISSING, UNDEFINED, TEXT), invert=True)
@@ -78,7 +78,9 @@ def check_values(
     chosen: metrics are those requested, so hints exclude none. drop: models with gaps are excluded.
     """
     if status.any():
-        raise DataError.asking(list(_Questions(grid, sheet, status, chosen, drop).asked()))
+        raise DataError.from_errors_with_fixes(
+            list(_Questions(grid, sheet, status, chosen, drop).asked())
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +147,7 @@ class _Questions:
         texts = self._texts(spelled)
         first, comma = texts[0].strip(), self.grid.decimal == "."
         theirs = _POINT if comma else _COMMA
-        others = numeric(self.status) & ~spelled
+        others = is_numeric(self.status) & ~spelled
         either = comma_hint(texts) if comma else None
         if not any(theirs.search(text) for text in self._texts(others, typed=False)):
             if either is None:
@@ -197,22 +199,22 @@ class _Questions:
         texts = list(dict.fromkeys(self._texts(some)))
         text = texts[0].strip()
         if lost[gone].all():
-            hint = f"{null_hint(text)}; if it is not a metric, add {self._flags(gone)}"
+            hint = f"{null_value_hint(text)}; if it is not a metric, add {self._flags(gone)}"
             yield self._error(some, hint, self._fix(gone))
             return
-        hint, then = null_hint(text), ""
+        hint, then = null_value_hint(text), ""
         fixes: dict[str, Any] = {}
         if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else said of those
             then, fixes = self._gaps(some[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
-        if not means_missing(text):
+        if not missing_word_hint(text):
             hint += "; if a column is not a metric, add --ignore COLUMN"
         yield self._error(some, hint, {"null_value": tuple(texts), **fixes})
 
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
         """Return the options that leave out fewest values so that none is missing."""
         there = np.flatnonzero(~lost)
-        plan = None if self.drop else least_lost(lacking, metrics=not self.chosen)
+        plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
         if plan is None:
             return "--missing drop to leave such models out", {}
         gone = np.zeros(len(lost), bool)
@@ -229,7 +231,7 @@ class _Questions:
 
     def _flags(self, metrics: Bools) -> str:
         names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
-        return " ".join(f"--ignore {word(name)}" for name in names)
+        return " ".join(f"--ignore {quote_word(name)}" for name in names)
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
         names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())
@@ -239,7 +241,7 @@ class _Questions:
         self, some: Bools, hint: str, fixes: Mapping[str, Any], what: str | None = None
     ) -> DataError:
         pairs = np.argwhere(some.T)[:, ::-1] if self.sheet.turned else np.argwhere(some)
-        problems = [self._problem(i, j, what) for i, j in pairs[:KEPT].tolist()]
+        problems = [self._problem(i, j, what) for i, j in pairs[:MAX_PROBLEMS].tolist()]
         totals: Counter[str] = Counter()
         for code, count in zip(CODES, np.bincount(self.status[some]).tolist(), strict=False):
             if count:
@@ -254,7 +256,7 @@ class _Questions:
             return Problem(what, "missing-value", grid.name)
         why = sheet.reasons.get(column)
         reason = None if why is None else grid.cells[why][record]
-        what = flaw_of(grid.cells[column][record], status, reason)
+        what = describe_flaw(grid.cells[column][record], status, reason)
         if said is not None:
             what = f"'{self._cell(i, j).strip()}' {said}"
         return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])

@@ -12,11 +12,19 @@ from math import floor
 from clfeval.document import Document
 from clfeval.pages.phidelta import CORNERS
 from clfeval.schema import Point
-from clfeval.views.canvas import TALL, Canvas, Ink, styled
+from clfeval.views.canvas import TALL, Canvas, Ink, add_ansi_style
 from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
-from clfeval.views.text import GAP, TIE, beside, hue, key_lines, least_width, notes_lines
+from clfeval.views.text import (
+    GAP,
+    TIE,
+    fold_notes,
+    key_lines,
+    marker_color,
+    min_key_width,
+    side_by_side_lines,
+)
 
-LIGHT, AXIS, OUTLINE, TEXT, CURVE, AROUND, DOT = range(7)
+LIGHT, AXIS, OUTLINE, TEXT, CURVE, PRIORITY_BRACKETS, DOT = range(7)
 NARROWEST = 24
 NARROW = 60  # below this many columns the corners at the sides are named in the key
 WIDE = 100  # from this many columns on the diamond is larger
@@ -38,7 +46,7 @@ REACHES = (0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # from one dot to ot
 MOST = 300  # dots that are compared with each other
 SHARE = 2 / 3  # of all dots is a crowd
 GAIN = 2.5  # times larger at least, or a closer look is not worth its lines
-APART = (8, 10, 12, 14, 16, 18, 20)  # columns from one tick to the next
+TICK_DISTANCES = (8, 10, 12, 14, 16, 18, 20)  # columns from one tick to the next
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # from one tick to the next
 CLOSE = 3  # columns or half rows between dots that are hard to tell apart
 
@@ -57,7 +65,7 @@ def phidelta_plots(
         lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]
     if left_out > 0:
         more = f"{left_out} more prevalence{'s' * (left_out > 1)} not shown"
-        lines += ["", *notes_lines([more], width=width)]
+        lines += ["", *fold_notes([more], width=width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -86,29 +94,29 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
 
     def key(wide: int) -> list[str]:
         entries = key_lines(scene.headings, scene.entries, width=wide, color=color)
-        return [*entries, *notes_lines(_legend(scene, width), width=wide)]
+        return [*entries, *fold_notes(_legend_lines(scene, width), width=wide)]
 
-    block = [*drawn, *notes_lines(notes, width=width)]
+    block = [*drawn, *fold_notes(notes, width=width)]
     if look:
         window, step = look
         times = f"enlarged {window.scale / canvas.scale:.0f} times"
-        more = notes_lines(draw_scene(window, scene), width=room)
-        head = [" " * GUTTER + line for line in notes_lines([times], width=room - GUTTER)]
-        closer = [*head, *ruled(window, step, population.symbols, color=color), *more]
+        more = fold_notes(draw_scene(window, scene), width=room)
+        head = [" " * GUTTER + line for line in fold_notes([times], width=room - GUTTER)]
+        closer = [*head, *render_with_rulers(window, step, population.symbols, color=color), *more]
         if room < width:
-            left = [*drawn, *notes_lines(notes, width=canvas.columns)]
-            block = beside([left, closer], canvas.columns + GAP)
+            left = [*drawn, *fold_notes(notes, width=canvas.columns)]
+            block = side_by_side_lines([left, closer], canvas.columns + GAP)
         else:
             block += ["", *closer]
-    elif (room := width - canvas.columns - GAP) >= least_width(scene.headings, scene.entries):
-        right = [*key(room), "", *notes_lines(notes, width=room)]
+    elif (room := width - canvas.columns - GAP) >= min_key_width(scene.headings, scene.entries):
+        right = [*key(room), "", *fold_notes(notes, width=room)]
         if len(right) + TALL <= canvas.rows:
-            both = beside([drawn, [*[""] * TALL, *right]], canvas.columns + GAP)
-            return [*notes_lines([title], width=width), *both]
-    return [*notes_lines([title], width=width), *block, "", *key(width)]
+            both = side_by_side_lines([drawn, [*[""] * TALL, *right]], canvas.columns + GAP)
+            return [*fold_notes([title], width=width), *both]
+    return [*fold_notes([title], width=width), *block, "", *key(width)]
 
 
-def _legend(scene: Scene, width: int) -> list[str]:
+def _legend_lines(scene: Scene, width: int) -> list[str]:
     """Say what the dots and lines are, and what the drawing has no room for."""
     notes, population = [], scene.population
     if scene.regions:
@@ -163,15 +171,15 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
         for line in scene.lines
     ]
     for index, (marker, points) in enumerate(scene.curves):
-        cells = canvas.trace(points, Ink("", CURVE, hue(marker)[2:]))
+        cells = canvas.trace(points, Ink("", CURVE, marker_color(marker)[2:]))
         for column, row in cells:
             if column % EVERY == 5 * index % EVERY:
-                canvas.put(column, row, Ink(marker, CURVE, hue(marker)))
+                canvas.put(column, row, Ink(marker, CURVE, marker_color(marker)))
     notes += _draw_dots(canvas, scene.dots, parted)
     one_measure = len({line.measure for line in scene.lines}) == 1
     for line, branches in dotted:
         label = f"{line.value:g}" if one_measure else f"{line.measure} {line.value:g}"
-        _label(canvas, max(branches, key=len, default=[]), label)
+        _label_line(canvas, max(branches, key=len, default=[]), label)
     return notes
 
 
@@ -197,13 +205,13 @@ def name_corners(canvas: Canvas, population: Diamond) -> None:
     if balanced:
         for x, y, text in ((0.0, 0.5, "0.5"), (0.0, -0.5, "-0.5"), (0.0, 0.0, "0")):
             column, row = canvas.cell(x, y)
-            _write(canvas, column + 2, row + (y == 0), text)
+            _write_if_room(canvas, column + 2, row + (y == 0), text)
         for x, text in ((-0.5, "-0.5"), (0.5, "0.5")):
             column, row = canvas.cell(x, 0.0)
-            _write(canvas, column - len(text) // 2, row + 1, text)
+            _write_if_room(canvas, column - len(text) // 2, row + 1, text)
     wide, high = right[0] - left[0], right[1] - left[1]
     cells = [(left[0] + wide * i // 100, left[1] + round(high * i / 100)) for i in range(101)]
-    _label(canvas, cells, "no information")
+    _label_line(canvas, cells, "no information")
 
 
 def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> list[str]:
@@ -224,33 +232,33 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
             else:
                 sign, text = next(signs, MEETING[-1]), TIE.join(markers)
             told.setdefault(sign, []).append(text)
-        canvas.put(column, row, Ink(sign, DOT, hue(sign)))
+        canvas.put(column, row, Ink(sign, DOT, marker_color(sign)))
         pairs = [dot.around for dot in here if dot not in parted]
         around = max(pairs, key=lambda pair: (bool(pair), pair == "[]"), default="")
         for side, bracket in zip((-1, 1), around, strict=False):
-            canvas.put(column + side, row, Ink(bracket, AROUND, hue(sign)))
-    return [_meeting(sign, texts) for sign, texts in told.items()]
+            canvas.put(column + side, row, Ink(bracket, PRIORITY_BRACKETS, marker_color(sign)))
+    return [_shared_cell_notes(sign, texts) for sign, texts in told.items()]
 
 
-def _meeting(sign: str, texts: Sequence[str]) -> str:
+def _shared_cell_notes(sign: str, texts: Sequence[str]) -> str:
     """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
     if not texts[0]:
         return f"{sign} several points in one place; the enlargement separates them"
     return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
 
 
-def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
+def _label_line(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
     """Write a short text beside a line, where there is room."""
     for share in ALONG if cells else ():
         column, row = cells[int(share * (len(cells) - 1))]
         half = len(text) // 2
         beside = ((column + 2, row), (column - len(text) - 1, row))
         places = ((column - half, row + 1), (column - half, row - 1), *beside)
-        if any(_write(canvas, *at, text) for at in places):
+        if any(_write_if_room(canvas, *at, text) for at in places):
             return
 
 
-def _write(canvas: Canvas, column: int, row: int, text: str) -> bool:
+def _write_if_room(canvas: Canvas, column: int, row: int, text: str) -> bool:
     """Write a text where there is room, and say whether there is."""
     if free := canvas.free(column, row, len(text)):
         canvas.text(column, row, text, Ink("", TEXT, DIM))
@@ -264,7 +272,7 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
     return wide > 1 and high > 1
 
 
-def limits(most: int) -> list[int]:
+def shade_limits(most: int) -> list[int]:
     """Return the largest count each shade stands for: 1 first, then in equal proportions."""
     found, steps = [1], len(SHADES) - 1
     for i in range(1, steps + 1):
@@ -276,7 +284,7 @@ def limits(most: int) -> list[int]:
 def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
     """Shade every cell by how many points it holds; return the legend."""
     cells = Counter(canvas.cell(*at) for at in points)
-    upper = limits(max(cells.values(), default=1))
+    upper = shade_limits(max(cells.values(), default=1))
     for cell, count in cells.items():
         canvas.put(*cell, Ink(SHADES[bisect_left(upper, count)], CURVE))
     lower = [1, *(limit + 1 for limit in upper)]
@@ -292,12 +300,14 @@ def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, 
         points.setdefault(dot.at, set()).add(dot.marker)
     found, most = None, 0
     for reach in REACHES if len(points) <= MOST else ():
-        near = max((_around(middle, points, reach) for middle in points), key=len, default=[])
+        near = max(
+            (_points_around(middle, points, reach) for middle in points), key=len, default=[]
+        )
         crowded = len(near) >= max(2, SHARE * len(points)) and any(
             max(abs(a[0] - b[0]), abs(a[1] - b[1])) * scale <= CLOSE and points[a] != points[b]
             for a, b in combinations(near, 2)
         )
-        look = _window(near, width, scale) if crowded else None
+        look = _window_canvas(near, width, scale) if crowded else None
         if look:
             cells = {look[0].cell(*at) for at in near}
             if len(cells) > most:
@@ -307,20 +317,22 @@ def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, 
     return found
 
 
-def _around(middle: Point, points: Iterable[Point], reach: float) -> list[Point]:
+def _points_around(middle: Point, points: Iterable[Point], reach: float) -> list[Point]:
     x, y = middle
     return [at for at in points if abs(at[0] - x) <= reach and abs(at[1] - y) <= reach]
 
 
-def _window(points: Sequence[Point], width: int, scale: float) -> tuple[Canvas, float] | None:
+def _window_canvas(
+    points: Sequence[Point], width: int, scale: float
+) -> tuple[Canvas, float] | None:
     """Return a canvas just large enough for the points, with ticks that fall on cells."""
     columns = min(width - GUTTER - END, WIDEST)
     xs, ys = [at[0] for at in points], [at[1] for at in points]
     wide, high = max(xs) - min(xs), max(ys) - min(ys)
     most = min((columns - 9) / wide if wide else 1e9, TALL * (ROWS - 4) / high if high else 1e9)
-    ways = [apart for apart in APART if apart <= max(APART[0], columns // 3)]
+    ways = [apart for apart in TICK_DISTANCES if apart <= max(TICK_DISTANCES[0], columns // 3)]
     fits = [(apart / step, step) for step in STEPS for apart in ways if apart / step <= most]
-    if columns < TALL * APART[0] or not fits or max(fits)[0] < GAIN * scale:
+    if columns < TALL * TICK_DISTANCES[0] or not fits or max(fits)[0] < GAIN * scale:
         return None
     finer, step = max(fits)
     left = round((min(xs) + wide / 2) * finer) - columns // 2
@@ -339,7 +351,9 @@ def mark_window(overview: Canvas, window: Canvas) -> None:
             overview.put(column, max(0, row), Ink(char, TEXT))
 
 
-def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -> list[str]:
+def render_with_rulers(
+    canvas: Canvas, step: float, names: tuple[str, str], *, color: bool
+) -> list[str]:
     """Return the canvas with a ruler of δ at the left and one of φ below."""
     digits = 3 if step < 0.01 else 2 if step < 0.1 else 1
     apart, style = round(step * canvas.scale), DIM if color else ""
@@ -349,7 +363,7 @@ def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -
         tick = (first - row) * TALL % apart == 0
         value = (first - row) * TALL / canvas.scale
         label = f"{value + 0.0:.{digits}f} +" if tick else f"{names[1]} |" if row == 0 else "|"
-        lines.append(styled(f"{label:>{GUTTER}}", style) + drawn)
+        lines.append(add_ansi_style(f"{label:>{GUTTER}}", style) + drawn)
     start = round(canvas.left * canvas.scale)
     ticks = [c for c in range(canvas.columns) if (start + c) % apart == 0]
     ruler = "".join("+" if c in ticks else "-" for c in range(canvas.columns))
@@ -360,4 +374,4 @@ def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -
         if at + len(text) <= len(numbers):
             numbers[at : at + len(text)] = text
     edge = f"{'+':>{GUTTER}}{ruler} {names[0]}"
-    return [*lines, styled(edge, style), styled("".join(numbers).rstrip(), style)]
+    return [*lines, add_ansi_style(edge, style), add_ansi_style("".join(numbers).rstrip(), style)]

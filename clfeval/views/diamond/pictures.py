@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from math import isclose
 
-from clfeval.document import Cell, Document, Estimate, Row, Rows, value_of
-from clfeval.pages.phidelta import CORNERS, ranked
-from clfeval.pages.write import REASONS, exact, show
+from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
+from clfeval.pages.phidelta import CORNERS, sort_by_column
+from clfeval.pages.write import REASONS, format_cell, format_exact
 from clfeval.schema import Point
-from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
-from clfeval.words import plain
+from clfeval.views.text import MARKERS, NAME, TIE, KeyEntry, shorten_name
+from clfeval.words import escape_unprintable
 
 REST = "•"  # everything beyond the markers
 DOTTED = "·:,`~"
@@ -22,7 +22,7 @@ MOST_POPULATIONS = 3
 FEW = 30  # more features are drawn as a density
 CURVES = 3  # more only cover each other
 REGIONS = 3  # with more models the regions only cover each other
-NAMED = 5  # names of what is not shown
+MAX_NAMES = 5  # names of what is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Scene:
     lines: tuple[Contour, ...] = ()
     density: tuple[Point, ...] = ()
     headings: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[KeyEntry, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -87,7 +87,7 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
     """Return what to draw for each population, equal classes first, and how many more there are."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        at, prevalence = pair(row["phi_b"], row["delta_b"]), value_of(row["prevalence"])
+        at, prevalence = defined_point(row["phi_b"], row["delta_b"]), cell_value(row["prevalence"])
         if at and prevalence is not None and not isclose(prevalence, 0.5):
             corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = at
     others = [
@@ -96,24 +96,29 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
         if {*CORNERS} <= {*block}
     ]
     shown, left_out = [Diamond(), *others[:MOST_POPULATIONS]], len(others) - MOST_POPULATIONS
-    if len(features(result)) > FEW:
+    if len(features_to_draw(result)) > FEW:
         return density_scenes(result, shown), left_out
     scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
     return (scene(result, population) for population in shown), left_out
 
 
-def features(result: Document) -> Rows:
+def features_to_draw(result: Document) -> Rows:
     """Return the features to draw: of those that are selected, only these."""
     return result.tables.get("selected") or result.tables.get("features", ())
 
 
-def isometrics(result: Document, population: Diamond, chars: str = DOTTED) -> tuple[Contour, ...]:
+def isometric_contours(
+    result: Document, population: Diamond, chars: str = DOTTED
+) -> tuple[Contour, ...]:
     """Return the lines of equal value that hold for a population, each measure dotted its way."""
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
-        value, at = value_of(row["value"]), pair(row[f"phi{suffix}"], row[f"delta{suffix}"])
-        here = isclose(value_of(row["prevalence"]) or 0.0, population.prevalence)
+        value, at = (
+            cell_value(row["value"]),
+            defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"]),
+        )
+        here = isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
         if here and value is not None and at:
             branches = found.setdefault((str(row["measure"]), value), {})
             branches.setdefault(str(row["branch"]), []).append(at)
@@ -125,59 +130,64 @@ def isometrics(result: Document, population: Diamond, chars: str = DOTTED) -> tu
     )  # fmt: skip
 
 
-def marker(index: int) -> str:
+def marker_of_index(index: int) -> str:
     """Return the marker of the i-th model or feature."""
     return MARKERS[index] if index < len(MARKERS) else REST
 
 
-def pair(phi: Cell, delta: Cell) -> Point | None:
+def defined_point(phi: Cell, delta: Cell) -> Point | None:
     """Return a point when both its coordinates are defined."""
-    x, y = value_of(phi), value_of(delta)
+    x, y = cell_value(phi), cell_value(delta)
     return None if x is None or y is None else (x, y)
 
 
-def moved(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
+def point_in_population(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
     """Return where a point lies in a population's diamond, if it is defined."""
-    at = pair(phi, delta)
+    at = defined_point(phi, delta)
     return population.move(at) if at else None
 
 
-Placed = tuple[Entry, Cell, Cell]  # what the key says of a thing, and its φ and δ
+KeyedPoint = tuple[KeyEntry, Cell, Cell]  # what the key says of a thing, and its φ and δ
 
 
 def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
-    rows = ranked(result.tables.get("run_spread", ()) if runs else result.whole("models"),
+    rows = sort_by_column(result.tables.get("run_spread", ()) if runs else result.whole("models"),
                   "delta_mean" if runs else "delta")  # fmt: skip
-    markers = {str(row["model"]): marker(i) for i, row in enumerate(rows)}
+    markers = {str(row["model"]): marker_of_index(i) for i, row in enumerate(rows)}
     best = {} if runs else {str(row["model"]): row for row in result.whole("curves")}
-    drawn = _drawn(result)
+    drawn = _models_with_curves(result)
     known = {  # as the table of populations has them
         str(row["model"]): (row["phi_b"], row["delta_b"])
         for row in (() if runs or population.balanced else result.whole("populations"))
-        if isclose(value_of(row["prevalence"]) or 0.0, population.prevalence)
+        if isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
     }
     mean = "_mean" if runs else ""
     placed, dots = [], []
     for row, (name, char) in zip(rows, markers.items(), strict=True):
         cells = row[f"phi{mean}"], row[f"delta{mean}"]
-        phi, delta = known.get(name) or moved(population, *cells) or cells
+        phi, delta = known.get(name) or point_in_population(population, *cells) or cells
         top = best.get(name, {})
-        more = [show(row["runs"])] if runs else []
+        more = [format_cell(row["runs"])] if runs else []
         if best:
-            more = [exact(row["threshold"]), show(top.get("best_delta"))]
-            more.append(exact(top.get("best_threshold")))
-        placed.append((Entry(char, name, (show(phi), show(delta), *more)), phi, delta))
-        at = pair(phi, delta)
+            more = [format_exact(row["threshold"]), format_cell(top.get("best_delta"))]
+            more.append(format_exact(top.get("best_threshold")))
+        placed.append(
+            (KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more)), phi, delta)
+        )
+        at = defined_point(phi, delta)
         if at and not (top and (row["threshold"] is None or name not in drawn)):
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
     for name, row in best.items():
-        at = moved(population, row["best_phi"], row["best_delta"])
+        at = point_in_population(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    places = ((str(row["model"]), moved(population, row["phi"], row["delta"])) for row in runs)
+    places = (
+        (str(row["model"]), point_in_population(population, row["phi"], row["delta"]))
+        for row in runs
+    )
     run_dots = [Dot(markers.get(name, REST), at) for name, at in places if at]
-    regions = () if runs or best or len(rows) > REGIONS else _regions(rows, population)
+    regions = () if runs or best or len(rows) > REGIONS else _region_corners(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
     notes = []
@@ -188,80 +198,83 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         heads = (*heads, "threshold", "largest δ", "at")
         notes.append(f"[{first}]: largest δ of a curve; ({first}): threshold used")
     if len(best) > len(drawn):
-        names = " and ".join(f"{markers[name]}{TIE}{short(plain(name), NAME)}" for name in drawn)
+        names = " and ".join(
+            f"{markers[name]}{TIE}{shorten_name(escape_unprintable(name), NAME)}" for name in drawn
+        )
         notes.append(f"curves and thresholds only of {names}: largest Gini"
                      f"{', the reference' * (len(drawn) > 1)}")  # fmt: skip
     if lost:
         notes.append(f"{lost} run{'s' * (lost > 1)} not shown: φ or δ is undefined")
     scene = Scene(
         population, (*run_dots, *dots),
-        () if runs else _curves(result, drawn, markers, population), regions,
-        isometrics(result, population, DOTTED[1:] if regions else DOTTED), notes=tuple(notes),
+        () if runs else _curve_points(result, drawn, markers, population), regions,
+        isometric_contours(result, population, DOTTED[1:] if regions else DOTTED),
+        notes=tuple(notes),
     )  # fmt: skip
-    return keyed(scene, "model", heads, placed)
+    return add_key(scene, "model", heads, placed)
 
 
 def feature_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of a few features."""
     placed, dots = [], []
-    for i, row in enumerate(features(result)):
-        at = moved(population, row["phi"], row["delta"])
+    for i, row in enumerate(features_to_draw(result)):
+        at = point_in_population(population, row["phi"], row["delta"])
         phi, delta = at or (row["phi"], row["delta"])
-        numbers = show(phi), show(delta), show(row["role"])
-        placed.append((Entry(marker(i), str(row["feature"]), numbers), phi, delta))
-        dots += [Dot(marker(i), at)] if at else []
-    scene = Scene(population, tuple(dots), lines=isometrics(result, population))
-    return keyed(scene, "feature", (*population.symbols, "role"), placed)
+        numbers = format_cell(phi), format_cell(delta), format_cell(row["role"])
+        placed.append((KeyEntry(marker_of_index(i), str(row["feature"]), numbers), phi, delta))
+        dots += [Dot(marker_of_index(i), at)] if at else []
+    scene = Scene(population, tuple(dots), lines=isometric_contours(result, population))
+    return add_key(scene, "feature", (*population.symbols, "role"), placed)
 
 
-def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed]) -> Scene:
+def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[KeyedPoint]) -> Scene:
     """Add the key: all that is drawn with a marker of its own, and why the others are not."""
-    drawn = [entry for entry, phi, delta in placed if pair(phi, delta)]
+    drawn = [entry for entry, phi, delta in placed if defined_point(phi, delta)]
     entries = [entry for entry in drawn if entry.marker != REST]
     notes = []
     if rest := len(drawn) - len(entries):
         notes.append(f"{REST} {rest} more {what}{'s' * (rest > 1)}")
     lost: dict[str, list[str]] = {}
     for entry, phi, delta in placed:
-        if not pair(phi, delta):
-            name = short(plain(entry.name), NAME).replace(" ", TIE)
-            lost.setdefault(_reason(phi, delta), []).append(f"'{name}'")
+        if not defined_point(phi, delta):
+            name = shorten_name(escape_unprintable(entry.name), NAME).replace(" ", TIE)
+            lost.setdefault(_undefined_reason(phi, delta), []).append(f"'{name}'")
     for reason, names in lost.items():
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        notes.append(f"not shown, {reason}: {', '.join(names[:NAMED])}{more}")
+        more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+        notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{more}")
     notes = [*scene.notes, *notes]
     return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
 
 
-def _reason(*cells: Cell) -> str:
+def _undefined_reason(*cells: Cell) -> str:
     for cell in cells:
         if isinstance(cell, Estimate) and cell.value is None and cell.reason:
             return REASONS.get(cell.reason, cell.reason.replace("_", " "))
     return "φ or δ is undefined"
 
 
-def _drawn(result: Document) -> list[str]:
+def _models_with_curves(result: Document) -> list[str]:
     """Name the models whose curves are drawn: more than a few only cover each other."""
-    names = [str(row["model"]) for row in ranked(result.whole("curves"), "gini")]
+    names = [str(row["model"]) for row in sort_by_column(result.whole("curves"), "gini")]
     if len(names) <= CURVES:
         return names
     reference = result.parameters.get("reference")
     return [names[0], *([reference] if reference in names[1:] else [])]
 
 
-def _curves(
+def _curve_points(
     result: Document, drawn: Sequence[str], markers: dict[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
     for row in result.whole("curve"):
         if row["model"] not in drawn:
             continue
-        if at := moved(population, row["phi"], row["delta"]):
+        if at := point_in_population(population, row["phi"], row["delta"]):
             points.setdefault(str(row["model"]), []).append(at)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
 
-def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...], ...]:
+def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...], ...]:
     """Return the corners of each joint region: a rectangle standing on its corner."""
     regions = []
     for row in rows:
@@ -277,12 +290,12 @@ def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...
 
 def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, read once, those farthest out marked and named."""
-    rows = features(result)
+    rows = features_to_draw(result)
     points: list[Point] = []
     places: list[int] = []
     roles: Counter[str] = Counter()
     for i, row in enumerate(rows):
-        if at := pair(row["phi"], row["delta"]):
+        if at := defined_point(row["phi"], row["delta"]):
             points.append(at)
             places.append(i)
             if row["role"]:
@@ -307,11 +320,12 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         yield Scene(
             population,
             tuple(Dot(char, there[i]) for char, _, _, i in named),
-            lines=isometrics(result, population, SHADED),
+            lines=isometric_contours(result, population, SHADED),
             density=tuple(map(population.move, points)),
             headings=("feature", *population.symbols, ""),
             entries=tuple(
-                Entry(char, name, (*map(show, there[i]), why)) for char, name, why, i in named
+                KeyEntry(char, name, (*map(format_cell, there[i]), why))
+                for char, name, why, i in named
             ),
             notes=tuple(notes),
         )

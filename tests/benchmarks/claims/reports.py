@@ -10,7 +10,7 @@ import polars as pl
 import clfeval
 from clfeval.api.baseline import table_baseline
 from clfeval.api.result import Result
-from clfeval.gates.judge import judged
+from clfeval.gates.judge import evaluate_gates
 from clfeval.limits import Gates
 from clfeval.tables.taken import Read
 
@@ -27,4 +27,4 @@ def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any)
     gates, heard = Gates(baseline=str(baseline)), list[Read]()
     result = function.asked(frame, options, heard.append, lambda _: "")
     beside = table_baseline(function, frame, options, gates, result, heard[-1], lambda _: None)
-    return judged(result, gates, beside)
+    return evaluate_gates(result, gates, beside)

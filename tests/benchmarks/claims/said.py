@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from clfeval.api.result import Result
-from clfeval.document import Answer, Cell, Row, estimate, value_of
+from clfeval.document import Answer, Cell, Row, as_estimate, cell_value
 
 ALPHA = 0.05
 SIGNIFICANT = ("worse", "better", "changed")
@@ -74,7 +74,7 @@ def described(result: Result, measure: str) -> tuple[float, float] | None:
         )
         if one is answer and answer.measure != measure:
             continue
-        ends = answer if one is answer else estimate(one)
+        ends = answer if one is answer else as_estimate(one)
         if ends.low is not None and ends.high is not None:
             return ends.low, ends.high
     return None
@@ -86,7 +86,7 @@ def miscalibrated(result: Result) -> bool:
     models |= {name for name, tied in tied_set(result).items() if tied and models}
     return any(
         row["model"] in models
-        and ((value_of(row["p_adjusted"]) or 1.0) < ALPHA or bool(row["contradicted"]))
+        and ((cell_value(row["p_adjusted"]) or 1.0) < ALPHA or bool(row["contradicted"]))
         for row in result.tables.get("calibration_tests", ())
     )
 
@@ -96,7 +96,7 @@ def astray(result: Result) -> list[Answer]:
     found = []
     for answer in answers(result, SIDES):
         of = [
-            estimate(row["difference"]) for row in result.tables.get("comparisons", ())
+            as_estimate(row["difference"]) for row in result.tables.get("comparisons", ())
             if row["against"] == SIDES[answer.code] and row["measure"] == answer.measure
             and row["model"] in answer.models
         ]  # fmt: skip
@@ -227,7 +227,7 @@ def _number(cell: Cell) -> float | None:
 
 
 def _excludes(cell: Cell) -> bool | None:
-    one = estimate(cell)
+    one = as_estimate(cell)
     if one.low is None or one.high is None:
         return None
     return not one.low <= 0 <= one.high

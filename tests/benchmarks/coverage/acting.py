@@ -37,7 +37,7 @@ def claims(
     rng = np.random.default_rng([14, rows, round(100 * prevalence)])
     told = alone = 0
     for _ in range(replicates):
-        counts = ScoreCounts.of_rows(*drawn(rng, rows, prevalence), None)
+        counts = ScoreCounts.from_rows(*drawn(rng, rows, prevalence), None)
         found = decision_rows(None, "m", counts, LEVEL)
         told += any(row["helps"] for row in found)
         alone += any((getattr(row["gain"], "low", None) or 0) > 0 for row in found)

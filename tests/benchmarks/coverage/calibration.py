@@ -17,8 +17,8 @@ import polars as pl
 
 import clfeval
 from clfeval.counts.rows import ScoredRows
-from clfeval.document import Row, value_of
-from clfeval.methods.report.calibration import adjusted_for_all, calibration_test_rows
+from clfeval.document import Row, cell_value
+from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.weights import UNIT, _chance
 
@@ -57,11 +57,11 @@ def _false(name: str, prevalence: float, replicates: int, draw: Draw) -> Iterato
         p = 1 / (1 + np.exp(APART**2 / 2 - APART * z) * (1 - prevalence) / prevalence)
         tests = _tests(p, truth, weights, owners)
         for k in MODELS:
-            named[k] += _miscalibrated(adjusted_for_all(tests[: 2 * k]))
+            named[k] += _miscalibrated(adjust_calibration_tests(tests[: 2 * k]))
         if i % SAME == 0 and weights is None and owners is None:
             models = {f"m{j}": each for j, each in enumerate(p)}
             told = clfeval.report(pl.DataFrame({"truth": truth * 1, **models}))
-            assert told.tables["calibration_tests"] == adjusted_for_all(tests)
+            assert told.tables["calibration_tests"] == adjust_calibration_tests(tests)
     for k, times in named.items():
         setting = f"{name}, prevalence {prevalence:g}, {k} models"
         yield Line("calibrated, called miscalibrated", setting, replicates, times / replicates,
@@ -77,7 +77,7 @@ def _tests(p: Arrays, truth: Arrays, weights: Arrays, owners: Arrays) -> list[Ro
 
 
 def _miscalibrated(tests: list[Row]) -> bool:
-    return any((value_of(test["p_adjusted"]) or 0) < 1 - LEVEL or test["contradicted"]
+    return any((cell_value(test["p_adjusted"]) or 0) < 1 - LEVEL or test["contradicted"]
                for test in tests)  # fmt: skip
 
 

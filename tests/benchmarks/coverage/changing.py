@@ -15,8 +15,8 @@ import polars as pl
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.compare.change import independent
-from clfeval.document import Estimate, estimate
+from clfeval.compare.change import change_of_independent
+from clfeval.document import Estimate, as_estimate
 from tests.benchmarks.coverage import Line
 
 THEN, LESS = 1.5, 0.1
@@ -42,8 +42,8 @@ def _setting(rows: int, alike: float, less: float, replicates: int) -> list[Line
         paired = {str(row["measure"]): row["difference"] for row in joined.tables["comparisons"]}
         old, new = clfeval.report(then, id="id"), clfeval.report(now, id="id")
         for name in MEASURES:
-            apart = independent(_of(old, name), _of(new, name)).difference
-            for how, change in (("row by row", estimate(paired[name])), ("saved result", apart)):
+            apart = change_of_independent(_of(old, name), _of(new, name)).difference
+            for how, change in (("row by row", as_estimate(paired[name])), ("saved result", apart)):
                 seen[name, how] += _excludes(change, worse=less > 0)
     said = f"{rows} rows, {alike:g} alike, {'worse' if less else 'equal'}"
     most = None if less else 1 - LEVEL
@@ -68,7 +68,7 @@ def _tables(
 
 
 def _of(result: Result, measure: str) -> Estimate:
-    return estimate(result.tables["models"][0][measure])
+    return as_estimate(result.tables["models"][0][measure])
 
 
 def _excludes(change: Estimate, *, worse: bool) -> bool:

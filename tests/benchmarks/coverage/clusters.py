@@ -14,13 +14,13 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.clusters import design, divisor, flip_test
+from clfeval.inference.clusters import count_divisor, design_effect, flip_test
 from clfeval.inference.delong import clustered_auc, delong_auc
 from clfeval.inference.shares import clopper_pearson
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, limits
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.estimates import Cells, measure_limits
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.label_estimates import label_estimates
 from tests.benchmarks.coverage import Line
 
@@ -128,14 +128,14 @@ def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterat
     ):  # fmt: skip
         few = SLOWER if measure in SLOW else 1
         some = slice(0, len(tp) // few)
-        true = Confusion.of_prevalence(sens, 1 - spec, table.get(at, at))
+        true = Confusion.from_prevalence(sens, 1 - spec, table.get(at, at))
         value = float(CATALOG[measure].function(true))
         shown = measure if at is None else f"{measure} at {at:g}"
         for counts, more, least in (
             (replace(plain, sums=sums), "", LEAST), (plain, ", rows independent", None),
         ):  # fmt: skip
             here = Cells.at_prevalence(counts, at).where(some)
-            low, high = limits(measure, here, level=0.95)
+            low, high = measure_limits(measure, here, level=0.95)
             yield held(shown + more, name, low, high, value, least=least)
 
 
@@ -147,9 +147,9 @@ def differences(name: str, rows: Rows, level: float = 0.95) -> Iterator[Line]:
     for r in range(tables):
         truth, votes = rows.truth[r].ravel(), rows.votes[:, r].reshape(2, -1).T
         for of in (owners, None):
-            patterns = PatternCounts.of(("a", "b"), truth, votes, one, owners=of)
+            patterns = PatternCounts.from_votes(("a", "b"), truth, votes, one, owners=of)
             for metric in ("delta", "phi"):
-                found = label_estimates(patterns, Asked(metric, CATALOG[metric], {}))
+                found = label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
                 low = high = np.full(1, np.nan)
                 if found is not None:
                     _, low, high, _ = found.intervals(*places, level=level)
@@ -164,7 +164,7 @@ def shares(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator
     """Return the coverage of a model's sensitivity."""
     tp, _, p, _ = np.moveaxis(rows.cells(), 2, 0)
     found = sums(tp, p)
-    by = divisor(*design(*found), level=0.95)
+    by = count_divisor(*design_effect(*found), level=0.95)
     yield held("sensitivity", name, *clopper_pearson(found[0] / by, found[1] / by, level=0.95),
                rates[1])  # fmt: skip
     plain = clopper_pearson(*found[:2], level=0.95)
@@ -178,7 +178,7 @@ def shine_through(name: str, rows: Rows) -> Iterator[Line]:
     found = sums(alone.sum(2) * 1.0, some.sum(2) * 1.0)
     sens = RATES[0][1]
     truth = sens * (1 - sens) ** 3 / (1 - (1 - sens) ** 4)
-    by = divisor(*design(*found), level=0.95)
+    by = count_divisor(*design_effect(*found), level=0.95)
     limits = clopper_pearson(found[0] / by, found[1] / by, level=0.95)
     yield held("ShineThrough", name, *limits, truth)
     plain = clopper_pearson(*found[:2], level=0.95)
@@ -199,7 +199,7 @@ def areas(name: str, replicates: int, size: int, icc: float) -> Iterator[Line]:
         order = np.argsort(score)
         t, owner = truth[order], patient[order]
         at = np.where(t, np.arange(ROWS), np.arange(ROWS) + ROWS)
-        owned = ClusterCounts.of(list(map(str, owner)), at, np.ones(ROWS, np.int64))
+        owned = ClusterCounts.from_entries(list(map(str, owner)), at, np.ones(ROWS, np.int64))
         mine = clustered_auc(t * 1, ~t * 1, owned, level=0.95)
         plain = delong_auc(t * 1, ~t * 1, level=0.95)
         ends[:, i] = mine.low, mine.high, plain.low, plain.high

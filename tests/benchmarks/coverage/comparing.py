@@ -22,22 +22,22 @@ from scipy.stats import norm
 
 from clfeval.compare import families
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED, WORSE
-from clfeval.compare.families import BestSet, Family, best_set, family_of, pairs_of
+from clfeval.compare.families import BestSet, PairFamily, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired import PairedEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
-from clfeval.document import Estimate, estimate
+from clfeval.document import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.clustered import smallest_sizes
-from clfeval.methods.estimates import end_to_end
-from clfeval.methods.measured.asked import Asked, asked_of
-from clfeval.methods.measured.hard import HardLimits
-from clfeval.methods.measured.hard import measured as measured_hard
+from clfeval.methods.clustered import effective_class_sizes
+from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.measured.asked import RequestedMeasure, parse_measures
+from clfeval.methods.measured.hard import LabelLimitSettings
+from clfeval.methods.measured.hard import estimate_label_measure as measured_hard
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.measured.scored import measured
-from clfeval.methods.report.comparisons import less
-from clfeval.methods.report.model_estimates import row_by_row, score_estimates
+from clfeval.methods.measured.scored import estimate_score_measure
+from clfeval.methods.report.comparisons import subtract_bias
+from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import LEVEL, MEMBERS, SURE, _probabilities, _true
 
@@ -149,18 +149,18 @@ class _Table:
         self.ranked = [self.every.ranked(j) for j in range(len(p))]
 
     def voted(self, models: Sequence[str], votes: Arrays) -> PatternCounts:
-        return PatternCounts.of(models, self.every.truth, votes, self.n, self.unit,
+        return PatternCounts.from_votes(models, self.every.truth, votes, self.n, self.unit,
                                 owners=self.owners)  # fmt: skip
 
-    def estimates(self, one: Asked) -> PairedEstimates | None:
+    def estimates(self, one: RequestedMeasure) -> PairedEstimates | None:
         """Return the models by a measure."""
         if one.name not in SCORED:
             return label_estimates(self.patterns, one)
         every, moved = self.every, {}
         for model, (whole, place) in zip(self.models, self.ranked, strict=True):
-            if (found := row_by_row(one, self.cut, whole, place, every.truth)) is not None:
+            if (found := row_score_influence(one, self.cut, whole, place, every.truth)) is not None:
                 moved[model] = found
-        sizes = smallest_sizes(self.patterns, 2)
+        sizes = effective_class_sizes(self.patterns, 2)
         return score_estimates(every.weights, every.owners, one, moved, sizes,
                                sampling=every.weighed)  # fmt: skip
 
@@ -202,7 +202,7 @@ def _differing(one: _Setting, replicates: int) -> Iterator[Line]:
 
 def _told(one: _Setting, replicates: int) -> dict[str, list[tuple[Any, Any, str]]]:
     """Return the limits and the verdicts of each measure, at the margin that is the truth."""
-    every = asked_of(DIFFERING)
+    every = parse_measures(DIFFERING)
     found: dict[str, list[tuple[Any, Any, str]]] = {asked.name: [] for asked in every}
     for table in one.tables(replicates):
         for asked in every:
@@ -217,10 +217,10 @@ def _told(one: _Setting, replicates: int) -> dict[str, list[tuple[Any, Any, str]
     return found
 
 
-def _family(one: PairedEstimates | None, reference: str | None) -> Family | None:
+def _family(one: PairedEstimates | None, reference: str | None) -> PairFamily | None:
     if one is None:
         return None
-    return family_of(one, pairs_of(reference, one.models), level=LEVEL, seed=0)
+    return adjusted_family(one, family_pairs(reference, one.models), level=LEVEL, seed=0)
 
 
 def _families(one: _Setting, replicates: int) -> Iterator[Line]:
@@ -229,7 +229,7 @@ def _families(one: _Setting, replicates: int) -> Iterator[Line]:
     Of equal models: how often any is left out of the tied set, called better or worse than the
     reference, and what the winner's limits hold. Else how often the best is not among the tied.
     """
-    every, many = asked_of(LEADING), dict[tuple[str, str], list[bool]]()
+    every, many = parse_measures(LEADING), dict[tuple[str, str], list[bool]]()
     won: dict[str, list[tuple[Any, float]]] = {asked.name: [] for asked in every}
     with patch.object(families, "DRAWS", FEW_DRAWS):
         for table in one.tables(replicates):
@@ -251,7 +251,10 @@ def _families(one: _Setting, replicates: int) -> Iterator[Line]:
         values = _limits(asked, [what for what, _ in won[asked.name]])
         lucks = [luck for _, luck in won[asked.name]]
         for told, moved in (("as printed", 0), ("corrected", 1)):
-            ends = [less(value, moved * luck) for value, luck in zip(values, lucks, strict=True)]
+            ends = [
+                subtract_bias(value, moved * luck)
+                for value, luck in zip(values, lucks, strict=True)
+            ]
             sure = [(e.low, e.high) for e in ends if e.low is not None and e.high is not None]
             share = float(np.mean([low <= true <= high for low, high in sure]))
             yield Line(f"the winner's {asked.name}, {told}", str(one), len(sure), share,
@@ -259,7 +262,11 @@ def _families(one: _Setting, replicates: int) -> Iterator[Line]:
 
 
 def _claims(
-    one: _Setting, name: str, pairs: Family | None, some: Family | None, found: BestSet | None
+    one: _Setting,
+    name: str,
+    pairs: PairFamily | None,
+    some: PairFamily | None,
+    found: BestSet | None,
 ) -> dict[str, bool]:
     """Return which claims are false."""
     claims = {
@@ -273,7 +280,7 @@ def _claims(
     return claims
 
 
-def _misses(one: _Setting, name: str, family: Family | None) -> bool:
+def _misses(one: _Setting, name: str, family: PairFamily | None) -> bool:
     """Tell whether any simultaneous interval does not hold the true difference."""
     if family is None:
         return False
@@ -286,11 +293,11 @@ def _misses(one: _Setting, name: str, family: Family | None) -> bool:
     )
 
 
-def _limits(asked: Asked, models: Sequence[Any]) -> Sequence[Estimate]:
+def _limits(asked: RequestedMeasure, models: Sequence[Any]) -> Sequence[Estimate]:
     """Return what the report prints of each model by itself."""
     if asked.name in SCORED:
-        return [measured(asked.measure, one, SURE, "").value for one in models]
-    _, cells = end_to_end(dict(enumerate(map(ConfusionCounts.of_patterns, models))))
+        return [estimate_score_measure(asked.measure, one, SURE, "").value for one in models]
+    _, cells = concatenate_counts(dict(enumerate(map(ConfusionCounts.from_patterns, models))))
     many = [0.0 if one.clusters is None else one.clusters.size for one in models]
-    sure = HardLimits(SURE, cells.models, [None] * len(models), many)
-    return [*map(estimate, measured_hard(asked, cells, sure).values)]
+    sure = LabelLimitSettings(SURE, cells.models, [None] * len(models), many)
+    return [*map(as_estimate, measured_hard(asked, cells, sure).values)]

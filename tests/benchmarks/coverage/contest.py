@@ -10,19 +10,19 @@ import numpy as np
 from scipy.stats import norm
 
 from clfeval.arrays import Bools, Floats
-from clfeval.compare.families import family_of, pairs_of
+from clfeval.compare.families import adjusted_family, family_pairs
 from clfeval.compare.rates import RateCovariance
-from clfeval.counts.features.cuts import FeatureCounts, split
+from clfeval.counts.features.cuts import FeatureCounts, split_feature
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.shares import combination
+from clfeval.inference.shares import combine_proportions
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import end_to_end
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.phidelta.features import Ranked, feature_table
-from clfeval.methods.tune_jpt.contest import Contest, rate_covariance
+from clfeval.methods.phidelta.features import RankedFeatures, feature_table
+from clfeval.methods.tune_jpt.contest import PairwiseComparison, rate_covariance
 from tests.benchmarks.coverage import Line
 
 RATIOS = np.geomspace(1e-3, 1e3, 25)
@@ -80,7 +80,7 @@ def _differences(replicates: int) -> Iterator[Line]:
             truth, votes, owners = pair(rng, n, setting, clusters=clusters)
             if 1 < truth.sum() < n - 1:
                 ones = np.ones(n, np.int64)
-                parts.append(PatternCounts.of("ab", truth, votes.T, ones, owners=owners))
+                parts.append(PatternCounts.from_votes("ab", truth, votes.T, ones, owners=owners))
         known = _rates(parts)
         first, (_, sens, spec, _) = 2 * np.arange(replicates), TRUE[setting]
         for name in ("tar", "mcc", "f_beta"):
@@ -90,15 +90,15 @@ def _differences(replicates: int) -> Iterator[Line]:
                 found = known.at(measure, models, np.full(len(models), odds))
                 _, low, high = found.intervals(first, first + 1, level=0.95)
                 rates = np.array(sens), 1 - np.array(spec)
-                one, other = measure.function(Confusion.of_rates(*rates, odds)).tolist()
+                one, other = measure.function(Confusion.from_rates(*rates, odds)).tolist()
                 words = f"{setting}, n {n}{', patients' * clusters}, odds {odds:g}"
                 ends = np.stack([low - 1e-12, high + 1e-12], axis=1)
                 yield Line.of(f"difference in {name}", words, ends, one - other, 0.93)
 
 
 def _rates(parts: Sequence[PatternCounts]) -> RateCovariance:
-    counts = {i: ConfusionCounts.of_patterns(one) for i, one in enumerate(parts)}
-    return rate_covariance(end_to_end(counts)[1], parts)
+    counts = {i: ConfusionCounts.from_patterns(one) for i, one in enumerate(parts)}
+    return rate_covariance(concatenate_counts(counts)[1], parts)
 
 
 def _significant(replicates: int) -> Iterator[Line]:
@@ -127,8 +127,8 @@ def _led(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float, n
     """Return whether i is called better than j anywhere, (tables, k, k)."""
     k, tables = len(apart), [_votes(rng, n, apart, rho) for _ in range(AT_ONCE)]
     names, ones = [f"m{i}" for i in range(k)], np.ones(n, np.int64)
-    rates = _rates([PatternCounts.of(names, one[0], one[1:].T, ones) for one in tables])
-    contest = Contest(CATALOG[name], rates.counts, rates, 0.95, parts=AT_ONCE)
+    rates = _rates([PatternCounts.from_votes(names, one[0], one[1:].T, ones) for one in tables])
+    contest = PairwiseComparison(CATALOG[name], rates.counts, rates, 0.95, parts=AT_ONCE)
     contest = contest.together(k * (k - 1) // 2, everywhere=True)
     places = np.arange(AT_ONCE)[:, None, None] * k
     first = np.broadcast_to(places + np.arange(k)[:, None], (AT_ONCE, k, k)).ravel()
@@ -146,9 +146,13 @@ def _against(replicates: int) -> Iterator[Line]:
         for _ in range(replicates):
             truth, *votes = _votes(rng, 150, [1.5] * (others + 1), 0.3)
             names = tuple(f"m{i}" for i in range(others + 1))
-            patterns = PatternCounts.of(names, truth, np.array(votes).T, np.ones(150, np.int64))
-            one = label_estimates(patterns, Asked("delta", CATALOG["delta"], {}))
-            family = family_of(one, pairs_of("m0", names), level=0.95, seed=0) if one else None
+            patterns = PatternCounts.from_votes(
+                names, truth, np.array(votes).T, np.ones(150, np.int64)
+            )
+            one = label_estimates(patterns, RequestedMeasure("delta", CATALOG["delta"], {}))
+            family = (
+                adjusted_family(one, family_pairs("m0", names), level=0.95, seed=0) if one else None
+            )
             if family is not None:
                 told += family.significant.any().item()
                 alone += (family.p < 0.05).any().item()
@@ -162,8 +166,8 @@ def _chosen(replicates: int) -> Iterator[Line]:
         rng, held, plain = np.random.default_rng([4, n]), 0, 0
         for _ in range(replicates):
             truth = rng.random(n) < 0.4
-            done = split(
-                ScoreCounts.of_rows(rng.standard_normal(n) + d * truth, truth, None), "best"
+            done = split_feature(
+                ScoreCounts.from_rows(rng.standard_normal(n) + d * truth, truth, None), "best"
             )
             p = int(truth.sum())
             true = _above(done.cut - d) - _above(done.cut)
@@ -179,7 +183,7 @@ def _above(x: float) -> float:
 
 
 def _covers(hits: tuple[float, float], p: int, n: int, true: float) -> bool:
-    _, low, high = combination(1, -1, hits[0], p, hits[1], n, level=0.95)
+    _, low, high = combine_proportions(1, -1, hits[0], p, hits[1], n, level=0.95)
     return bool(low <= true <= high)
 
 
@@ -199,10 +203,10 @@ def _noise(replicates: int) -> Iterator[Line]:
         yield Line("tables where any has", setting, tables, any_told / tables)
 
 
-def _ranked(x: Floats, truth: Bools, cut: str) -> Ranked:
+def _ranked(x: Floats, truth: Bools, cut: str) -> RankedFeatures:
     p = int(truth.sum())
-    return Ranked.of(FeatureCounts.of(
-        (f"x{i}", f"x{i}", "numeric", split(ScoreCounts.of_rows(row, truth, None), cut),  # type: ignore[arg-type]
+    return RankedFeatures.from_counts(FeatureCounts.from_features(
+        (f"x{i}", f"x{i}", "numeric", split_feature(ScoreCounts.from_rows(row, truth, None), cut),  # type: ignore[arg-type]
          p, len(truth) - p, 0)
         for i, row in enumerate(x)
     ))  # fmt: skip

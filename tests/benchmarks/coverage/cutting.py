@@ -21,24 +21,24 @@ from scipy.stats import norm
 
 from clfeval import tune_jpt
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, estimate
+from clfeval.document import Row, as_estimate
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
-from clfeval.methods.measured.asked import Asked
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.decisions import confusions_at
-from clfeval.methods.report.cutting.chosen import cutoff_rows, judged_by
-from clfeval.methods.report.cutting.rules import rules_of
-from clfeval.methods.report.cutting.zones import abstention_rows, zones_of
-from clfeval.methods.threshold_optimism import CutRule
-from clfeval.methods.tune_jpt.tables import formulas
+from clfeval.methods.report.cutting.chosen import cutoff_rows, estimate_measures
+from clfeval.methods.report.cutting.rules import parse_rules
+from clfeval.methods.report.cutting.zones import abstention_rows, parse_zones
+from clfeval.methods.threshold_optimism import ThresholdRule
+from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted
 from tests.benchmarks.coverage.weights import UNIT
 from tests.benchmarks.coverage.weights import _table as _weighed
 
-RULES = rules_of(("j_index", "f1", "mcc", "cost:fp=1,fn=5", "sens>=.9", "ppv>=.8"))
+RULES = parse_rules(("j_index", "f1", "mcc", "cost:fp=1,fn=5", "sens>=.9", "ppv>=.8"))
 TUNED, TARGETS, BIAS = ("j_index", "f_beta", "mcc", "tar", "cost:fp=1,fn=5"), (0.5, 0.1, 0.01), 0.02
-ZONES, CUT = zones_of(("5%", "20%")), 0.5
+ZONES, CUT = parse_zones(("5%", "20%")), 0.5
 PREVALENCES, LEAST = (0.5, 0.1), 0.92
 Arrays = Any
 Held = tuple[float, float, float]  # the low and the high limit, and the truth
@@ -60,7 +60,7 @@ def lines(replicates: int) -> list[Line]:
 def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
     """Yield coverage and bias where thresholds are chosen at other class ratios."""
     rng = np.random.default_rng([32, size, round(100 * prevalence)])
-    every = formulas(stakes=Stakes(1, 5))
+    every = measure_formulas(stakes=OutcomeCosts(1, 5))
     held: dict[tuple[str, float], list[tuple[float | None, ...]]] = {}
     for seed in range(replicates):
         truth, score = _scored(rng, size, prevalence)
@@ -69,9 +69,9 @@ def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
         frame = pl.DataFrame({"truth": truth.astype(int), "m": score})
         found = tune_jpt(frame, prevalence=TARGETS, measure=TUNED, sweep=None, seed=seed)
         for row in found.tables["thresholds"]:
-            name, honest, cut = str(row["measure"]), estimate(row["corrected"]), row["threshold"]
+            name, honest, cut = str(row["measure"]), as_estimate(row["corrected"]), row["threshold"]
             z = np.inf if cut is None else _place(cut, prevalence)
-            there = Confusion.of_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])
+            there = Confusion.from_rates(norm.sf(z - APART), norm.sf(z), row["ratio"])
             true = float(every[name](there))
             if row["population"] == "target" and honest.low is not None and not np.isnan(true):
                 ends = honest.low, honest.high, honest.value, true
@@ -96,7 +96,7 @@ def _setting(kind: str, size: int, prevalence: float, replicates: int) -> Iterat
                 for name, ends in _of_rule(rule, row, counts, prevalence):
                     held.setdefault(name, []).append(ends)
         for row in abstention_rows(None, "m", counts, CUT, ZONES, SURE):
-            value, name = estimate(row["accuracy"]), f"accuracy, {row['chosen_by']} unanswered"
+            value, name = as_estimate(row["accuracy"]), f"accuracy, {row['chosen_by']} unanswered"
             if value.low is not None and value.high is not None:
                 true = _answered(row, prevalence)
                 held.setdefault(name, []).append((value.low, value.high, true))
@@ -114,7 +114,7 @@ def _drawn(rng: np.random.Generator, kind: str, size: int, prevalence: float) ->
     if kind == "weights":
         return _counted(*_weighed(rng, "class", prevalence, size), UNIT)[0]
     truth, score = _scored(rng, size, prevalence)
-    return ScoreCounts.of_rows(score, truth, None)
+    return ScoreCounts.from_rows(score, truth, None)
 
 
 def _scored(rng: np.random.Generator, size: int, prevalence: float) -> tuple[Arrays, Arrays]:
@@ -136,7 +136,7 @@ def _place(p: Arrays, prevalence: float) -> Arrays:
 
 
 def _of_rule(
-    rule: CutRule, row: Row, counts: ScoreCounts, prevalence: float
+    rule: ThresholdRule, row: Row, counts: ScoreCounts, prevalence: float
 ) -> Iterator[tuple[str, Held]]:
     """Yield the limits and the truths of the best value, of the limited one, and flattering."""
     cut = row["threshold"]
@@ -144,17 +144,18 @@ def _of_rule(
     tp, fp = prevalence * norm.sf(z - APART), (1 - prevalence) * norm.sf(z)
     table = Confusion(*map(np.array, (tp, fp, prevalence - tp, 1 - prevalence - fp)))
 
-    def true(one: Asked) -> float:
+    def true(one: RequestedMeasure) -> float:
         with np.errstate(all="ignore"):
             return float(one.measure.function(table))
 
     here = confusions_at(counts, np.array([np.inf if cut is None else cut]))
-    judged = [(rule.best, row["corrected"], ""), (rule.best, judged_by([rule.best], here, SURE)[0],
+    judged = [(rule.best, row["corrected"], ""),
+              (rule.best, estimate_measures([rule.best], here, SURE)[0],
                                               ", flattering")]  # fmt: skip
     if rule.within is not None:
         judged.append((rule.within, row["limited"], ""))
     for one, cell, more in judged:
-        found, value = estimate(cell), true(one)
+        found, value = as_estimate(cell), true(one)
         if found.low is not None and found.high is not None and not np.isnan(value):
             yield f"{one.name} by {rule.name}{more}", (found.low, found.high, value)
 

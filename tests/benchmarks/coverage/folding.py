@@ -11,17 +11,17 @@ from scipy.special import ndtr, ndtri
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.resampling import percentiles
+from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.polygon import area
+from clfeval.measures.polygon import polygon_area
 from clfeval.methods.mars.coverage import best_subsets, best_within_effort
-from clfeval.methods.mars.folding import judged_best, judged_within
-from clfeval.methods.mlcps.drawn import replicates as drawn
-from clfeval.methods.mlcps.drawn import thin
-from clfeval.methods.mlcps.given import evaluator
-from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, firsts
-from clfeval.methods.mlcps.singles import closed_limits
+from clfeval.methods.mars.folding import cross_validate_best, cross_validate_within_effort
+from clfeval.methods.mlcps.drawn import bootstrap_replicates as drawn
+from clfeval.methods.mlcps.drawn import sparse_data_reasons
+from clfeval.methods.mlcps.given import make_evaluator
+from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, first_models
+from clfeval.methods.mlcps.singles import closed_form_limits
 from tests.benchmarks.coverage import Line
 
 SHARE = 5  # a ranking takes long: one of so many replicates
@@ -73,7 +73,7 @@ def _ranking(setting: str, metrics: str, n: int, replicates: int) -> list[Line]:
     prevalence, rates = SETTINGS[setting]
     names = METRICS[metrics]
     truth = _true(prevalence, rates, names)
-    whole, rng, found = area(truth), np.random.default_rng([n, len(names)]), Tally()
+    whole, rng, found = polygon_area(truth), np.random.default_rng([n, len(names)]), Tally()
     best = set(np.flatnonzero(whole >= whole.max() * (1 - 1e-12)).tolist())
     for seed in range(replicates):
         _one(_drawn(rng, n, prevalence, rates), names, truth, whole, best, seed, found)
@@ -97,20 +97,21 @@ def _one(
     seed: int, found: Tally,
 ) -> None:  # fmt: skip
     """Add one table; one of which a measure is undefined would be refused."""
-    values = evaluator(joint, names)(joint.n[None])[0]
+    values = make_evaluator(joint, names)(joint.n[None])[0]
     if not np.isfinite(values).all():
         return
     found.tables += 1
-    why = thin(joint, votes=True, ranks="roc_auc" in names)
-    made = drawn(joint, lambda rows: evaluator(rows, names), resamples=RESAMPLES, seed=seed,
+    why = sparse_data_reasons(joint, votes=True, ranks="roc_auc" in names)
+    made = drawn(joint, lambda rows: make_evaluator(rows, names), resamples=RESAMPLES, seed=seed,
                  why=why)  # fmt: skip
-    scores, score = area(made), area(values)
-    low, high, _ = percentiles(scores, level=LEVEL)
+    scores, score = polygon_area(made), polygon_area(values)
+    low, high, _ = percentile_limits(scores, level=LEVEL)
     low, high = np.minimum(low, score), np.maximum(high, score)
     found.scores.append((low <= whole) & (whole <= high))
     found.widths.append(high - low)
     ends = [np.where(np.isnan(one), other, one) for one, other in zip(
-        closed_limits(joint, names, level=LEVEL), percentiles(made, level=LEVEL)[:2], strict=True
+        closed_form_limits(joint, names, level=LEVEL), percentile_limits(made, level=LEVEL)[:2],
+        strict=True
     )]  # fmt: skip
     least, most = np.minimum(ends[0], values), np.maximum(ends[1], values)
     found.singles.append((least <= truth + 1e-12) & (truth - 1e-12 <= most))
@@ -120,7 +121,7 @@ def _one(
     found.false_first += first not in best and leads[first] > LEVEL
     fewest = min(joint.n[joint.truth].sum(), joint.n[~joint.truth].sum())
     ranks = dense_ranks(score)
-    alike = {*firsts(ranks), *_not_told_apart(score, scores, ranks, fewest, LEVEL)}
+    alike = {*first_models(ranks), *_not_told_apart(score, scores, ranks, fewest, LEVEL)}
     told = [i for i in range(len(score)) if i not in alike]
     found.false_apart += any(whole[i] >= whole[first] for i in told)
 
@@ -134,7 +135,7 @@ def _drawn(
     sensitivity, specificity = np.array(rates).T
     means = np.where(truth[:, None], ndtri(sensitivity), -ndtri(specificity))
     scores = means + np.sqrt(ALIKE) * common + np.sqrt(1 - ALIKE) * own
-    return JointCounts.of(
+    return JointCounts.from_rows(
         tuple("abcdefghijkl"[:k]), truth, scores >= 0, scores, np.ones(n, np.int64)
     )  # fmt: skip
 
@@ -158,16 +159,19 @@ def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> li
     for _ in range(replicates):
         truth = rng.random(n) < 0.3
         votes = np.where(truth[:, None], rng.random((n, k)) < 0.6, rng.random((n, k)) < 0.2)
-        patterns = PatternCounts.of(tuple("abcdefgh"), truth, votes, np.ones(n, np.int64))
+        patterns = PatternCounts.from_votes(tuple("abcdefgh"), truth, votes, np.ones(n, np.int64))
         counts = patterns.targets("positive")
         if size is not None:
             choices = best_subsets(counts, size)
-            judged, choice = judged_best(counts, choices, size, rng)[-1], choices[-1]
+            judged, choice = cross_validate_best(counts, choices, size, rng)[-1], choices[-1]
         else:
             within = best_within_effort(counts, (effort or 0) * n)
             if within is None:
                 continue
-            judged, choice = judged_within(counts, within, (effort or 0) * n, rng), within
+            judged, choice = (
+                cross_validate_within_effort(counts, within, (effort or 0) * n, rng),
+                within,
+            )
         rows = counts.hit_n.sum()
         real = 1 - 0.4 ** choice.scores.sizes[0]
         found.append(choice.scores.covered[0] / rows - real)

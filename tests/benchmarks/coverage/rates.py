@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Counts, Floats, divide
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, Design, Limits, exact_limits, limits
+from clfeval.methods.estimates import Cells, Design, Limits, exact_limits, measure_limits
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
@@ -31,7 +31,7 @@ def lines(replicates: int) -> list[Line]:
     rng = np.random.default_rng(13)
     found: dict[tuple[str, str, int], list[tuple[float, float, str]]] = {}
     for rows, prevalence, (sensitivity, specificity) in product(ROWS, PREVALENCES, RATES):
-        truth = Confusion.of_prevalence(sensitivity, 1 - specificity, prevalence)
+        truth = Confusion.from_prevalence(sensitivity, 1 - specificity, prevalence)
         where = f"prevalence {prevalence:g}, rates {sensitivity:g} {specificity:g}"
         for totals in ("random", "fixed"):
             p = np.full(replicates, round(rows * prevalence))
@@ -73,26 +73,26 @@ def _judged(
         return name, float(held.mean()), float((high - low)[finite].mean()) if wide else np.nan
 
     for name in FREE:
-        found = limits(name, own, level=LEVEL, design=design)
+        found = measure_limits(name, own, level=LEVEL, design=design)
         yield judged(name, found, CATALOG[name].function(truth))
     for name in UNBIASED:
-        found = limits(name, even, level=LEVEL, by="region")
+        found = measure_limits(name, even, level=LEVEL, by="region")
         yield judged(f"{name}_u", found, CATALOG[name].function(truth.normalised()))
     both = [exact_limits(name, own, level=LEVEL**0.5) for name in ("sensitivity", "specificity")]
-    rates = (over(truth.tp, truth.positives), over(truth.tn, truth.negatives))
+    rates = (divide(truth.tp, truth.positives), divide(truth.tn, truth.negatives))
     held = np.ones(len(tp), bool)
     for ends, rate in zip(both, rates, strict=True):
         assert ends is not None
         held &= np.isnan(ends[0]) | ((ends[0] <= rate) & (rate <= ends[1]))
     yield "joint region", float(held[place.ravel()].mean()), np.nan
     for name in SHARES if totals == "random" else ():
-        found = limits(name, own, level=LEVEL, design=design)
+        found = measure_limits(name, own, level=LEVEL, design=design)
         yield judged(f"{name} as counted", found, CATALOG[name].function(truth))
     for name in AT_SAMPLE:
         beta = BETA if name == "f_beta" else 1.0
-        found = limits(name, own, level=LEVEL, design=design, beta=beta)
+        found = measure_limits(name, own, level=LEVEL, design=design, beta=beta)
         value = CATALOG[name].given(beta=beta).function(truth)
         yield judged(f"{name} as counted", found, value)
     for name in TUNED:
-        found = limits(name, there, level=LEVEL)
+        found = measure_limits(name, there, level=LEVEL)
         yield judged(f"{name} at prevalence {TARGET}", found, CATALOG[name].function(tuned))

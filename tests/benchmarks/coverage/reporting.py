@@ -21,18 +21,18 @@ import numpy as np
 
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.weights import gathered
-from clfeval.document import Estimate, estimate
+from clfeval.counts.weights import group_owners
+from clfeval.document import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
-from clfeval.methods.estimates import end_to_end
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.decisions import net_benefit
-from clfeval.methods.measured.hard import HardLimits
-from clfeval.methods.measured.hard import measured as measured_hard
-from clfeval.methods.measured.scored import measured
-from clfeval.methods.options import Certainty
+from clfeval.methods.measured.hard import LabelLimitSettings
+from clfeval.methods.measured.hard import estimate_label_measure as measured_hard
+from clfeval.methods.measured.scored import estimate_score_measure
+from clfeval.methods.options import IntervalSettings
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
@@ -47,7 +47,7 @@ APART, PREVALENCES = 1.3, (0.5, 0.05)
 # distance of the classes, prevalence, t; of the far ones few rows reach t
 SETTINGS = ((APART, 0.5, 0.5), (APART, 0.05, 0.05), (3.0, 0.5, 0.5), (3.0, 0.05, 0.05))
 FAR = ((APART, 0.5, 0.95), (APART, 0.05, 0.3))
-SURE = Certainty(LEVEL, resamples=300)
+SURE = IntervalSettings(LEVEL, resamples=300)
 Arrays = Any
 Owning = list[str] | Arrays | None  # whose rows are, or their squared weights
 
@@ -84,13 +84,15 @@ def measures(
 
     for name in SCORED:
         measure = CATALOG[name].given(t=t)
-        yield line(measure, [measured(measure, one, SURE, "").value for one, _ in counts])
+        yield line(
+            measure, [estimate_score_measure(measure, one, SURE, "").value for one, _ in counts]
+        )
     measure = CATALOG["net_benefit@t"].given(t=t)
     yield line(measure, [net_benefit(one, t, LEVEL)[0] for one, _ in counts])
     patterns = [one for _, one in counts]
-    _, cells = end_to_end(dict(enumerate(map(ConfusionCounts.of_patterns, patterns))))
+    _, cells = concatenate_counts(dict(enumerate(map(ConfusionCounts.from_patterns, patterns))))
     many, size = [0.0 if one.clusters is None else one.clusters.size for one in patterns], len(made)
-    sure = HardLimits(SURE, cells.models, [None] * size, many)
+    sure = LabelLimitSettings(SURE, cells.models, [None] * size, many)
     for name in HARD:
         measure = CATALOG[name]
 
@@ -98,7 +100,9 @@ def measures(
             tp, fp = pos[scores >= 0.5].sum(), neg[scores >= 0.5].sum()
             return measure.function(Confusion(tp, fp, pos.sum() - tp, neg.sum() - fp))
 
-        found = map(estimate, measured_hard(Asked(name, measure, {}), cells, sure).values)
+        found = map(
+            as_estimate, measured_hard(RequestedMeasure(name, measure, {}), cells, sure).values
+        )
         yield line(replace(measure, of=of), found)
 
 
@@ -112,8 +116,8 @@ def _counted(
     """Count a table, whose probabilities ascend and differ, as the report does."""
     n, truth = pos + neg, pos > 0
     place = np.arange(len(p)) + np.where(truth, 0, len(p))
-    owned = gathered(owners, place, n, 2 * len(p))
-    votes = PatternCounts.of(["m"], truth, (p >= 0.5)[:, None], n, unit, owners=owners)
+    owned = group_owners(owners, place, n, 2 * len(p))
+    votes = PatternCounts.from_votes(["m"], truth, (p >= 0.5)[:, None], n, unit, owners=owners)
     return ScoreCounts(p, pos, neg, unit, owned), votes
 
 

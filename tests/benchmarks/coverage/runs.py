@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from clfeval.document import Estimate
 from clfeval.inference.delong import delong_auc
-from clfeval.methods.measured.run_means import FOLDS, REPEATS, Runs, mean_of
+from clfeval.methods.measured.run_means import FOLDS, REPEATS, Runs, mean_over_runs
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
@@ -60,7 +60,7 @@ def _folds(rows: int, k: int, replicates: int) -> tuple[list[list[Arrays]], floa
             line = _discriminant(x[~test], y[~test])
             true.append(float(ndtr(line @ shift / sqrt(2 * line @ line))))
             values.append(_area(x[test] @ line, y[test]))
-        _, _, low, high, _ = mean_of(values, runs, LEVEL)
+        _, _, low, high, _ = mean_over_runs(values, runs, LEVEL)
         ends.append((low, high))
         plain.append(_plain(np.array([one.value for one in values])))
     return [ends, plain], float(np.mean(true))
@@ -74,7 +74,7 @@ def _seeds(rows: int, many: int, replicates: int) -> tuple[list[list[Arrays]], f
         score = y * 1.3 + rng.standard_normal(rows)
         found = [_area(score + NOISE * rng.standard_normal(rows), y) for _ in range(many)]
         values = np.array([one.value for one in found])
-        _, _, low, high, _ = mean_of(found, runs, LEVEL)
+        _, _, low, high, _ = mean_over_runs(found, runs, LEVEL)
         ends.append((low, high))
         plain.append(_plain(values))
     return [ends, plain], float(ndtr(1.3 / sqrt(2 * (1 + NOISE**2))))

@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.document import Estimate, estimate
-from clfeval.methods.report.asked_classes import asked_of_classes
-from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
+from clfeval.document import Estimate, as_estimate
+from clfeval.methods.report.asked_classes import parse_multiclass_measures
+from clfeval.methods.report.classes import (
+    CLASSES,
+    multiclass_label_rows,
+    multiclass_probability_rows,
+)
 from clfeval.methods.report.options import ReportOptions
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import CLUSTERS, LEAST, MEMBERS, Owning
@@ -68,18 +72,20 @@ def _measured(
 ) -> Iterator[tuple[str, Estimate]]:
     """Yield what the report says of a table by default."""
     names, wanted = tuple(map(str, range(odds.shape[1]))), ReportOptions().certainty
-    asked = [one for one in asked_of_classes((), names, ordered=False) if one.name in WANTED]
+    asked = [
+        one for one in parse_multiclass_measures((), names, ordered=False) if one.name in WANTED
+    ]
     said = odds.argmax(axis=1)[:, None]
-    patterns = ClassPatterns.of(["m"], names, truth, said, n, unit, owners=owners)
+    patterns = ClassPatterns.from_labels(["m"], names, truth, said, n, unit, owners=owners)
     p = np.exp(odds - odds.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
-    scores = ClassScores.of(names, truth, p, n, unit, owners=owners)
+    scores = ClassScores.from_probabilities(names, truth, p, n, unit, owners=owners)
     for row in (
-        *label_rows(None, patterns, asked, wanted),
-        *probability_rows(None, "m", scores, asked, wanted),
+        *multiclass_label_rows(None, patterns, asked, wanted),
+        *multiclass_probability_rows(None, "m", scores, asked, wanted),
     ):
         if row["estimator"] == WANTED[str(row["measure"])]:
-            yield str(row["measure"]), estimate(row["value"])
+            yield str(row["measure"]), as_estimate(row["value"])
 
 
 def _rows(

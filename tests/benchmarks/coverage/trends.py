@@ -15,10 +15,10 @@ import polars as pl
 
 from clfeval import report
 from clfeval.baseline.answer import SIGNIFICANT
-from clfeval.baseline.models import labelled
-from clfeval.document import estimate
-from clfeval.history.line import PastLine, lines_of
-from clfeval.trend.judge import changes_of
+from clfeval.baseline.models import rows_by_label
+from clfeval.document import as_estimate
+from clfeval.history.line import HistoryLine, result_lines
+from clfeval.trend.judge import measure_changes
 from tests.benchmarks.coverage import Line
 
 LEVEL, WEEKS, MEASURES = 0.95, 50, 14  # of the first screen
@@ -53,21 +53,21 @@ def _year(
     first, *others = _weeks(rng, rows, prevalence)
     found = []
     for line in others:
-        rows, _ = changes_of({"m": [first, line]}, {"m": first}, line.label, "report")
+        rows, _ = measure_changes({"m": [first, line]}, {"m": first}, line.label, "report")
         changes = [row for row in rows if row["p_adjusted"] is not None]
         assert len(changes) == MEASURES
         told = [row["verdict"] in SIGNIFICANT for row in changes]
-        ends = [estimate(row["difference"]) for row in changes]
+        ends = [as_estimate(row["difference"]) for row in changes]
         alone = [not (one.low or 0.0) <= 0 <= (one.high or 0.0) for one in ends]
         found.append((told, alone))
     return found
 
 
-def _weeks(rng: np.random.Generator, rows: int, prevalence: float) -> Iterator[PastLine]:
+def _weeks(rng: np.random.Generator, rows: int, prevalence: float) -> Iterator[HistoryLine]:
     shift = np.log(prevalence / (1 - prevalence)) - 0.72
     for week in range(WEEKS):
         truth = rng.random(rows) < prevalence
         score = 1 / (1 + np.exp(-(1.2 * rng.normal(1.2 * truth, 1) + shift)))
         table = pl.DataFrame({"truth": truth.astype(int), "m": score})
         result = report(table)
-        yield from lines_of(result, f"W{week}", labelled(result))
+        yield from result_lines(result, f"W{week}", rows_by_label(result))

@@ -9,11 +9,11 @@ from itertools import product
 
 import numpy as np
 
-from clfeval.compare.families import best_set, family_of, pairs_of
+from clfeval.compare.families import adjusted_family, best_set, family_pairs
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import Stakes
-from clfeval.methods.measured.asked import Asked
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.label_estimates import label_estimates
 from tests.benchmarks.coverage import Line
 
@@ -31,15 +31,17 @@ def lines(replicates: int) -> list[Line]:
 def _line(k: int, rows: int, prevalence: float, t: float, replicates: int) -> Line:
     rng = np.random.default_rng([17, k, rows, round(100 * prevalence), round(100 * t)])
     models, said = [f"m{i}" for i in range(k)], 0
-    asked = Asked("net_benefit", CATALOG["net_benefit"].given(stakes=Stakes(t, 1 - t)), {})
+    asked = RequestedMeasure(
+        "net_benefit", CATALOG["net_benefit"].given(stakes=OutcomeCosts(t, 1 - t)), {}
+    )
     for _ in range(replicates):
         truth = rng.random(rows) < prevalence
         luck = np.where(rng.random((rows, k)) < OWN, rng.random((rows, k)), rng.random((rows, 1)))
         votes = luck < np.where(truth[:, None], FOUND, ALARMS)
-        patterns = PatternCounts.of(models, truth, votes, np.ones(rows, np.int64))
+        patterns = PatternCounts.from_votes(models, truth, votes, np.ones(rows, np.int64))
         one = label_estimates(patterns, asked)
         if one is not None:
-            family = family_of(one, pairs_of(None, one.models), level=LEVEL, seed=0)
+            family = adjusted_family(one, family_pairs(None, one.models), level=LEVEL, seed=0)
             found = best_set(family, one, seed=0)
             said += found is not None and not found.tied.all()
     setting = f"{k} equal models, {rows} rows, prevalence {prevalence:g}, threshold {t:g}"

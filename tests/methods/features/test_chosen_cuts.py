@@ -13,8 +13,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import clfeval
 from clfeval.arrays import Counts
-from clfeval.counts.features.held import UNDEALT, held_out
-from clfeval.document import estimate
+from clfeval.counts.features.held import UNDEALT, cross_fitted_counts
+from clfeval.document import as_estimate
 from tests.methods.features.door import features, rows_of
 from tests.texts import check_text, numbers_in
 
@@ -45,11 +45,11 @@ def by_hand(positives: Counts, negatives: Counts) -> tuple[float, float]:
 def test_each_half_is_judged_by_the_cut_of_the_other(seed: int) -> None:
     rng = np.random.default_rng([9, seed])
     positives, negatives = rng.integers(0, 6, (2, 12))
-    assert held_out(positives, negatives) == pytest.approx(by_hand(positives, negatives))
+    assert cross_fitted_counts(positives, negatives) == pytest.approx(by_hand(positives, negatives))
 
 
 def test_too_few_rows_have_no_halves() -> None:
-    assert held_out(np.array([0, 1]), np.array([2, 3])) == UNDEALT
+    assert cross_fitted_counts(np.array([0, 1]), np.array([2, 3])) == UNDEALT
     weights = {"truth": [1, 1, 0, 0], "x": [1.5, 2.5, 0.5, 2.0], "w": [0.5, 1.5, 2.0, 3.5]}
     given = {"features": True, "cut": "best", "weight": "w", "interval": "none"}
     (row,) = clfeval.phidelta(pl.DataFrame(weights), **given).tables["features"]
@@ -74,11 +74,11 @@ def test_the_cross_fitted_place_has_the_interval_and_the_role() -> None:
         truth, x = frame["truth"].to_numpy() == 1, frame[name].to_numpy()
         values = np.unique(x)
         counts = [np.array([(x[side] == v).sum() for v in values]) for side in (truth, ~truth)]
-        tp, fp = held_out(*counts) or (0, 0)
+        tp, fp = cross_fitted_counts(*counts) or (0, 0)
         low1, high1 = proportion_confint(tp, 80, 0.05, "wilson")
         low2, high2 = proportion_confint(fp, 120, 0.05, "wilson")
         d = tp / 80 - fp / 120
-        honest = estimate(row["corrected_delta"])
+        honest = as_estimate(row["corrected_delta"])
         assert honest.value == pytest.approx(d)
         assert honest.low == pytest.approx(d - np.hypot(tp / 80 - low1, high2 - fp / 120))
         assert honest.high == pytest.approx(d + np.hypot(high1 - tp / 80, fp / 120 - low2))
@@ -99,8 +99,8 @@ def test_the_sentence_says_that_the_cut_was_chosen() -> None:
     assert one.code == "strongest-feature"
     check_text(one.text)
     assert (one.value, one.low, one.high) == (
-        estimate(row["corrected_delta"]).value, estimate(row["corrected_delta"]).low,
-        estimate(row["corrected_delta"]).high,
+        as_estimate(row["corrected_delta"]).value, as_estimate(row["corrected_delta"]).low,
+        as_estimate(row["corrected_delta"]).high,
     )  # fmt: skip
     check_text(features(noise(3, 200, 1, far=1.5)).answer[0].text)
 
@@ -149,7 +149,7 @@ def test_few_positives_give_no_role_to_noise(seed: int) -> None:
     x, truth = np.random.default_rng(seed).standard_normal((60, 60)), np.arange(60) < 6
     frame = pl.DataFrame({"truth": truth * 1, **{f"x{i:02}": row for i, row in enumerate(x)}})
     rows = rows_of(frame, cut="best")
-    apart = [estimate(row["corrected_delta"]) for row in rows.values()]
+    apart = [as_estimate(row["corrected_delta"]) for row in rows.values()]
     assert any((one.low or 0) > 0 or (one.high or 0) < 0 for one in apart)
     both = [ks_2samp(row[truth], row[~truth], method="exact") for row in x]
     limit = kstwobign.sf([one.statistic * (6 * 54 / 60) ** 0.5 for one in both])
@@ -170,5 +170,5 @@ def test_implications_of_a_chosen_cut_have_no_bound() -> None:
     frame = pl.DataFrame({"truth": [1] * 4 + [0] * 4, "x": [5.5, 6, 7, 8, 1, 2, 3, 4]})
     for cut, low in (("best", False), (5.5, True)):
         for row in features(frame, cut=cut).tables["implications"]:
-            assert estimate(row["confidence"]).value == 1
-            assert (estimate(row["confidence"]).low is not None) == low
+            assert as_estimate(row["confidence"]).value == 1
+            assert (as_estimate(row["confidence"]).low is not None) == low

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from clfeval.document import Estimate
-from clfeval.methods.phidelta.features import role
+from clfeval.methods.phidelta.features import feature_role
 from tests.methods.features.door import Row, rows_of, value
 
 
@@ -75,9 +75,9 @@ def test_more_rows_make_a_role_of_the_same_place() -> None:
 
 def test_without_a_place_there_is_no_role() -> None:
     lost, found = Estimate(None, reason="too_few_rows"), Estimate(0.5)
-    assert role(lost, lost) is None
-    assert role(found, lost) is None
-    assert role(lost, found) is None
+    assert feature_role(lost, lost) is None
+    assert feature_role(found, lost) is None
+    assert feature_role(lost, found) is None
 
 
 @pytest.mark.parametrize(("low", "high", "name"), [
@@ -86,4 +86,4 @@ def test_without_a_place_there_is_no_role() -> None:
 def test_an_interval_that_touches_0_covers_it(
     low: float | None, high: float | None, name: str | None
 ) -> None:
-    assert role(Estimate(0.1), Estimate(0.5, low, high)) == name
+    assert feature_role(Estimate(0.1), Estimate(0.5, low, high)) == name

@@ -15,7 +15,7 @@ from clfeval.methods.mars import coverage
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
-    Choice,
+    ChosenSubset,
     best_subsets,
     best_within_effort,
 )
@@ -40,11 +40,11 @@ def greedily(choose: Callable[..., Any], *given: Any) -> Any:
         return choose(*given)
 
 
-def members_of(choice: Choice) -> tuple[int, ...]:
+def members_of(choice: ChosenSubset) -> tuple[int, ...]:
     return tuple(np.flatnonzero(choice.scores.members[0]).tolist())
 
 
-def covered_by(choice: Choice) -> int:
+def covered_by(choice: ChosenSubset) -> int:
     return int(choice.scores.covered[0])
 
 
@@ -177,7 +177,9 @@ def test_beyond_twenty_models_and_ten_million_subsets_models_are_chosen_greedily
     k = 22
     hits = np.array([[j in (row - 1, row) for j in range(k)] for row in range(k + 1)], bool)
     ones = np.ones(k + 1, np.int64)
-    counts = PatternCounts.of(names(k), np.ones(k + 1, bool), hits, ones).targets("positive")
+    counts = PatternCounts.from_votes(names(k), np.ones(k + 1, bool), hits, ones).targets(
+        "positive"
+    )
     choices = best_subsets(counts, 3)
     assert [(choice.method, covered_by(choice)) for choice in choices] == [
         (GREEDY, 2), (GREEDY, 4), (GREEDY, 6),

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from clfeval.counts.patterns import TargetCounts
 from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import SubsetScores, found, score_all_subsets, score_subsets
+from clfeval.methods.mars.coverage import (
+    SubsetScores,
+    score_all_subsets,
+    score_subsets,
+    total_detected,
+)
 from tests import reference as ref
 from tests.example import PAPER
 from tests.reference import Row
@@ -63,7 +68,7 @@ def every(rows: list[Row], target: str) -> SubsetScores:
 def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_any: int) -> None:
     counts = counts_of(PAPER).targets("positive")
     scores = score_subsets(counts, members_matrix([models], 4))
-    assert found(counts) == 6
+    assert total_detected(counts) == 6
     assert of(scores, 0, "exclusive_found") == etp
     assert of(scores, 0, "missed_all") == efn_all
     assert of(scores, 0, "missed_any") == efn_any
@@ -78,7 +83,7 @@ def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], targ
     subsets = list(ref.subsets_of(len(rows[0].votes)))
     listed = score_subsets(counts, members_matrix(subsets, len(rows[0].votes)))
     assert by_subset(every(rows, target)) == by_hand(rows, target) == by_subset(listed)
-    assert found(counts) == ref.ttp(rows, target)
+    assert total_detected(counts) == ref.ttp(rows, target)
 
 
 @examples(60)
@@ -134,12 +139,12 @@ def test_no_subsets_and_no_rows() -> None:
     empty = np.zeros((0, 2), bool)
     none = np.zeros(0, np.int64)
     counts = TargetCounts(("a", "b"), empty, none, empty, none)
-    assert found(counts) == 0
+    assert total_detected(counts) == 0
     assert len(score_subsets(counts, empty)) == 0
     assert set(by_subset(score_all_subsets(counts)).values()) == {(0, 0, 0, 0, 0)}
 
 
 @pytest.mark.parametrize(("k", "size"), [(1, 1), (4, 2), (5, 3), (6, 6)])
 def test_listing_subsets_of_one_size(k: int, size: int) -> None:
-    listed = [tuple(np.flatnonzero(row).tolist()) for row in coverage.combinations_of(k, size)]
+    listed = [tuple(np.flatnonzero(row).tolist()) for row in coverage.model_combinations(k, size)]
     assert listed == list(combinations(range(k), size))

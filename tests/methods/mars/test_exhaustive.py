@@ -9,8 +9,8 @@ import pytest
 
 from clfeval.counts.patterns import TargetCounts
 from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import ENUMERATED, GREEDY, best_subsets, combinations_of
-from clfeval.methods.mars.exhaustive import most_covering
+from clfeval.methods.mars.coverage import ENUMERATED, GREEDY, best_subsets, model_combinations
+from clfeval.methods.mars.exhaustive import best_covering_subsets
 from tests.strategies import names
 from tests.thoroughness import full
 
@@ -29,10 +29,10 @@ def test_all_that_tie_are_found_from_any_start(most: int) -> None:
         dice = np.random.default_rng(1000 + seed)
         counts = drawn(seed, int(dice.integers(2, 9)), int(dice.integers(1, 14)), most)
         for size in range(1, len(counts.models) + 1):
-            every = coverage.score_subsets(counts, combinations_of(len(counts.models), size))
+            every = coverage.score_subsets(counts, model_combinations(len(counts.models), size))
             start = int(dice.choice(every.covered))
             best = every.members[every.covered == every.covered.max()]
-            found = most_covering(counts, size, start)
+            found = best_covering_subsets(counts, size, start)
             assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in best.tolist()}
 
 
@@ -44,7 +44,7 @@ def test_beyond_twenty_models_all_subsets_are_still_counted(seed: int) -> None:
         if choice.method == GREEDY:
             continue
         assert choice.method == ENUMERATED
-        every = coverage.score_subsets(counts, combinations_of(22, int(choice.scores.sizes[0])))
+        every = coverage.score_subsets(counts, model_combinations(22, int(choice.scores.sizes[0])))
         best = every.order(-every.covered, every.effort)[0]
         assert choice.scores.members[0].tolist() == every.members[best].tolist()
 

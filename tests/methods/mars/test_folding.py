@@ -14,7 +14,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
-from clfeval.inference.folds import deal
+from clfeval.inference.folds import split_into_folds
 from clfeval.methods.mars import coverage, folding
 from tests.texts import check_text, numbers_in
 
@@ -24,7 +24,9 @@ Rows = list[tuple[bool, ...]]
 def targets(truth: np.ndarray, votes: np.ndarray) -> TargetCounts:
     names = tuple(f"m{j}" for j in range(votes.shape[1]))
     ones = np.ones(len(truth), np.int64)
-    return PatternCounts.of(names, truth.astype(bool), votes.astype(bool), ones).targets("positive")
+    return PatternCounts.from_votes(names, truth.astype(bool), votes.astype(bool), ones).targets(
+        "positive"
+    )
 
 
 def drawn(n: int, k: int, seed: int, positives: float = 0.4) -> TargetCounts:
@@ -64,18 +66,18 @@ def test_the_same_row_by_row(
     counts, folds = drawn(40, 4, seed), []
 
     def recorded(n: np.ndarray, many: int, rng: np.random.Generator) -> np.ndarray:
-        folds.append(deal(n, many, rng))
+        folds.append(split_into_folds(n, many, rng))
         return folds[-1]
 
     monkeypatch.setattr(folding, "deal", recorded)
     rng = np.random.default_rng(seed)
     if effort is None:
         choices = coverage.best_subsets(counts, 3)
-        found = folding.judged_best(counts, choices, 3, rng)
+        found = folding.cross_validate_best(counts, choices, 3, rng)
     else:
         choice = coverage.best_within_effort(counts, effort)
         assert choice is not None
-        found = [folding.judged_within(counts, choice, effort, rng)]
+        found = [folding.cross_validate_within_effort(counts, choice, effort, rng)]
     assert len(folds) == 2 * folding.REPEATS
     for i, (covered, gained) in enumerate(found):
         hits = called = 0
@@ -100,7 +102,7 @@ def test_two_models_that_find_as_much_find_nothing_where_they_were_not_chosen() 
     counts = targets(truth, votes)
     choices = coverage.best_subsets(counts, 2)
     assert [one.scores.covered[0] for one in choices] == [2, 4]
-    one, both = folding.judged_best(counts, choices, 2, np.random.default_rng(0))
+    one, both = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     # the negative that both call is in the effort: 0 of 1, and 4 of 5
     assert (one[0].value, one[1].value) == (0, 0)
     assert (both[0].value, both[1].value) == (4, 4 / 5)
@@ -115,7 +117,7 @@ def test_eight_equal_models_flatter_and_folds_do_not(n: int, least: float) -> No
         counts = drawn(n, 8, 100 + seed)
         positives = counts.hit_n.sum()
         choices = coverage.best_subsets(counts, 1)
-        ((found, _),) = folding.judged_best(counts, choices, 1, np.random.default_rng(seed))
+        ((found, _),) = folding.cross_validate_best(counts, choices, 1, np.random.default_rng(seed))
         apparent.append(choices[0].scores.covered[0] / positives)
         honest.append((found.value or 0) / positives)
     assert np.mean(apparent) > 0.6 + least
@@ -124,7 +126,7 @@ def test_eight_equal_models_flatter_and_folds_do_not(n: int, least: float) -> No
 
 def reasons(counts: TargetCounts) -> set[str | None]:
     choices = coverage.best_subsets(counts, 2)
-    found = folding.judged_best(counts, choices, 2, np.random.default_rng(0))
+    found = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     return {one.reason for pair in found for one in pair}
 
 
@@ -135,7 +137,7 @@ def test_why_there_is_none() -> None:
     parts = replace(counts, unit=2)
     assert reasons(parts) == {"fractional_weights"}
     with pytest.raises(ValueError, match="whole rows"):
-        folding.cross_fitted(parts, lambda _: np.ones((1, 2), bool), folds=2, repeats=1,
+        folding.cross_validate_choice(parts, lambda _: np.ones((1, 2), bool), folds=2, repeats=1,
                              rng=np.random.default_rng(0))  # fmt: skip
 
 
@@ -146,7 +148,7 @@ def test_a_greedy_set_beside_the_best_is_not_judged() -> None:
     counts = targets(np.ones(len(rows)), hits)
     choices = coverage.best_subsets(counts, 2)
     assert [one.method for one in choices].count(coverage.GREEDY) == 1
-    found = folding.judged_best(counts, choices, 2, np.random.default_rng(0))
+    found = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     known = [one[0].value for one in found]
     # whatever nine tenths of the rows are, the same sets are best: 45 and 72 rows
     assert known == [45, 72, None]

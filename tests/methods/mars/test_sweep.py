@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.scores import ScoreTable, ranks
-from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
+from clfeval.counts.scores import ScoreTable, rank_scores
+from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep_thresholds
 from tests import reference as ref
 from tests.reference import Row, ScoredRow
 from tests.strategies import frame_of, names, scored_tables
@@ -59,7 +59,7 @@ def test_thresholds_equal_voting_anew(rows: list[ScoredRow], target: str) -> Non
     # also between, below and above the scores, and at those of the other class
     more = np.union1d(cuts, [-1.0, 0.05, 0.1, 0.3, 0.5, 0.6, 0.95, 1.0, 2.0])
     for chosen in (cuts, more):
-        steps = sweep(table.scores, table.n, target, chosen)
+        steps = sweep_thresholds(table.scores, table.n, target, chosen)
         check_every_cut(steps, lambda cut: ref.voted(rows, cut), target, len(table.models))
 
 
@@ -69,8 +69,8 @@ def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     mine = [row for row in rows if row.truth == CLASS[target]]
     if not mine:
         return
-    ranked = ranks(table_of(rows), table_of(mine))
-    steps = sweep(ranked.scores, ranked.n, target, distinct_cuts(ranked.scores))
+    ranked = rank_scores(table_of(rows), table_of(mine))
+    steps = sweep_thresholds(ranked.scores, ranked.n, target, distinct_cuts(ranked.scores))
     check_every_cut(steps, lambda cut: ref.voted_top(rows, -cut), target, len(ranked.models))
 
 
@@ -85,7 +85,7 @@ def test_the_ends_of_the_scale(lowest: float, highest: float, target: str, k: in
         for i in range(3)
     ]
     table = table_of(rows)
-    steps = sweep(table.scores, table.n, target, distinct_cuts(table.scores))
+    steps = sweep_thresholds(table.scores, table.n, target, distinct_cuts(table.scores))
     check_every_cut(steps, lambda cut: ref.voted(rows, cut), target, k)
 
 
@@ -94,7 +94,7 @@ def test_by_hand() -> None:
     table = ScoreTable(
         ("a", "b"), (np.array([0.9, 0.2]), np.array([0.4, 0.7])), np.array([1, 1], np.int64)
     )
-    steps = sweep(table.scores, table.n, "positive", distinct_cuts(table.scores))
+    steps = sweep_thresholds(table.scores, table.n, "positive", distinct_cuts(table.scores))
     assert steps.cuts.tolist() == [0.2, 0.4, 0.7, 0.9]
     assert steps.found.tolist() == [2, 2, 2, 1]
     assert steps.hits.tolist() == [[2, 1, 1, 1], [2, 2, 1, 0]]

@@ -9,11 +9,17 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.errors import DataError, UsageError
-from clfeval.methods.mlcps.asked import DEFAULT, KNOWN, MEASURED, measure_named, measure_names
-from clfeval.methods.mlcps.given import evaluator
-from clfeval.methods.mlcps.given import measured as measured_here
+from clfeval.methods.mlcps.asked import (
+    DEFAULT,
+    MEASURED,
+    MLCPS_MEASURES,
+    measure_by_id,
+    parse_measure_names,
+)
+from clfeval.methods.mlcps.given import make_evaluator
+from clfeval.methods.mlcps.given import measure_models as measured_here
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.methods.mlcps.test_measured import measures, scored
@@ -55,20 +61,20 @@ def test_rows_drawn_again_are_measured_as_if_they_stood_there() -> None:
     repeated = drawn.select(pl.exclude("n").repeat_by("n").explode())
     np.testing.assert_allclose(measures(repeated, *names, kind="score").values, once, rtol=1e-12)
     with open_predictions(drawn, Input(weight="n", kind="score")) as opened:
-        counted = count(opened)
+        counted = count_predictions(opened)
         joint = counted.joint(scores=True)
-        of = evaluator(joint, names)
+        of = make_evaluator(joint, names)
         for counts in (joint.n[None], joint.n[None] * 1000, joint.n[None] / 8):
             np.testing.assert_allclose(of(counts)[0], once, rtol=1e-9)
         assert measured_here(counted, names[:2], resamples=20, seed=0).replicates is not None
 
 
 def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None:
-    assert measure_names(["f_meas:beta=2", "net_benefit:t=.1", "auc", "default"]) == (
+    assert parse_measure_names(["f_meas:beta=2", "net_benefit:t=.1", "auc", "default"]) == (
         "f_beta:beta=2", "net_benefit@t:t=0.1", "roc_auc", *DEFAULT,
     )  # fmt: skip
-    assert measure_names(["ranking"]) == ("roc_auc", "average_precision", "ks", "pr_auc")
-    hard = measure_names(["hard"])
+    assert parse_measure_names(["ranking"]) == ("roc_auc", "average_precision", "ks", "pr_auc")
+    hard = parse_measure_names(["hard"])
     assert {"accuracy", "sensitivity", "f1"} <= {*hard}
     assert not {*hard} & {"error_rate", "fnr", "jaccard", "mcc", "dor"}  # said already, or beyond
     given = {
@@ -77,9 +83,9 @@ def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None
         "expected_cost": "fp=1,fn=1",
         "cost": "fp=1,fn=1",
     }
-    for name in KNOWN.names:
+    for name in MLCPS_MEASURES.names:
         text = f"{name}:{given[name]}" if name in given else name
-        assert all(measure_named(one) for one in measure_names([text]))
+        assert all(measure_by_id(one) for one in parse_measure_names([text]))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None
 )  # fmt: skip
 def test_measures_that_are_not_computed_are_refused(name: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
-        measure_names([name])
+        parse_measure_names([name])
     assert offered in str(caught.value)
     assert "--measure" not in str(caught.value)
     check_text(str(caught.value))

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from sklearn import metrics as sk
 
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, measure_names, needing
-from clfeval.methods.mlcps.given import Given, measured
+from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, measures_needing, parse_measure_names
+from clfeval.methods.mlcps.given import MetricValues, measure_models
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.texts import check_text, numbers_in
@@ -27,11 +27,11 @@ CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 
 def measures(
     table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **said: Any
-) -> Given:
+) -> MetricValues:
     cuts = {"any_range": True} if said.pop("any_range", False) else {}
     with open_predictions(table, Input(**said)) as predictions:
-        counted = count(predictions, **cuts)
-        return measured(counted, names, resamples=resamples, seed=seed)
+        counted = count_predictions(predictions, **cuts)
+        return measure_models(counted, names, resamples=resamples, seed=seed)
 
 
 def scored(m: int = 90) -> pl.DataFrame:
@@ -84,7 +84,7 @@ def test_scikit_learn() -> None:
     assert found.replicates is None
     for row, model in zip(found.values.tolist(), expected, strict=True):
         assert dict(zip(names, row, strict=True)) == pytest.approx(model, abs=1e-12)
-    whole = needing(names, "confusion")
+    whole = measures_needing(names, "confusion")
     labels = frame.with_columns((pl.col("a", "b") >= 0.5).cast(pl.Int64))
     of_labels = measures(labels, *whole, weight="n")
     same = [of_labels.metrics.index(name) for name in names if name in whole]
@@ -202,14 +202,15 @@ def test_scores_that_are_no_probabilities() -> None:
 
 
 def test_names() -> None:
-    assert measure_names(["recall", "Sensitivity", "youden", "ROC AUC", "auc", "bal_accuracy"]) == (
+    assert parse_measure_names(["recall", "Sensitivity", "youden", "ROC AUC", "auc",
+                                "bal_accuracy"]) == (
         "recall", "sensitivity", "j_index", "roc_auc", "balanced_accuracy",
     )  # fmt: skip
-    assert measure_names(["ppv", "acc", "delta", "gain_capture", "mcc_normalised", "ap"]) == (
+    assert parse_measure_names(["ppv", "acc", "delta", "gain_capture", "mcc_normalised", "ap"]) == (
         "ppv", "accuracy", "delta", "gini", "mcc_u", "average_precision",
     )  # fmt: skip
-    assert measure_names(MEASURED) == MEASURED
-    assert measure_names([]) == ()
+    assert parse_measure_names(MEASURED) == MEASURED
+    assert parse_measure_names([]) == ()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_names() -> None:
 )
 def test_unknown_names(name: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
-        measure_names(["f1", name])
+        parse_measure_names(["f1", name])
     assert offered in str(caught.value.hint)
     assert [problem.code for problem in caught.value.problems] == ["unknown-measure"]
     check_text(str(caught.value))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clfeval.errors import UsageError
 from clfeval.inference import resampling
 from clfeval.methods.mlcps import given as module
-from clfeval.methods.mlcps.given import Given
+from clfeval.methods.mlcps.given import MetricValues
 from tests.methods.mlcps.test_measured import measures, scored
 from tests.texts import check_text
 
@@ -92,7 +92,7 @@ def test_all_models_are_measured_on_the_same_rows_in_each_replicate() -> None:
     assert len(np.unique(np.round(p * 60))) > 5
 
 
-def assert_same(found: Given, other: Given) -> None:
+def assert_same(found: MetricValues, other: MetricValues) -> None:
     np.testing.assert_array_equal(found.values, other.values)
     np.testing.assert_array_equal(found.replicates, other.replicates)
     assert found.statistics == other.statistics

@@ -16,7 +16,7 @@ from clfeval.api.result import Result
 from clfeval.arrays import Floats
 from clfeval.inference.delong import delong_auc
 from clfeval.methods.mlcps import ranking
-from clfeval.methods.mlcps.drawn import thin, with_unseen
+from clfeval.methods.mlcps.drawn import add_unseen_rows, sparse_data_reasons
 from tests.methods.mlcps.test_measured import measures
 from tests.texts import check_text, numbers_in
 
@@ -139,7 +139,7 @@ def test_scores_that_part_the_classes_have_the_exact_bound_and_draws_that_move()
 
 def test_unseen_rows_have_the_scores_of_the_class_they_are_taken_for() -> None:
     joint = joint_of(scores(9, 51, 30).with_columns(pl.col("a", "b") - 15))
-    wider = with_unseen(joint, np.random.default_rng(0))
+    wider = add_unseen_rows(joint, np.random.default_rng(0))
     assert wider.n.sum() == pytest.approx(60 + 2)
     assert wider.n[wider.truth].sum() == pytest.approx(9 + 1)
     wrong = wider.votes != wider.truth[:, None]
@@ -150,12 +150,12 @@ def test_unseen_rows_have_the_scores_of_the_class_they_are_taken_for() -> None:
 
 
 def joint_of(table: pl.DataFrame) -> Any:
-    from clfeval.counts.count import count
+    from clfeval.counts.count import count_predictions
     from clfeval.tables.input import Input
     from clfeval.tables.prediction import open_predictions
 
     with open_predictions(table, Input(kind="score")) as predictions:
-        return count(predictions, any_range=True).joint(scores=True)
+        return count_predictions(predictions, any_range=True).joint(scores=True)
 
 
 @pytest.mark.parametrize(
@@ -168,16 +168,16 @@ def joint_of(table: pl.DataFrame) -> Any:
     ],
 )
 def test_few_rows_and_empty_cells_make_predictions_thin(table: pl.DataFrame, reasons: int) -> None:
-    found = thin(joint_of(table.cast({"a": pl.Float64})), votes=True, ranks=False)
+    found = sparse_data_reasons(joint_of(table.cast({"a": pl.Float64})), votes=True, ranks=False)
     assert len(found) == reasons
     check_text(found)
 
 
 def test_where_only_ranks_matter_the_cells_of_a_threshold_do_not() -> None:
     table = scores(40, 50, 1).with_columns(pl.col("a", "b") + 10)
-    assert thin(joint_of(table), votes=False, ranks=True) == []
+    assert sparse_data_reasons(joint_of(table), votes=False, ranks=True) == []
     apart = scores(40, 50, 30)
-    assert len(thin(joint_of(apart), votes=False, ranks=True)) == 1
+    assert len(sparse_data_reasons(joint_of(apart), votes=False, ranks=True)) == 1
 
 
 def test_a_model_that_always_says_yes_may_be_wrong_about_it() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.methods.mlcps import weights
-from clfeval.methods.mlcps.weights import products, weight_dependent, winner_shares
+from clfeval.methods.mlcps.weights import depends_on_weights, neighbour_products, winner_shares
 from tests.methods.mlcps.by_weights import around, plain_wins
 from tests.thoroughness import examples
 
@@ -29,10 +29,10 @@ def near(wins: int, share: float) -> bool:
 
 def test_products_go_around() -> None:
     d = np.array([[0.5, 0.2, 1.0, 0.3]])
-    assert products(d).tolist() == [[0.5 * 0.2, 0.2 * 1.0, 1.0 * 0.3, 0.3 * 0.5]]
+    assert neighbour_products(d).tolist() == [[0.5 * 0.2, 0.2 * 1.0, 1.0 * 0.3, 0.3 * 0.5]]
 
 
-@pytest.mark.parametrize("ask", [products, weight_dependent])
+@pytest.mark.parametrize("ask", [neighbour_products, depends_on_weights])
 def test_two_metrics_span_no_polygon(ask) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match="three metrics"):
         ask(np.ones((2, 2)))
@@ -159,10 +159,10 @@ def turned(d: np.ndarray) -> list[bool]:
 def test_weight_dependent_as_neighbours_show(k: int, n: int, steps: int, seed: int) -> None:
     d = np.random.default_rng(seed).integers(0, steps, (k, n)) / (steps - 1)
     expected = turned(d)
-    assert weight_dependent(d).tolist() == expected
+    assert depends_on_weights(d).tolist() == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(weights, "_PAIRS", 3)
-        assert weight_dependent(d).tolist() == expected
+        assert depends_on_weights(d).tolist() == expected
 
 
 def test_rounding_is_no_difference() -> None:
@@ -170,5 +170,5 @@ def test_rounding_is_no_difference() -> None:
     assert 0.2 * 0.9 > 0.3 * 0.6
     first = [0.3, 0.6, 0.1]
     # products .18 .06 .03 and .18 .018 .004: the second is never above
-    assert weight_dependent(np.array([first, [0.2, 0.9, 0.02]])).tolist() == [False, False]
-    assert weight_dependent(np.array([first, [0.2, 0.91, 0.02]])).tolist() == [True, True]
+    assert depends_on_weights(np.array([first, [0.2, 0.9, 0.02]])).tolist() == [False, False]
+    assert depends_on_weights(np.array([first, [0.2, 0.91, 0.02]])).tolist() == [True, True]

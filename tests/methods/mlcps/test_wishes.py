@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.methods.mlcps.wishes import Wish, read_wishes, wishes_of
+from clfeval.methods.mlcps.wishes import DesirabilityGoal, parse_goals, read_goals
 from tests.texts import check_text, problem_places
 
 FILE = """\
@@ -27,13 +27,13 @@ no: {goal: box, above: 0, high: 5}
 """
 
 WISHES = (
-    Wish("sensitivity", "maximize", low=0, high=1, gamma=(1,)),
-    Wish("specificity", "maximize", low=0.8, high=1, gamma=(2,), weight=2),
-    Wish("brier", "minimize", low=0, high=0.1, gamma=(1,)),
-    Wish("found", "target", low=0.1, target=0.3, high=0.6, gamma=(1, 2)),
-    Wish("predictors", "box", below=20),
-    Wish("latency_ms", "custom", points=((0, 1), (50, 0.8), (200, 0)), weight=0),
-    Wish("no", "box", above=0, high=5),
+    DesirabilityGoal("sensitivity", "maximize", low=0, high=1, gamma=(1,)),
+    DesirabilityGoal("specificity", "maximize", low=0.8, high=1, gamma=(2,), weight=2),
+    DesirabilityGoal("brier", "minimize", low=0, high=0.1, gamma=(1,)),
+    DesirabilityGoal("found", "target", low=0.1, target=0.3, high=0.6, gamma=(1, 2)),
+    DesirabilityGoal("predictors", "box", below=20),
+    DesirabilityGoal("latency_ms", "custom", points=((0, 1), (50, 0.8), (200, 0)), weight=0),
+    DesirabilityGoal("no", "box", above=0, high=5),
 )
 
 
@@ -44,20 +44,20 @@ def refused(text: str) -> str:
     """Write a file of wishes, see it refused (exit 2), and return the message."""
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_wishes("w.yaml")
+        read_goals("w.yaml")
     assert {problem.code for problem in caught.value.problems} == {"configuration"}
     return str(caught.value)
 
 
 def test_a_file_of_all_goals() -> None:
     Path("w.yaml").write_text(FILE, encoding="utf-8")
-    found = read_wishes("w.yaml")
+    found = read_goals("w.yaml")
     assert found == WISHES
     assert [wish.assumed for wish in found] == [("low", "high"), *[()] * 6]
 
 
 def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
-    found = wishes_of(
+    found = parse_goals(
         {
             "a": {"goal": "custom", "points": np.array([[0, 1], [2, 0.5]]), "weight": np.int64(2)},
             "b": {
@@ -70,8 +70,8 @@ def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
         }
     )
     assert found == (
-        Wish("a", "custom", points=((0, 1), (2, 0.5)), weight=2),
-        Wish("b", "target", low=0, target=0.5, high=1, gamma=(2, 1)),
+        DesirabilityGoal("a", "custom", points=((0, 1), (2, 0.5)), weight=2),
+        DesirabilityGoal("b", "target", low=0, target=0.5, high=1, gamma=(2, 1)),
     )
 
 
@@ -90,7 +90,7 @@ def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
 def test_ends_left_out_are_those_of_the_measure(
     metric: str, goal: object, low: float, high: float, assumed: tuple[str, ...]
 ) -> None:
-    (wish,) = wishes_of({metric: goal})
+    (wish,) = parse_goals({metric: goal})
     assert (wish.metric, wish.low, wish.high, wish.assumed) == (metric, low, high, assumed)
 
 
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     text = "f1: maximum\nmcc: {goal: maximize, low: a, high: b, weight: -1, x: 0}\nours: minimize\n"
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_wishes("w.yaml")
+        read_goals("w.yaml")
     assert [str(problem.file) for problem in caught.value.problems] == [
         "w.yaml:1:1", "w.yaml:2:52", "w.yaml:2:23", "w.yaml:2:31", "w.yaml:2:40", "w.yaml:3:1",
     ]  # fmt: skip
@@ -169,12 +169,12 @@ NO_WISHES: list[object] = [
 def test_what_is_no_mapping_of_wishes_is_refused() -> None:
     for wishes in NO_WISHES:
         with pytest.raises(UsageError) as caught:
-            wishes_of(wishes)  # type: ignore[arg-type]
+            parse_goals(wishes)  # type: ignore[arg-type]
         assert [problem.code for problem in caught.value.problems] == ["configuration"]
         check_text(str(caught.value))
 
 
 def test_a_missing_file_is_a_question_of_usage() -> None:
     with pytest.raises(UsageError) as caught:
-        read_wishes("none.yaml")
+        read_goals("none.yaml")
     assert problem_places(str(caught.value)) == ["none.yaml: [no-such-file]"]

@@ -12,7 +12,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts
-from clfeval.document import Answer, Estimate, estimate
+from clfeval.document import Answer, Estimate, as_estimate
 from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from tests.texts import check_text, numbers_in
 
@@ -159,7 +159,7 @@ def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     result = clfeval.phidelta(LABELS, positive="malignant", reference="tree")
     (bayes,) = (row for row in result.tables["comparisons"]
                 if (row["model"], row["measure"]) == ("naive_bayes", "delta"))  # fmt: skip
-    assert (estimate(bayes["difference"]).high or 0.0) < 0
+    assert (as_estimate(bayes["difference"]).high or 0.0) < 0
     assert (bayes["verdict"], float(str(bayes["p_adjusted"])) > 0.05) == ("undecided", True)
     check_text(said(result)["compared"].text)
 
@@ -207,7 +207,7 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
     draw = np.random.default_rng(6)
     votes, truth = draw.random((50, 20_000)) < 0.5, np.arange(50) < 25
     names = tuple(f"m{i}" for i in range(20_000))
-    patterns = PatternCounts.of(names, truth, votes, np.ones(50, np.int64))
+    patterns = PatternCounts.from_votes(names, truth, votes, np.ones(50, np.int64))
     delta = votes[truth].mean(axis=0) - votes[~truth].mean(axis=0)
     rows = [{"slice": None, "model": name, "delta": Estimate(float(d), d - 0.5, d + 0.5),
              "phi": Estimate(0.0), "sensitivity": Estimate(0.5), "specificity": Estimate(0.5)}

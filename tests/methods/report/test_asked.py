@@ -12,7 +12,7 @@ import clfeval
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import aurc
-from clfeval.methods.measured.asked import DEFAULT, OF_TWO_CLASSES, SETS, asked_of
+from clfeval.methods.measured.asked import DEFAULT, OF_TWO_CLASSES, SETS, parse_measures
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 from tests.texts import check_text, problem_places
@@ -24,24 +24,26 @@ FRAME = pl.DataFrame(
 
 
 def names(*asked: str) -> list[str]:
-    return [one.name for one in asked_of(asked) if one.by != "default"]
+    return [one.name for one in parse_measures(asked) if one.by != "default"]
 
 
 def test_without_a_word_the_default_set_is_measured() -> None:
     found = [row["measure"] for row in clfeval.report(FRAME).tables["measures"]]
-    assert tuple(found) == DEFAULT == tuple(one.name for one in asked_of(("default",)))
+    assert tuple(found) == DEFAULT == tuple(one.name for one in parse_measures(("default",)))
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_holds_what_is_computable_without_parameters(name: str) -> None:
-    for one in asked_of((name,)):
+    for one in parse_measures((name,)):
         assert one.measure.of is not None
         assert not one.settings
         assert one.name != "hosmer_lemeshow"
 
 
 def test_sets_hold_their_families() -> None:
-    every = {name: {one.name for one in asked_of(("default", name))} - {*DEFAULT} for name in SETS}
+    every = {
+        name: {one.name for one in parse_measures(("default", name))} - {*DEFAULT} for name in SETS
+    }
     assert {"mcc_u", "jaccard", "markedness", "detection_prevalence"} <= every["hard"]
     assert {"gini", "ks", "average_precision", "pr_auc", "auprg"} == every["ranking"]
     assert {"brier_sum", "spiegelhalter_z", "aurc"} <= every["probability"]
@@ -71,7 +73,7 @@ OUT_OF_RANGE = (
 def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted() -> None:
     for name in OUT_OF_RANGE:
         with pytest.raises(UsageError) as caught:
-            asked_of((name,))
+            parse_measures((name,))
         assert [one.code for one in caught.value.problems] == ["bad-option"]
         check_text(str(caught.value))
         for more in ((), ("--dry-run",)):
@@ -99,7 +101,7 @@ def test_what_misleads_is_refused_by_name_with_what_replaces_it(name: str, inste
 def test_several_in_one_word_are_to_be_given_one_at_a_time() -> None:
     for text, parts in (("ap,ks", "ap ks"), ("f_beta:beta=2,ks", "f_beta:beta=2 ks")):
         with pytest.raises(UsageError) as caught:
-            asked_of((text,))
+            parse_measures((text,))
         each = " ".join(f"--measure {part}" for part in parts.split())
         assert str(caught.value.hint).endswith(each)
 
@@ -113,7 +115,7 @@ def test_every_name_that_is_offered_is_taken() -> None:
         "cost": "fp=1,fn=1",
     }
     for name in OF_TWO_CLASSES.names:
-        assert asked_of((f"{name}:{given[name]}" if name in given else name,))
+        assert parse_measures((f"{name}:{given[name]}" if name in given else name,))
 
 
 def test_a_measure_asked_for_by_name_says_how_it_misleads_and_one_of_a_set_does_not() -> None:

@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.inference.permuted import expected_precision, found_by_chance
+from clfeval.inference.permuted import random_average_precision, random_true_positives
 
 TRUTH = [1, 0, 1, 0, 1, 0, 0]
 SCORES = [0.9, 0.8, 0.8, 0.3, 0.7, 0.2, 0.6]
@@ -68,10 +68,10 @@ def test_values_are_means_over_every_order_of_truth() -> None:
 
 
 def test_a_count_is_hypergeometric() -> None:
-    t, shares = found_by_chance(30, 50, 20)
+    t, shares = random_true_positives(30, 50, 20)
     assert t.tolist() == list(range(21))
     assert shares == pytest.approx(stats.hypergeom.pmf(t, 80, 30, 20), rel=1e-9)
-    t, shares = found_by_chance(300_000, 700_000, 400_000)
+    t, shares = random_true_positives(300_000, 700_000, 400_000)
     assert len(t) < 50_000  # of 300,001
     middle = abs(t - 120_000) < 1000
     assert shares[middle] == pytest.approx(
@@ -85,8 +85,8 @@ def test_average_precision_by_chance(positives: int, rows_: int) -> None:
     p, m = positives, rows_
     harmonic = sum(1 / k for k in range(1, m + 1))
     expected = (p - 1) / (m - 1) + harmonic * (m - p) / (m * (m - 1))
-    assert expected_precision(np.ones(m, np.int64), p) == pytest.approx(expected)
-    assert expected_precision(np.array([m]), p) == pytest.approx(p / m)
+    assert random_average_precision(np.ones(m, np.int64), p) == pytest.approx(expected)
+    assert random_average_precision(np.array([m]), p) == pytest.approx(p / m)
 
 
 def test_dummies_answer_alike() -> None:

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
-from clfeval.measures.logistic import chances
+from clfeval.measures.logistic import fitted_probabilities
 from tests.texts import check_text, numbers_in
 
 X = np.linspace(-4, 4, 4001)
@@ -27,17 +27,17 @@ def said(p: Any, truth: Any) -> str:
 def drawn(slope: float, level: float = 0.0, times: int = 1) -> Any:
     """Return classes whose log odds are a line of those given."""
     x = np.tile(X, times)
-    return np.random.default_rng(5).random(len(x)) < chances(x, level, slope)
+    return np.random.default_rng(5).random(len(x)) < fitted_probabilities(x, level, slope)
 
 
 def test_what_ranks_the_wrong_way_round_is_not_called_too_extreme() -> None:
-    said(chances(X, 0, 1), drawn(-1))
+    said(fitted_probabilities(X, 0, 1), drawn(-1))
 
 
 def test_what_is_significantly_but_hardly_off_is_called_slight() -> None:
     """400,100 rows tell a slope of .97 from 1, which changes no decision."""
-    slight = said(np.tile(chances(X, 0, 1), 100), drawn(0.97, times=100))
-    clear = said(chances(X, 0, 1), drawn(0.6))
+    slight = said(np.tile(fitted_probabilities(X, 0, 1), 100), drawn(0.97, times=100))
+    clear = said(fitted_probabilities(X, 0, 1), drawn(0.6))
     assert slight.split(":")[0] != clear.split(":")[0]
     # 1,000 times as many rows of two groups that are off by 5 points do matter
     p = np.repeat(np.arange(0.05, 1, 0.1), 20_000)
@@ -49,7 +49,7 @@ def test_what_is_significantly_but_hardly_off_is_called_slight() -> None:
 
 def test_a_class_of_probability_0_is_miscalibration_by_itself() -> None:
     """Its rows are in no test, and in no slope."""
-    p, truth = chances(X, 0, 1), drawn(1)
+    p, truth = fitted_probabilities(X, 0, 1), drawn(1)
     p[:10], truth[:10] = 0, [True, True, *[False] * 8]
     result = clfeval.report(pl.DataFrame({"truth": truth * 1, "m": p}))
     alone = clfeval.report(pl.DataFrame({"truth": truth[10:] * 1, "m": p[10:]}))
@@ -76,13 +76,13 @@ def test_where_there_is_no_slope_the_answer_says_why() -> None:
 
 
 def test_few_rows_say_less() -> None:
-    texts = [said(chances(X[::step], 0, 1), drawn(1)[::step]) for step in (20, 200)]
+    texts = [said(fitted_probabilities(X[::step], 0, 1), drawn(1)[::step]) for step in (20, 200)]
     assert texts[0] != texts[1]
 
 
 def test_p_is_adjusted_for_both_tests_and_all_models() -> None:
     truth = drawn(1)
-    p = {f"m{k}": chances(X, 0.02 * k, 1 + 0.03 * k) for k in range(6)}
+    p = {f"m{k}": fitted_probabilities(X, 0.02 * k, 1 + 0.03 * k) for k in range(6)}
     table = clfeval.report(pl.DataFrame({"truth": truth * 1, **p})).tables["calibration_tests"]
     assert [row["model"] for row in table] == [f"m{k}" for k in range(6) for _ in range(2)]
     both = [min(1, 2 * min(a["p"], b["p"])) for a, b in zip(table[::2], table[1::2], strict=True)]

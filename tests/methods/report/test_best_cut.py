@@ -20,10 +20,10 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
-from clfeval.inference.resampling import stream
-from clfeval.methods.report.cutting.rules import rules_of
-from clfeval.methods.threshold_optimism import resampled_scores, thinned
-from clfeval.words import exact
+from clfeval.inference.resampling import random_stream
+from clfeval.methods.report.cutting.rules import parse_rules
+from clfeval.methods.threshold_optimism import resampled_scores, thinned_products
+from clfeval.words import format_exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text
@@ -171,7 +171,7 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     truth = rng.random(60) < 0.4
     scores = np.round(rng.standard_normal(60) + 1.2 * truth, 1)
     rows = [(s, int(t), 1.0) for s, t in zip(scores.tolist(), truth.tolist(), strict=True)]
-    counts = ScoreCounts.of_rows(scores, truth, None)
+    counts = ScoreCounts.from_rows(scores, truth, None)
     tpr, fpr, limits, places = [], [], [], []
     limit = {
         "ppv": lambda tp, fp, *_: _over(tp, tp + fp),
@@ -179,7 +179,7 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     }.get(rule[:3], lambda *_: None)
     cuts = [math.inf, *counts.scores[::-1].tolist()]
     value = RULES[rule]
-    for block in resampled_scores(counts, stream(0, "cut\0m\0")):
+    for block in resampled_scores(counts, random_stream(0, "cut\0m\0")):
         for drawn in block.tolist():
             pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
             again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))
@@ -338,13 +338,15 @@ def test_several_classes_need_a_positive_one() -> None:
 )  # fmt: skip
 def test_what_is_no_rule_is_refused_with_one_that_is(text: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        rules_of([text])
+        parse_rules([text])
     assert hint in str(caught.value.hint or "")
     check_text(str(caught.value))
 
 
 def test_a_rule_asked_for_twice_is_one_whatever_it_is_called() -> None:
-    names = [rule.name for rule in rules_of(["sens>=.9", "recall >= 90%", "tpr≥0.9", "mcc", "MCC"])]
+    names = [
+        rule.name for rule in parse_rules(["sens>=.9", "recall >= 90%", "tpr≥0.9", "mcc", "MCC"])
+    ]
     assert names == ["sensitivity>=0.9", "mcc"]
 
 
@@ -383,7 +385,7 @@ def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, ro
         ConfusionCounts(("",), t, f, p - t, n - f, p, n, 1, products(says)[None])
         for t, f in ((np.array([4.0]), np.array([3.0])), (np.array([tp]), np.array([fp])))
     )
-    assert thinned(here, less, rows=rows) == pytest.approx(wanted)
+    assert thinned_products(here, less, rows=rows) == pytest.approx(wanted)
 
 
 def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> None:
@@ -392,6 +394,6 @@ def test_the_sentence_says_how_far_the_threshold_wanders_and_what_has_none() -> 
     )
     said = [one.text for one in found.answer if one.code == "best-cut"]
     row = found.tables["cutoffs"][0]
-    low, high = (exact(cast(float, row[f"threshold_{end}"])) for end in ("low", "high"))
-    assert all(text in said[0] for text in (low, high, exact(cast(float, row["threshold"]))))
+    low, high = (format_exact(cast(float, row[f"threshold_{end}"])) for end in ("low", "high"))
+    assert all(text in said[0] for text in (low, high, format_exact(cast(float, row["threshold"]))))
     check_text(said)

@@ -12,9 +12,9 @@ from scipy.stats import norm
 from sklearn import metrics as sk
 
 import clfeval
-from clfeval.counts.count import count
+from clfeval.counts.count import count_predictions
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.report.model_estimates import probability_estimates
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -48,8 +48,8 @@ def area(truth: Any, p: Any) -> float:
 def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
     table, truth, every = scored()
     with open_predictions(table, Input(several=True)) as opened:
-        counted = count(opened)
-        asked = Asked("roc_auc", CATALOG["roc_auc"], {})
+        counted = count_predictions(opened)
+        asked = RequestedMeasure("roc_auc", CATALOG["roc_auc"], {})
         found = probability_estimates(counted, counted.labels()[None], [asked])["roc_auc"]
     values, covariance = found.values, found.known.covariance
     assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)

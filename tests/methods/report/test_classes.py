@@ -161,18 +161,18 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
 
 
 def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
-    from clfeval.counts.count import count
+    from clfeval.counts.count import count_predictions
     from clfeval.measures.catalog import CATALOG
-    from clfeval.methods.measured.asked import Asked
+    from clfeval.methods.measured.asked import RequestedMeasure
     from clfeval.methods.report.model_estimates import class_label_estimates
     from clfeval.tables.input import Input
     from clfeval.tables.prediction import open_predictions
 
     table = frame(7)
     with open_predictions(table, Input(several=True)) as opened:
-        patterns = count(opened).labels()[None]
+        patterns = count_predictions(opened).labels()[None]
     measure = CATALOG["balanced_accuracy"]
-    found = class_label_estimates(patterns, Asked(measure.id, measure, {}))
+    found = class_label_estimates(patterns, RequestedMeasure(measure.id, measure, {}))
     assert found is not None
     values, covariance = found.values, found.known.covariance
     truth = table["truth"].to_numpy()

@@ -16,14 +16,14 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import clopper_pearson
-from clfeval.inference.special import critical_value, level_together
+from clfeval.inference.special import critical_value, simultaneous_level
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.decisions import GRID, decision_rows, net_benefit
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
-    chosen,
+    choose_points,
+    choose_thresholds,
     curve_rows,
-    cuts_asked,
     distribution_rows,
     threshold_rows,
 )
@@ -39,7 +39,7 @@ def drawn(rows: int = 200, digits: int = 2, seed: int = 0) -> tuple[Floats, Bool
 
 
 def counted(x: Floats, truth: Bools) -> ScoreCounts:
-    return ScoreCounts.of_rows(x, truth, None)
+    return ScoreCounts.from_rows(x, truth, None)
 
 
 def test_points_are_those_of_scikit_learn() -> None:
@@ -70,7 +70,7 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
     x, truth = drawn(20_000, 9)
     counts = counted(x, truth)
     every = roc_points(counts)
-    few = every.at(chosen(counts, 200))
+    few = every.at(choose_points(counts, 200))
     p, n = every.tp[-1], every.fp[-1]
     assert (few.tp[0], few.fp[0], few.tp[-1], few.fp[-1]) == (0, 0, p, n)
     assert 190 <= len(few.thresholds) == len(curve_rows(None, "m", counts, None)) <= 200
@@ -103,11 +103,11 @@ def test_a_threshold_counts_rows_at_or_above_it() -> None:
 
 def test_which_thresholds() -> None:
     counts = counted(*drawn(500, 6))
-    assert len(cuts_asked(counts, 9)) == 9
-    assert cuts_asked(counts, "all").tolist() == sorted(counts.scores.tolist(), reverse=True)
-    assert cuts_asked(counts, (0.1, 0.7, 0.1)).tolist() == [0.7, 0.1]
+    assert len(choose_thresholds(counts, 9)) == 9
+    assert choose_thresholds(counts, "all").tolist() == sorted(counts.scores.tolist(), reverse=True)
+    assert choose_thresholds(counts, (0.1, 0.7, 0.1)).tolist() == [0.7, 0.1]
     few = counted(np.array([0.2, 0.4]), np.array([True, False]))
-    assert cuts_asked(few, 19).tolist() == [0.4, 0.2]
+    assert choose_thresholds(few, 19).tolist() == [0.4, 0.2]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -149,7 +149,7 @@ def test_risks_at_which_acting_helps_hold_together(owner: Any) -> None:
     counts = counted(x, truth)
     if owner is not None:
         m, place = len(counts.scores), np.searchsorted(counts.scores, x)
-        owned = ClusterCounts.of(
+        owned = ClusterCounts.from_entries(
             list(map(str, owner)), np.where(truth, place, place + m), np.ones(300, np.int64)
         )
         counts = ScoreCounts(counts.scores, counts.positives, counts.negatives, clusters=owned)
@@ -165,7 +165,7 @@ def test_risks_at_which_acting_helps_hold_together(owner: Any) -> None:
     draws = np.abs(np.random.default_rng(1).standard_normal((4000, unit.shape[1])) @ unit.T)
     most = np.quantile(draws.max(axis=1), 0.95)
     turn = np.arccos(np.clip((unit[1:] * unit[:-1]).sum(axis=1), -1, 1)).sum()
-    level = level_together(0.95, turn=float(turn))
+    level = simultaneous_level(0.95, turn=float(turn))
     assert most <= critical_value(level) < critical_value(1 - 0.05 / 99)
     rows = decision_rows(None, "m", counts, 0.95)
     wide = {row["threshold"]: row for row in decision_rows(None, "m", counts, level)}
@@ -198,7 +198,7 @@ def test_calibration_by_hand() -> None:
     # every row twice, in a cluster with its twin: no surer than once
     m, place = 3, np.searchsorted([0.1, 0.7, 0.9], x)
     at = np.repeat(np.where(truth, place, place + m), 2)
-    owned = ClusterCounts.of([str(i // 2) for i in range(40)], at, np.ones(40, np.int64))
+    owned = ClusterCounts.from_entries([str(i // 2) for i in range(40)], at, np.ones(40, np.int64))
     once = counted(x, truth)
     both = ScoreCounts(once.scores, 2 * once.positives, 2 * once.negatives, clusters=owned)
     for row, twin in zip(rows, calibration_rows(None, "m", both, 0.95, Design()), strict=True):
@@ -229,7 +229,8 @@ def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
     place = np.searchsorted(counts.scores, x) + np.where(truth, 0, m)
     clustered = ScoreCounts(
         counts.scores, counts.positives, counts.negatives,
-        clusters=ClusterCounts.of([str(one) for one in owner], place, np.ones(60, np.int64)),
+        clusters=ClusterCounts.from_entries([str(one) for one in owner], place,
+                                            np.ones(60, np.int64)),
     )  # fmt: skip
     value, error = net_benefit(clustered, 0.3, 0.95)
     each = np.where(x >= 0.3, np.where(truth, 1.0, -0.3 / 0.7), 0.0)
@@ -254,7 +255,7 @@ def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
 
 def test_two_clusters_have_limits() -> None:
     """Student's t of one degree of freedom is 12.7, beyond what a level near 1 can say."""
-    owned = ClusterCounts.of(list("abab"), np.arange(4), np.ones(4, np.int64))
+    owned = ClusterCounts.from_entries(list("abab"), np.arange(4), np.ones(4, np.int64))
     ones = np.array([1, 1])
     counts = ScoreCounts(np.array([0.2, 0.8]), ones, ones, clusters=owned)
     value, _ = net_benefit(counts, 0.5, 0.95)

@@ -17,7 +17,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Row
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.logistic import log_odds, shift
+from clfeval.measures.logistic import fit_intercept, log_odds
 from clfeval.measures.ranking import auprg
 from tests.process.program import shell
 from tests.thoroughness import thinned
@@ -155,7 +155,7 @@ def test_the_level_of_crowded_probabilities_is_found() -> None:
             return float(((pos + neg) / (1 + np.exp(-a - x))).sum() - pos.sum())
 
         root = float(brentq(beyond, -100, 100, xtol=1e-12))
-        assert float(shift(x, pos, neg)) == pytest.approx(root, abs=1e-9)
+        assert float(fit_intercept(x, pos, neg)) == pytest.approx(root, abs=1e-9)
         assert abs(root) < 1
 
 

@@ -11,7 +11,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.views.terminal import as_text
-from clfeval.words import ties
+from clfeval.words import describe_ties
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 
@@ -142,8 +142,10 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
 def test_the_models_beside_the_best_are_named_by_kind() -> None:
     """Who is not named of seven and two is of the other kind."""
     counts = [(1, 0), (0, 1), (0, 2), (2, 2), (7, 2)]
-    texts = [ties([f"t{i}" for i in range(k)], [f"w{i}" for i in range(n)]) for k, n in counts]
+    texts = [
+        describe_ties([f"t{i}" for i in range(k)], [f"w{i}" for i in range(n)]) for k, n in counts
+    ]
     assert ["t0" in text for text in texts] == [True, False, False, True, False]
     assert ["w0" in text for text in texts] == [False, True, False, False, True]
-    assert ties([], []) == ""
+    assert describe_ties([], []) == ""
     check_text(texts)

@@ -11,14 +11,19 @@ import pytest
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.estimates import Cells
-from clfeval.methods.measured.asked import DEFAULT, Asked, asked_of
-from clfeval.methods.measured.hard import HardLimits, influence, measured, standard_errors
-from clfeval.methods.options import Certainty
+from clfeval.methods.measured.asked import DEFAULT, RequestedMeasure, parse_measures
+from clfeval.methods.measured.hard import (
+    LabelLimitSettings,
+    cell_influence,
+    estimate_label_measure,
+    standard_errors,
+)
+from clfeval.methods.options import IntervalSettings
 
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
-GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": Stakes(1, 10, 0.5, 0.1)}
+GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": OutcomeCosts(1, 10, 0.5, 0.1)}
 SMOOTH = {
     name: measure.given(**GIVEN).function
     for name, measure in CATALOG.items()
@@ -31,17 +36,23 @@ def of(cells: tuple[int, int, int, int]) -> Confusion:
 
 
 def counts(*tables: tuple[int, int, int, int]) -> ConfusionCounts:
-    return ConfusionCounts.of_cells([f"m{i}" for i in range(len(tables))],
+    return ConfusionCounts.from_cells([f"m{i}" for i in range(len(tables))],
                                     [(tp, fp, fn, tn) for tp, fp, fn, tn in tables])  # fmt: skip
 
 
-def named(name: str) -> Asked:
-    return asked_of([name])[-1] if name not in DEFAULT else Asked(name, CATALOG[name], {})
+def named(name: str) -> RequestedMeasure:
+    return (
+        parse_measures([name])[-1]
+        if name not in DEFAULT
+        else RequestedMeasure(name, CATALOG[name], {})
+    )
 
 
-def sure(how: str = "exact", many: int = 1, level: float | None = 0.95) -> HardLimits:
+def sure(how: str = "exact", many: int = 1, level: float | None = 0.95) -> LabelLimitSettings:
     names = [f"m{i}" for i in range(many)]
-    return HardLimits(Certainty(level, how, resamples=4000), names, [None] * many, [0] * many)
+    return LabelLimitSettings(
+        IntervalSettings(level, how, resamples=4000), names, [None] * many, [0] * many
+    )
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -54,7 +65,7 @@ def test_influence_is_the_derivative_in_the_counts(
     if not np.isfinite(measure(of(table))).all():
         assert name in {"dor", "dp", "epa", "npv_odds"}  # divided by FN, of which there is none
         return
-    found = influence(measure, of(table))[:, 0]
+    found = cell_influence(measure, of(table))[:, 0]
     n = np.array(table, float)
     assert float(found @ n) == pytest.approx(0, abs=1e-7 * n.sum())
     for c in np.flatnonzero(n):
@@ -86,7 +97,7 @@ def test_where_nothing_varies_the_limits_are_the_default_ones() -> None:
     """30 of 30 and 20 of 20 found: draws do not know that it could be less."""
     table = counts((30, 0, 0, 20), (20, 4, 10, 16))
     for name in ("sensitivity", "accuracy", "mcc", "f1"):
-        found = measured(named(name), table, sure("bootstrap", 2))
+        found = estimate_label_measure(named(name), table, sure("bootstrap", 2))
         best, other = found.values
         assert found.methods[1] == "bootstrap"
         assert found.methods[0] != "bootstrap"

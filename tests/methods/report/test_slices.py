@@ -13,10 +13,10 @@ from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import Estimate, estimate
+from clfeval.document import Estimate, as_estimate
 from clfeval.methods.report import scores
 from clfeval.methods.report.slice_answer import slice_answer
-from clfeval.schema import comparisons
+from clfeval.schema import comparison_rows
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 
@@ -34,12 +34,12 @@ def table(m: int = 400, slices: int = 4, seed: int = 0, worse: int | None = None
 
 
 def changes(result: Result, metric: str, model: str) -> dict[str, Any]:
-    found = comparisons(result, "slice", inside=True)
+    found = comparison_rows(result, "slice", inside=True)
     return {str(r["slice"]): r for r in found if (r["measure"], r["model"]) == (metric, model)}
 
 
 def numbers(row: Any) -> list[float | None]:
-    found = estimate(row["difference"])
+    found = as_estimate(row["difference"])
     return [found.value, found.low, found.high]
 
 
@@ -191,7 +191,7 @@ def test_a_slice_is_named_by_what_is_worse_and_by_what_is_not() -> None:
     assert set(first["worse"]) == {"oe_ratio", "specificity"}  # type: ignore[arg-type]
     text = as_text(found, width=100)
     assert text.count("▼") >= 2
-    ratio = estimate(first["oe_ratio"])
+    ratio = as_estimate(first["oe_ratio"])
     predicted = first["positives"] / first["rows"] / (ratio.value or 0.0)  # type: ignore[operator]
     assert round(float(predicted), 3) in numbers_in(said.text)
 
@@ -206,7 +206,7 @@ def test_slices_that_are_named_are_left_out_of_the_rest_of_others() -> None:
     one, other = parts(without, "c")
     expected = from_parts(*(ends(x, "oe_ratio", "m") for x in (one, other)))
     assert numbers(row) == pytest.approx(expected, abs=1e-9)
-    assert log(estimate(row["new"]).value or 1) < log(estimate(row["old"]).value or 1) < 0.1
+    assert log(as_estimate(row["new"]).value or 1) < log(as_estimate(row["old"]).value or 1) < 0.1
 
 
 def test_slices_need_rows_by_measure() -> None:
@@ -237,7 +237,7 @@ def test_o_e_of_a_slice_of_one_class_has_exact_limits(truth: int) -> None:
     row = next(one for one in found.tables["slices"] if one["slice"] == "site=e")
     least = 0.025 ** (1 / 100)
     ends = (least / 0.3, 1 / 0.3) if truth else (0, (1 - least) / 0.3)
-    ratio = estimate(row["oe_ratio"])
+    ratio = as_estimate(row["oe_ratio"])
     assert (ratio.low, ratio.high) == pytest.approx(ends)
     assert "oe_ratio" in row["worse"]  # type: ignore[operator]
 
@@ -255,7 +255,7 @@ def test_the_largest_less_the_smallest_holds_for_any_two() -> None:
     """Of 5 slices there are 10 pairs: 1 - .05 / 10 = .995, each reach as much wider as z is."""
     found = clfeval.report(table(1000, 5), positive="1", by=["site"])
     for metric in ("specificity", "sensitivity"):
-        values = {str(row["slice"]): estimate(row[metric]) for row in found.tables["slices"]
+        values = {str(row["slice"]): as_estimate(row[metric]) for row in found.tables["slices"]
                   if row["model"] == "m0"}  # fmt: skip
         (row,) = [r for r in found.tables["extremes"]
                   if (r["measure"], r["model"]) == (metric, "m0")]  # fmt: skip
@@ -264,7 +264,7 @@ def test_the_largest_less_the_smallest_holds_for_any_two() -> None:
         x, y = ((values[k].value, values[k].low, values[k].high) for k in (top, last))
         d, low, high = from_parts(x, y)  # type: ignore[arg-type]
         wider = stats.norm.ppf(1 - 0.005 / 2) / stats.norm.ppf(0.975)
-        gap = estimate(row["gap"])
+        gap = as_estimate(row["gap"])
         assert [gap.value, gap.low, gap.high] == pytest.approx(
             [d, d - wider * (d - low), d + wider * (high - d)]
         )
@@ -280,7 +280,7 @@ def test_what_is_said_is_what_the_table_marks(seed: int) -> None:
     worse = [row["slice"] for row in found.tables["slices"]
              if row["model"] == said.models[0] and row["worse"]]  # fmt: skip
     assert all(str(name) in said.text for name in worse[:2])
-    for row in comparisons(found, "slice", inside=True):
+    for row in comparison_rows(found, "slice", inside=True):
         if row["verdict"] == "worse":
             assert row["p_adjusted"] < 0.05  # type: ignore[operator]
 

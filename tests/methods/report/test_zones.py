@@ -16,7 +16,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
-from clfeval.methods.report.cutting.zones import zones_of
+from clfeval.methods.report.cutting.zones import parse_zones
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text
@@ -159,6 +159,6 @@ def test_what_is_no_zone_is_refused() -> None:
         "cost:fp=1,fn=2,abstain=x", "cost:fp=1,fn=2,abstain=1,tp=3",
     ):  # fmt: skip
         with pytest.raises(UsageError) as caught:
-            zones_of([text])
+            parse_zones([text])
         check_text(str(caught.value))
-    assert zones_of(["5%", "0.05"]) == zones_of(["0.05"])
+    assert parse_zones(["5%", "0.05"]) == parse_zones(["0.05"])

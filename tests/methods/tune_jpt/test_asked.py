@@ -14,8 +14,8 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
-from clfeval.methods.roc import candidates, roc_points
-from clfeval.methods.tune_jpt.asked import KNOWN, tuned_names
+from clfeval.methods.roc import candidate_points, roc_points
+from clfeval.methods.tune_jpt.asked import TUNE_JPT_MEASURES, parse_tuned_measures
 from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell
 from tests.texts import check_text
@@ -98,11 +98,11 @@ def test_what_is_not_tuned_says_why(name: str, typed: str) -> None:
 
 
 def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:
-    assert set(tuned_names("--measure", ["hard"])) >= {*MORE, "tar", "mcc"}
-    assert tuned_names("--measure", ["all"]) == tuned_names("--measure", ["hard"])
-    assert {*tuned_names("--measure", ["default", "kappa"])} - {*JPT} == {"kappa"}
-    for name in KNOWN.names:
-        assert tuned_names("--measure", [name])
+    assert set(parse_tuned_measures("--measure", ["hard"])) >= {*MORE, "tar", "mcc"}
+    assert parse_tuned_measures("--measure", ["all"]) == parse_tuned_measures("--measure", ["hard"])
+    assert {*parse_tuned_measures("--measure", ["default", "kappa"])} - {*JPT} == {"kappa"}
+    for name in TUNE_JPT_MEASURES.names:
+        assert parse_tuned_measures("--measure", [name])
 
 
 def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None:
@@ -117,7 +117,9 @@ def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None
         if seed % 2:  # worse than chance
             positives, negatives = np.sort(positives)[::-1], np.sort(negatives)
         scores = ScoreCounts(np.arange(12.0), positives, negatives)
-        found, every = (best_of(part(scores), ratios, of) for part in (candidates, roc_points))
+        found, every = (
+            best_of(part(scores), ratios, of) for part in (candidate_points, roc_points)
+        )
         for name in names:
             np.testing.assert_allclose(found[name][1], every[name][1], rtol=1e-12, atol=1e-15)
     frame = [{"truth": i % 2, "m": i / 9} for i in range(10)]

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.methods.estimates import Cells as Tables
-from clfeval.methods.estimates import limits
+from clfeval.methods.estimates import measure_limits
 from tests.methods.tune_jpt.reference import Cells, row_of
 
 ROWS = 20  # of either class
@@ -21,8 +21,8 @@ CHANCES = [binom.pmf(TP, ROWS, x) * binom.pmf(FP, ROWS, y) for x, y in TRUE_RATE
 
 def all_limits(name: str, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     tables = np.column_stack([TP, FP, ROWS - TP, ROWS - FP]).tolist()
-    counts = ConfusionCounts.of_cells([f"m{i}" for i in range(TP.size)], tables)
-    return limits(
+    counts = ConfusionCounts.from_cells([f"m{i}" for i in range(TP.size)], tables)
+    return measure_limits(
         name, Tables.at_odds(counts, np.arange(TP.size), np.full(TP.size, ratio)), level=0.95
     )
 

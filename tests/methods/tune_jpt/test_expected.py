@@ -15,7 +15,7 @@ from clfeval.api.result import Result
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.resampling import stream
+from clfeval.inference.resampling import random_stream
 from clfeval.methods.threshold_optimism import resampled_scores
 from tests.methods.tune_jpt import brute
 
@@ -67,10 +67,10 @@ def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
 def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: bool) -> None:
     frame = table(60, 3)
     scores, truth = frame["m"].to_numpy(), frame["truth"].to_numpy() == 1
-    counts = ScoreCounts.of_rows(scores, truth, None)
+    counts = ScoreCounts.from_rows(scores, truth, None)
     if cluster:
         place = np.searchsorted(counts.scores, scores) + len(counts.scores) * ~truth
-        owned = ClusterCounts.of(frame["patient"].to_list(), place, np.ones(60, np.int64))
+        owned = ClusterCounts.from_entries(frame["patient"].to_list(), place, np.ones(60, np.int64))
         counts = replace(counts, clusters=owned)
     options: dict[str, Any] = {"cluster": "patient"} if cluster else {}
     frame = frame.select("truth", "m", *options.values())
@@ -88,7 +88,7 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
     gaps: dict[str, list[tuple[float, float]]] = {
         name: [] for name in ("tar", "mcc", "f_beta", "expected_cost")
     }
-    for block in resampled_scores(counts, stream(0, "cut\0m\0")):
+    for block in resampled_scores(counts, random_stream(0, "cut\0m\0")):
         for drawn in block.astype(int).tolist():
             hits, false = drawn[: len(drawn) // 2][::-1], drawn[len(drawn) // 2 :][::-1]
             if not (sum(hits) and sum(false)):

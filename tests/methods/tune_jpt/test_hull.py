@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods import roc
-from clfeval.methods.roc import candidates, unbeaten, vertices
+from clfeval.methods.roc import candidate_points, pareto_points, upper_hull_vertices
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -44,7 +44,7 @@ def upper(points: list[Pair]) -> list[Pair]:
 
 def found(points: list[Pair], starts: list[bool] | None = None) -> list[int]:
     fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
-    return vertices(tp, fp, None if starts is None else np.array(starts)).tolist()
+    return upper_hull_vertices(tp, fp, None if starts is None else np.array(starts)).tolist()
 
 
 steps = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
@@ -93,7 +93,7 @@ def test_against_scipy(seed: int) -> None:
     n = 3000
     score, hit = rng.integers(0, 2000, n), rng.random(n) < 0.4
     rows = list(zip((score + 500 * hit).tolist(), hit.astype(int).tolist(), strict=True))
-    points = candidates(brute.score_counts(rows))
+    points = candidate_points(brute.score_counts(rows))
     every = np.array([(fp, tp) for _, tp, fp in brute.every_point(rows)], np.float64)
     expected = {tuple(every[i]) for i in ConvexHull(every).vertices}
     mine = set(zip(points.fp.tolist(), points.tp.tolist(), strict=True))
@@ -113,7 +113,7 @@ def test_unbeaten_points(given_steps: list[Pair]) -> None:
         if not any(a <= fp and b >= tp and (a, b) != (fp, tp) for a, b in inner)
     ]
     fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
-    assert unbeaten(tp, fp).tolist() == expected
+    assert pareto_points(tp, fp).tolist() == expected
 
 
 def test_large_counts_and_fractions() -> None:
@@ -131,4 +131,4 @@ def test_large_counts_and_fractions() -> None:
     scores = np.array([0.1, 0.2, 0.3, 0.4])
     # a weight of 1e-20 does not move a point: (2.5, 0), twice (2.5, .5), (3.25, .5), (3.25, 2)
     counts = ScoreCounts(scores, np.array([0, 0.75, 1e-20, 2.5]), np.array([1.5, 0.0, 0.5, 0]))
-    assert candidates(counts).thresholds.tolist() == [math.inf, 0.4, 0.2, 0.1]
+    assert candidate_points(counts).thresholds.tolist() == [math.inf, 0.4, 0.2, 0.1]

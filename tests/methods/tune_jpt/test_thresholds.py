@@ -18,11 +18,11 @@ from clfeval.arrays import Floats, Ints
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.roc import RocPoints, candidates, roc_points
-from clfeval.methods.threshold_optimism import CutRule
-from clfeval.methods.tune_jpt.tables import Formula, formulas
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.roc import RocPoints, candidate_points, roc_points
+from clfeval.methods.threshold_optimism import ThresholdRule
+from clfeval.methods.tune_jpt.tables import Formula, measure_formulas
 from clfeval.methods.tune_jpt.thresholds import (
     _at_odds,
 )
@@ -32,7 +32,7 @@ from tests.thoroughness import examples
 ODDS = [10 ** (-3 + 6 * i / 19) for i in range(20)]  # 1:1000 .. 1000:1
 NAMES = ("tar", "ppv", "npv", "mcc", "ic", "epa", "j_index", "expected_cost", "f_beta")
 REST = ("tor", "ppv_odds", "npv_odds", "sensitivity", "specificity", "lr_pos", "lr_neg", "dor")
-STAKES = Stakes(brute.COST_FP, brute.COST_FN)
+STAKES = OutcomeCosts(brute.COST_FP, brute.COST_FN)
 
 CANCER = "breast-cancer/scores.csv"
 MODELS = ("logreg", "naive_bayes", "knn", "tree", "forest", "svm")
@@ -64,18 +64,18 @@ def best_of(
     return found
 
 
-def rule(name: str, of: Formula, ratio: float) -> CutRule:
+def rule(name: str, of: Formula, ratio: float) -> ThresholdRule:
     """Return the rule of a measure that is to be best at odds."""
     at = of if CATALOG[name].invariant else partial(_at_odds, of, ratio)
-    return CutRule(name, Asked(name, replace(CATALOG[name], of=at), {}))
+    return ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], of=at), {}))
 
 
 def check(
     rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
 ) -> None:
     """Hold the best of the candidates against the best of all thresholds."""
-    known = formulas(beta, STAKES)
-    points = candidates(brute.score_counts(rows))
+    known = measure_formulas(beta, STAKES)
+    points = candidate_points(brute.score_counts(rows))
     found = best_of(points, odds, {name: known[name] for name in names})
     every = brute.every_point(rows)
     for name in names:
@@ -130,8 +130,8 @@ HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0
 
 
 def best(name: str, odds: float) -> tuple[float, float]:
-    points = candidates(brute.score_counts(HAND))
-    measures = {name: formulas(1.0, STAKES)[name]}
+    points = candidate_points(brute.score_counts(HAND))
+    measures = {name: measure_formulas(1.0, STAKES)[name]}
     place, value = best_of(points, [odds], measures)[name]
     return points.thresholds[place[0]].item(), value[0].item()
 
@@ -161,12 +161,12 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
     score = np.arange(n) / n
     hit = (rng.random(n) < score**2).astype(np.int64)
     rows = list(zip(score.tolist(), hit.tolist(), strict=True))
-    points = candidates(brute.score_counts(rows))
+    points = candidate_points(brute.score_counts(rows))
     seen: list[int] = []
 
     def counting(t: Confusion) -> Floats:
         seen.append(int(np.size(t.tp)))
-        return formulas()["mcc"](t)
+        return measure_formulas()["mcc"](t)
 
     best_of(points, ODDS, {"mcc": counting})
     assert sum(seen) == 2 * len(ODDS) * len(points.tp)  # and once more for the values

@@ -8,46 +8,56 @@ from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import over
+from clfeval.arrays import divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.resampling import percentiles
+from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import BOTH, why
-from clfeval.methods.estimates import Estimates, estimate
-from clfeval.methods.measured.asked import Asked
+from clfeval.measures.record import CLASS_REASONS, undefined_reason
+from clfeval.methods.estimates import Estimates, make_estimate
+from clfeval.methods.measured.asked import RequestedMeasure
 from clfeval.methods.measured.decisions import confusions_at
-from clfeval.methods.measured.hard import HardLimits, measured, table_of
-from clfeval.methods.options import Certainty
+from clfeval.methods.measured.hard import (
+    LabelLimitSettings,
+    estimate_label_measure,
+    float_confusion,
+)
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.cutting.rules import OF_NEGATIVES
 from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.methods.threshold_optimism import (
     INFINITE,
     ChosenThresholds,
-    CutRule,
-    reaching,
-    value_of,
+    ThresholdRule,
+    extend_limits,
+    measure_value,
 )
 
-RATES = {name: Asked(name, CATALOG[name], {}) for name in (
+RATES = {name: RequestedMeasure(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
-CALLED = Asked("flagged", CATALOG["detection_prevalence"], {})
+FLAGGED_MEASURE = RequestedMeasure("flagged", CATALOG["detection_prevalence"], {})
 BLOCK = 2**10  # tables whose limits are made at once
 UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
 
 def chosen_thresholds(
-    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    rules: Sequence[ThresholdRule],
+    wanted: IntervalSettings,
 ) -> ChosenThresholds:
     """Return what the rules choose on the scores of a model in a slice."""
     rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
-    return ChosenThresholds.of(counts, rules, wanted.seed, f"{model}\0{label or ''}")
+    return ChosenThresholds.from_scores(counts, rules, wanted.seed, f"{model}\0{label or ''}")
 
 
-def _kept_safely(rule: CutRule, counts: ScoreCounts, wanted: Certainty) -> CutRule:
+def _kept_safely(
+    rule: ThresholdRule, counts: ScoreCounts, wanted: IntervalSettings
+) -> ThresholdRule:
     """Return the rule with the last value whose confidence limit satisfies the limit.
 
     Fixed-sequence testing of thresholds, from the lowest up for sensitivity, from the highest down
@@ -61,7 +71,7 @@ def _kept_safely(rule: CutRule, counts: ScoreCounts, wanted: Certainty) -> CutRu
     places = places[::-1] if upwards else places
     for start in range(0, len(places), BLOCK):
         some = places[start : start + BLOCK]
-        found = _measured(within, confusions_at(counts, points.thresholds[some]), wanted)
+        found = _estimate_measure(within, confusions_at(counts, points.thresholds[some]), wanted)
         for one in found:
             end = one.low if rule.sign > 0 else one.high
             if one.value is None or end is None or rule.sign * (end - rule.at) < 0:
@@ -71,7 +81,8 @@ def _kept_safely(rule: CutRule, counts: ScoreCounts, wanted: Certainty) -> CutRu
 
 
 def cutoff_rows(
-    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty,
+    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[ThresholdRule],
+    wanted: IntervalSettings,
     chosen: ChosenThresholds | None = None,
 ) -> list[Row]:  # fmt: skip
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
@@ -87,37 +98,43 @@ def cutoff_rows(
     found = chosen or chosen_thresholds(label, model, counts, rules, wanted)
     points, rows = found.points, list[Row]()
     for i, (rule, place) in enumerate(zip(rules, found.at.tolist(), strict=True)):
-        reason = _unmet(rule, points) if place < 0 else None
+        reason = _explain_unmet(rule, points) if place < 0 else None
         reason = INFINITE if found.unknown[i] == INFINITE else reason
         who = {"slice": label, "model": model, "chosen_by": rule.name}
         if reason is not None:
-            rows.append({**who, **_without(rule, reason)})
+            rows.append({**who, **_empty_cutoff(rule, reason)})
             continue
-        every = [rule.best, *([rule.within] if rule.within else []), *RATES.values(), CALLED]
+        every = [
+            rule.best,
+            *([rule.within] if rule.within else []),
+            *RATES.values(),
+            FLAGGED_MEASURE,
+        ]
         mine, honest, wanders = found.here.at([i]), found.unknown[i], (np.nan, np.nan)
         if found.choices is not None and wanted.level is not None:
-            low, high, _ = percentiles(found.choices.thresholds[i], level=wanted.level)
+            low, high, _ = percentile_limits(found.choices.thresholds[i], level=wanted.level)
             wanders = low.item(), high.item()
-        values = [float(value_of(one, table_of(mine))[0]) for one in every]
+        values = [float(measure_value(one, float_confusion(mine))[0]) for one in every]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None:
             judged = [
-                reaching(*both)
+                extend_limits(*both)
                 for both in zip(
-                    judged_by(every, found.expected.at([i]), wanted), values, strict=True
+                    estimate_measures(every, found.expected.at([i]), wanted), values, strict=True
                 )
             ]
         if rule.safe and rule.within is not None:  # the rule promises one of the limits
-            judged = [_promised(value, rule) if one.name == rule.within.name else value
+            judged = [_apply_safe_limit(value, rule) if one.name == rule.within.name else value
                       for one, value in zip(every, judged, strict=True)]  # fmt: skip
         best, *limited, sens, spec, ppv, npv, called = judged
         rows.append(
             {
-                **who, "threshold": _finite(points.thresholds[place].item()),
-                "threshold_low": _finite(wanders[0]), "threshold_high": _finite(wanders[1]),
+                **who, "threshold": _finite_or_none(points.thresholds[place].item()),
+                "threshold_low": _finite_or_none(wanders[0]),
+                "threshold_high": _finite_or_none(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
                 **{cell: mine.shown(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name, "value": estimate(values[0]), "corrected": best,
+                "measure": rule.best.name, "value": make_estimate(values[0]), "corrected": best,
                 "limited": limited[0] if limited else None, "sensitivity": sens,
                 "specificity": spec, "precision": ppv, "npv": npv, "flagged": called,
             }
@@ -125,7 +142,7 @@ def cutoff_rows(
     return rows
 
 
-def _promised(one: Estimate, rule: CutRule) -> Estimate:
+def _apply_safe_limit(one: Estimate, rule: ThresholdRule) -> Estimate:
     """Return an estimate with the confidence limit that a safe rule keeps to."""
     if one.value is None or one.low is None or one.high is None:
         return one
@@ -134,37 +151,41 @@ def _promised(one: Estimate, rule: CutRule) -> Estimate:
     return replace(one, high=max(one.value, min(one.high, rule.at)))
 
 
-def judged_by(every: Sequence[Asked], table: ConfusionCounts, wanted: Certainty) -> list[Estimate]:
+def estimate_measures(
+    every: Sequence[RequestedMeasure], table: ConfusionCounts, wanted: IntervalSettings
+) -> list[Estimate]:
     """Return measures of a table, with the limits that each has by its record."""
-    return [_measured(one, table, wanted)[0] for one in every]
+    return [_estimate_measure(one, table, wanted)[0] for one in every]
 
 
-def _measured(one: Asked, tables: ConfusionCounts, wanted: Certainty) -> Estimates:
+def _estimate_measure(
+    one: RequestedMeasure, tables: ConfusionCounts, wanted: IntervalSettings
+) -> Estimates:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
     m = len(tables.models)
-    many = 0.0 if tables.sums is None else _parts(tables)
-    sure = HardLimits(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
-    return measured(one, tables, sure).values
+    many = 0.0 if tables.sums is None else _effective_parts(tables)
+    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
+    return estimate_label_measure(one, tables, sure).values
 
 
-def _parts(table: ConfusionCounts) -> float:
+def _effective_parts(table: ConfusionCounts) -> float:
     """Return how many clusters of one size tell as much."""
     total = float((table.positives + table.negatives)[0])
     squares = 0.0 if table.sums is None else float(table.sums[0, 2:, 2:].sum())
-    return float(over(total**2, squares))
+    return float(divide(total**2, squares))
 
 
-def _unmet(rule: CutRule, points: RocPoints) -> str:
+def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     """Return why there is no best threshold."""
     measure, last = rule.best.measure, points.tables
     ends = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
-    single = next((one for one in BOTH if why((one, ""), ends) == one), None)
+    single = next((one for one in CLASS_REASONS if undefined_reason((one, ""), ends) == one), None)
     if single is not None:
         return single
-    return why(measure.undefined, ends) if rule.within is None else UNMET
+    return undefined_reason(measure.undefined, ends) if rule.within is None else UNMET
 
 
-def _without(rule: CutRule, reason: str) -> Row:
+def _empty_cutoff(rule: ThresholdRule, reason: str) -> Row:
     """Return the cells of a rule by which no threshold is chosen."""
     none = Estimate(None, reason=reason)
     cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))
@@ -174,5 +195,5 @@ def _without(rule: CutRule, reason: str) -> Row:
     }  # fmt: skip
 
 
-def _finite(cut: float) -> float | None:
+def _finite_or_none(cut: float) -> float | None:
     return cut if isfinite(cut) else None

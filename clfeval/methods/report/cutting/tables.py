@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, estimate
+from clfeval.document import Row, as_estimate
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.report.cutting.chosen import chosen_thresholds, cutoff_rows
@@ -15,7 +15,7 @@ from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.tune_jpt.options import TuneOptions
 
 
-def cut_tables(
+def threshold_tables(
     label: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
 ) -> Iterator[tuple[str, list[Row]]]:
     """Yield the tables that are asked for, with their names."""
@@ -34,7 +34,7 @@ def cut_tables(
         yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
 
 
-def at_prevalence(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
+def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
     """Return PPV, NPV and alarms of models at the thresholds in force, or of their labels.
 
     Raises UsageError where no model has predicted positives and no rule is given.
@@ -47,7 +47,7 @@ def at_prevalence(sample: Sample, options: ReportOptions, models: Sequence[Row])
     for i in known:
         row, table = models[i], sample.slices[None].at([i])
         cut = None if row["threshold"] is None else float(str(row["threshold"]))
-        risk = cut if estimate(row.get("net_benefit")).value is not None else None
+        risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
         used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))
     return _rows(sample, options, used)
 
@@ -60,7 +60,7 @@ def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold])
     return prevalence_rows(sample, tune, [("target", one) for one in options.populations], used)
 
 
-def check_scored(
+def check_scores_available(
     options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool
 ) -> None:
     """Raise if thresholds are to be chosen without scores, or abstention has no threshold."""
@@ -69,7 +69,7 @@ def check_scored(
         if given and not scored:
             what = f"{flag} needs scores, but every model has labels only"
             hint = "add a column of scores, such as the probability of the positive class"
-            raise UsageError.of(what, "needs-scores", hint=hint)
+            raise UsageError.new(what, "needs-scores", hint=hint)
     share = next((zone for zone in options.zones if zone.costs is None), None)
     if share is not None and not any(cut is not None for cut in thresholds.values()):
         what = f"--abstain {share.name} needs a threshold, but none is known"

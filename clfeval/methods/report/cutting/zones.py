@@ -17,20 +17,20 @@ from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import DIGITS, mean_risk
-from clfeval.methods.measured.asked import Asked
-from clfeval.methods.options import Certainty
-from clfeval.methods.report.cutting.chosen import CALLED, RATES, judged_by
+from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
+from clfeval.methods.report.cutting.chosen import FLAGGED_MEASURE, RATES, estimate_measures
 from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")
 EXAMPLE = f"{FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
-ANSWERED = {"accuracy": Asked("accuracy", CATALOG["accuracy"], {}), **RATES}
+ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), **RATES}
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class AbstentionZone:
     """An abstention zone: a share of rows nearest the threshold, or costs of FP, FN, abstention."""
 
     name: str
@@ -38,15 +38,15 @@ class Zone:
     costs: tuple[float, float, float] | None = None
 
 
-def zones_of(texts: Sequence[str], flag: str = FLAG) -> tuple[Zone, ...]:
+def parse_zones(texts: Sequence[str], flag: str = FLAG) -> tuple[AbstentionZone, ...]:
     """Return the zones that are asked for, each once; UsageError for what is none."""
     found = [_of_costs(text, flag) or _of_share(text, flag) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _of_share(text: str, flag: str) -> Zone:
+def _of_share(text: str, flag: str) -> AbstentionZone:
     try:
-        share = notation.share(flag, [text.strip()])
+        share = notation.parse_share(flag, [text.strip()])
     except UsageError as error:
         what = f"{flag} '{text}' is neither a share of the rows nor costs"
         raise bad_option(what, f"for example {EXAMPLE}") from error
@@ -55,10 +55,10 @@ def _of_share(text: str, flag: str) -> Zone:
         raise bad_option(
             what, f"write {flag} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
         )
-    return Zone(f"{share:g}", share)
+    return AbstentionZone(f"{share:g}", share)
 
 
-def _of_costs(text: str, flag: str) -> Zone | None:
+def _of_costs(text: str, flag: str) -> AbstentionZone | None:
     name, colon, settings = text.strip().partition(":")
     if name.casefold() not in ("cost", "expected_cost"):
         return None
@@ -68,18 +68,19 @@ def _of_costs(text: str, flag: str) -> Zone | None:
         raise bad_option(what, f"for example {flag} cost:fp=1,fn=5,abstain=0.2")
     each = []
     for key in COSTS:
-        value = notation.share(flag, [next(v for k, v in given.items() if k.strip() == key)])
+        value = notation.parse_share(flag, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
             raise bad_option(f"{flag} {text}: {key} must be above 0, not {value:g}")
         each.append(value)
     fp, fn, none = each
     written = ",".join(f"{key}={value:g}" for key, value in sorted(zip(COSTS, each, strict=True)))
-    return Zone(f"cost:{written}", costs=(fp, fn, none))
+    return AbstentionZone(f"cost:{written}", costs=(fp, fn, none))
 
 
 def abstention_rows(
-    label: str | None, model: str, counts: ScoreCounts, cut: float | None, zones: Sequence[Zone],
-    wanted: Certainty,
+    label: str | None, model: str, counts: ScoreCounts, cut: float | None,
+    zones: Sequence[AbstentionZone],
+    wanted: IntervalSettings,
 ) -> list[Row]:  # fmt: skip
     """Return the measures of predictions outside each zone, as table `abstentions` has them.
 
@@ -95,23 +96,25 @@ def abstention_rows(
     rows: list[Row] = []
     for zone in zones:
         who = {"slice": label, "model": model, "chosen_by": zone.name}
-        at, reason = _threshold(zone, counts, cut)
+        at, reason = _zone_threshold(zone, counts, cut)
         if at is None:
-            rows.append({**who, **_without(str(reason))})
+            rows.append({**who, **_empty_abstention(str(reason))})
             continue
-        first, last, low, high = _ends(zone, counts, at)
-        answered = _answered(counts, first, last)
-        every = _answered(counts, *[np.searchsorted(counts.scores, at).item()] * 2)
-        accuracy, *rates = judged_by([*ANSWERED.values()], answered, wanted)
-        (coverage,) = judged_by([CALLED], _coverage(counts, first, last), wanted)
-        risk = _risks(counts, at)
-        cost, before = (_cost(one, counts, zone) for one in (answered, every))
+        first, last, low, high = _zone_ends(zone, counts, at)
+        answered = _answered_table(counts, first, last)
+        every = _answered_table(counts, *[np.searchsorted(counts.scores, at).item()] * 2)
+        accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, wanted)
+        (coverage,) = estimate_measures(
+            [FLAGGED_MEASURE], _coverage_table(counts, first, last), wanted
+        )
+        risk = _distances_and_errors(counts, at)
+        cost, before = (_mean_cost(one, counts, zone) for one in (answered, every))
         rows.append(
             {
                 **who, "threshold": at, "low": low, "high": high, "coverage": coverage,
                 **{cell: answered.shown(cell)[0].item() for cell in CELLS},
                 "accuracy": accuracy,
-                "accuracy_of_all": judged_by([ANSWERED["accuracy"]], every, wanted)[0],
+                "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
                 **dict(zip(RATES, rates, strict=True)), "cost": cost, "cost_of_all": before,
                 "aurc": float(mean_risk(*risk)),
             }
@@ -126,7 +129,7 @@ def risk_rows(
     """Yield the risk-coverage curve: the share of errors among the rows farthest from the cut."""
     if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
         return
-    distance, right, wrong = _risks(counts, cut)
+    distance, right, wrong = _distances_and_errors(counts, cut)
     away, place = np.unique(-distance, return_inverse=True)
     missed, rows = (np.bincount(place, part, len(away)).cumsum() for part in (wrong, right + wrong))
     limit = MOST_POINTS if most is None else most
@@ -140,8 +143,8 @@ def risk_rows(
         }  # fmt: skip
 
 
-def _threshold(
-    zone: Zone, counts: ScoreCounts, cut: float | None
+def _zone_threshold(
+    zone: AbstentionZone, counts: ScoreCounts, cut: float | None
 ) -> tuple[float | None, str | None]:
     """Return where answers change without a zone, or why there is none."""
     if not len(counts.scores):
@@ -156,7 +159,9 @@ def _threshold(
     return fp / (fp + fn), None
 
 
-def _ends(zone: Zone, counts: ScoreCounts, at: float) -> tuple[int, int, float, float | None]:
+def _zone_ends(
+    zone: AbstentionZone, counts: ScoreCounts, at: float
+) -> tuple[int, int, float, float | None]:
     """Return the places where a zone begins and ends among the scores, and its two thresholds."""
     scores = counts.scores
     if zone.costs is not None:
@@ -185,7 +190,7 @@ def _distances(scores: Floats, at: float) -> Floats:
     return np.asarray(np.round(away / scale, DIGITS) * scale)
 
 
-def _risks(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
+def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
     """Return how far scores are from the threshold, and what is right and wrong there."""
     yes = counts.scores >= at
     right = np.where(yes, counts.positives, counts.negatives)
@@ -193,19 +198,19 @@ def _risks(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
     return _distances(counts.scores, at), right.astype(np.float64), wrong.astype(np.float64)
 
 
-def _answered(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
+def _answered_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
     """Return the table of the rows below the place `first`, and of those from `last` on."""
     place = np.arange(len(counts.scores))
-    return _table(counts, place >= last, (place < first) | (place >= last))
+    return _confusion_table(counts, place >= last, (place < first) | (place >= last))
 
 
-def _coverage(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
+def _coverage_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
     """Return the table in which an answer is what is called."""
     place = np.arange(len(counts.scores))
-    return _table(counts, (place < first) | (place >= last), place >= 0)
+    return _confusion_table(counts, (place < first) | (place >= last), place >= 0)
 
 
-def _table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
+def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
     """Return the 2 x 2 table of some scores, and of their clusters."""
     sides = (counts.positives, counts.negatives)
     tp, fp = (np.array([part[called].sum()]) for part in sides)
@@ -219,7 +224,7 @@ def _table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
     return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
 
-def _cost(table: ConfusionCounts, counts: ScoreCounts, zone: Zone) -> float | None:
+def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone) -> float | None:
     """Return what a row costs on average, those without an answer too."""
     if zone.costs is None:
         return None
@@ -229,7 +234,7 @@ def _cost(table: ConfusionCounts, counts: ScoreCounts, zone: Zone) -> float | No
     return (fp * float(table.fp[0]) + fn * float(table.fn[0]) + none * silent) / rows
 
 
-def _without(reason: str) -> Row:
+def _empty_abstention(reason: str) -> Row:
     """Return the cells of a zone that is none."""
     none = Estimate(None, reason=reason)
     return {
