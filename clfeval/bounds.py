@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from clfeval.words import format_p_value
+from clfeval.formatting import format_p_value
 
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import clfeval
 from clfeval import FUNCTIONS
 from clfeval.api.entry import signature_of
-from clfeval.options import Command
+from clfeval.options.declaration import Command
 
 STUB = Path(clfeval.__file__).with_suffix(".pyi")
 WIDTH = 100  # of a line
@@ -29,7 +29,7 @@ from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
 from clfeval.document import Estimate as Estimate
 from clfeval.api.result import Result as Result
-from clfeval.tables.taken import Read
+from clfeval.tables.peek import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]

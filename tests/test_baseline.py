@@ -16,14 +16,14 @@ from statsmodels.stats.multitest import multipletests
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.baseline.changes import Baseline
-from clfeval.baseline.read import SETTING_NAMES, EarlierResult
+from clfeval.compare.baseline.changes import Baseline
+from clfeval.compare.baseline.read import SETTING_NAMES, EarlierResult
+from clfeval.compare.gates.evaluate import evaluate_limits
+from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
-from clfeval.gates.judge import evaluate_limits
-from clfeval.limits import parse_limit
 from clfeval.pages.baseline import baseline_tables
+from clfeval.views.ci import as_junit
 from clfeval.views.html import as_html
-from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program
 from tests.texts import check_text, numbers_in

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
-from clfeval.gates import decide
-from clfeval.gates.judge import NO_BASELINE
+from clfeval.compare.gates import limit_tests as decide
+from clfeval.compare.gates.evaluate import NO_BASELINE
+from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.commands import command_of
-from clfeval.dialect import reword_error, yaml_dialect
 from clfeval.errors import ClfevalError, Problem, UsageError
-from clfeval.yaml import read_yaml
+from clfeval.options.dialect import reword_error, yaml_dialect
+from clfeval.tables.input import command_of
+from clfeval.tables.yaml import read_yaml
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in, problem_places
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.compare.gates.evaluate import evaluate_limits
+from clfeval.compare.gates.limits import Gates, parse_limit
 from clfeval.document import Estimate, Gate
-from clfeval.gates.judge import evaluate_limits
-from clfeval.limits import Gates, parse_limit
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import examples
 

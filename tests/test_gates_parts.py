@@ -11,11 +11,11 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.compare.gates import evaluate as judge
+from clfeval.compare.gates.limits import Gates, Limit, parse_limit
 from clfeval.document import Estimate, Gate
-from clfeval.gates import judge
-from clfeval.limits import Gates, Limit, parse_limit
-from clfeval.options import build_group
-from clfeval.views.render import gates_to_show
+from clfeval.options.declaration import build_group
+from clfeval.views.table_layout import gates_to_show
 from tests.texts import check_text, numbers_in
 
 SETTINGS = "cmd:report|pos:1|data:1|stats:2|clfeval:0.1.0"

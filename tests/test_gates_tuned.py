@@ -10,9 +10,9 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.compare.gates.evaluate import evaluate_limits
+from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Estimate, Gate
-from clfeval.gates.judge import evaluate_limits
-from clfeval.limits import parse_limit
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
 BOTH = {"ccp": CCP, "rf": RF}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval import notation
 from clfeval.errors import UsageError
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
+from clfeval.options import values as notation
 
 
 @pytest.mark.parametrize(

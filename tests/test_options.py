@@ -22,11 +22,10 @@ from clfeval.api.entry import signature_of
 from clfeval.cli.app import COMMANDS
 from clfeval.cli.command import RESULT_GROUPS, build_typer_command, compute_command
 from clfeval.cli.output import Output
-from clfeval.commands import command_of
+from clfeval.compare.gates.limits import Gates
+from clfeval.compare.history.file import HistoryOptions
 from clfeval.errors import UsageError
-from clfeval.history.options import HistoryOptions
-from clfeval.limits import Gates
-from clfeval.options import (
+from clfeval.options.declaration import (
     Command,
     Opt,
     build_group,
@@ -35,7 +34,8 @@ from clfeval.options import (
     options_of,
     signature_settings,
 )
-from clfeval.suite.shapes import options_schema
+from clfeval.suite.schema import options_schema
+from clfeval.tables.input import command_of
 from tests.stub import STUB, stub_of
 from tests.texts import check_text, problem_places
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.compare.gates.evaluate import evaluate_limits
+from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultWarning, Row
-from clfeval.gates.judge import evaluate_limits
-from clfeval.lazy import LazyRows
-from clfeval.limits import parse_limit
+from clfeval.lazy_rows import LazyRows
 from tests.thoroughness import examples
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

@@ -24,45 +24,33 @@ CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 # imports inside the methods that print and save only; what is public is imported by its name,
 # on first use
 _ROOMS = """
-codes:
 errors:
-shell:
 arrays: | numpy
-late: | narwhals polars
 options: errors
-notation: errors options
-dialect: errors options shell
-commands: options tables
-words:
+formatting:
 interrupt:
-unnamed: interrupt
-targets:
-yaml: errors | yaml
-lazy:
-bounds: words
-document: bounds lazy
-limits: bounds errors options
+output_files: interrupt
+lazy_rows:
+bounds: formatting
+document: bounds lazy_rows
+schema: document
 measures: arrays errors | numpy
 inference: arrays | numpy scipy
-tables: arrays errors late notation options document shell unnamed | backports compression numpy
-counts: arrays errors inference late document shell tables words | numpy
-methods: arrays compare counts errors inference lazy measures notation options document shell words
-  yaml | numpy
-compare: arrays counts inference measures document words | numpy
-schema: document
-pages: bounds codes lazy measures document schema words
-baseline: compare errors history measures pages document schema words
-history: errors options document targets unnamed
-trend: baseline compare history inference pages document schema words | numpy
-gates: baseline bounds compare errors limits measures pages document schema words
-views: baseline bounds commands dialect errors pages document schema targets unnamed words | plotext
+tables: arrays document errors options output_files | backports compression narwhals numpy polars
+  yaml
+counts: arrays document errors formatting inference tables | numpy
+pages: bounds document formatting lazy_rows measures schema
+compare: arrays bounds counts document errors formatting inference measures options output_files
+  pages schema | numpy
+methods: arrays compare counts document errors formatting inference lazy_rows measures options
+  tables | numpy
+views: bounds compare document errors formatting options output_files pages schema tables | plotext
   rich
-api: baseline bounds commands compare counts dialect errors gates history limits measures methods
-  options pages document schema shell tables trend views words | numpy pandas polars
-suite: api baseline commands dialect errors gates history limits measures options pages document
-  tables targets views words yaml
-cli: api baseline commands dialect errors gates history interrupt limits methods options pages
-  document schema shell suite tables unnamed views words | rich typer
+api: bounds compare counts document errors formatting measures methods options pages schema tables
+  views | numpy pandas polars
+suite: api compare document errors formatting measures options output_files pages tables views
+cli: api compare document errors formatting interrupt methods options output_files pages schema
+  suite tables views | rich typer
 __init__:
 __main__: cli interrupt
 """
@@ -143,15 +131,15 @@ def top_imports(path: Path) -> set[str]:
 
 
 def test_no_method_takes_anything_from_another_ones_folder() -> None:
-    """What several commands measure stands in `measured`, or beside the folders."""
+    """What several commands measure stands in `measurement`, or beside the folders."""
     folders = {path.parent.name for path in FILES if path.parent.parent.name == "methods"}
-    assert {"mars", "report", "measured"} <= folders
+    assert {"mars", "report", "measurement"} <= folders
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in FILES
         if path.parent.name in folders and path.parent.parent.name == "methods"
         for name in imports_of(path)
-        for other in folders - {path.parent.name, "measured"}
+        for other in folders - {path.parent.name, "measurement"}
         if name.startswith(f"clfeval.methods.{other}.")
     ]
     assert wrong == []

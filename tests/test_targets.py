@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.targets import ProtectedFiles, target_path
+from clfeval.output_files import ProtectedFiles, target_path
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, refused, written
 from tests.texts import check_text

@@ -10,22 +10,22 @@ from os import PathLike, fspath
 from os.path import basename
 from typing import Any, cast
 
-from clfeval.api.ask import OnOpen
-from clfeval.baseline.changes import LEVEL, Baseline
-from clfeval.baseline.models import rows_by_label
-from clfeval.baseline.read import EarlierResult, baseline_kind
+from clfeval.api.questions import OnOpen
+from clfeval.compare.baseline.changes import LEVEL, Baseline
+from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.baseline.read import EarlierResult, baseline_kind
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
+from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document, ResultWarning, Row, as_estimate
 from clfeval.errors import DataError, bad_option
-from clfeval.limits import Gates
+from clfeval.errors import format_option as given_option
+from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
-from clfeval.options import Command, as_list
+from clfeval.options.declaration import Command, as_list
 from clfeval.schema import MOST_CHANGES
-from clfeval.shell import format_option as given_option
+from clfeval.tables.peek import Read
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.taken import Read
-from clfeval.words import NAMESAKES
 
 NEW, OLD = "new", "old"  # what the two tables are called when they are joined
 # of this result alone: they ask more of it than of what was

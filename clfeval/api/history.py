@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike, fspath
 
-from clfeval.baseline.models import rows_by_label
-from clfeval.baseline.read import HistoryBaseline
+from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.baseline.read import HistoryBaseline
+from clfeval.compare.gates.limits import Gates
+from clfeval.compare.history.file import CODE, append_entries, read_history, series_key
+from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
+from clfeval.compare.history.trend import trend_result
 from clfeval.document import Document
 from clfeval.errors import UsageError, list_names, suggestion
-from clfeval.history.file import CODE, append_entries, read_history, series_key
-from clfeval.history.line import AcceptedLabel, HistoryEntry, result_lines
-from clfeval.limits import Gates
-from clfeval.trend.result import trend_result
 
 
 def append_to_history(name: str, result: Document, label: str, *, accept: bool = False) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, PreparedResult
 from clfeval.api.entry import public_function
+from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import Sample, count_predictions
-from clfeval.counts.truth import truth_digest
+from clfeval.counts.row_digests import truth_digest
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.tables.input import Input

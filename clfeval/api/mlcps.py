@@ -8,19 +8,18 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from clfeval.api.ask import OnOpen, PreparedResult
 from clfeval.api.entry import public_function
+from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import count_predictions
 from clfeval.document import InputFile, ResultWarning
-from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names
+from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names, quote_word
 from clfeval.measures.catalog import measure_of_column
-from clfeval.methods.mlcps.asked import DEFAULT, parse_measure_names
-from clfeval.methods.mlcps.given import MetricValues, measure_predictions, needs_only_ranks
+from clfeval.methods.mlcps.answer import DEFAULT, parse_measure_names
+from clfeval.methods.mlcps.metric_values import MetricValues, measure_predictions, needs_only_ranks
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, explain_unfit, make_scales
-from clfeval.options import changed_options
-from clfeval.shell import quote_word
+from clfeval.options.declaration import changed_options
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.sheet import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics

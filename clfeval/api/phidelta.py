@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, PreparedResult
 from clfeval.api.entry import public_function
+from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import read_sample
 from clfeval.counts.features import count_features
-from clfeval.counts.truth import truth_digest
+from clfeval.counts.row_digests import truth_digest
 from clfeval.errors import bad_option
 from clfeval.methods.phidelta.features import feature_result
 from clfeval.methods.phidelta.options import (
@@ -20,7 +20,7 @@ from clfeval.methods.phidelta.options import (
     PlaneOptions,
 )
 from clfeval.methods.phidelta.result import classifier_result
-from clfeval.options import changed_options
+from clfeval.options.declaration import changed_options
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

@@ -1,26 +1,147 @@
-"""`clfeval.report`: everything that matters of a table of predictions."""
+"""A saved result in the place of a table: shown and judged again, without its data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from os import fspath
+from pathlib import Path
+from typing import Any, TypeVar
 
-from clfeval.api.ask import OnOpen, PreparedResult
 from clfeval.api.entry import public_function
-from clfeval.api.saved import saved_result
-from clfeval.counts.count import read_sample
-from clfeval.counts.several import refuse_multilabel
-from clfeval.counts.truth import truth_digest
-from clfeval.document import Document
-from clfeval.errors import bad_option
-from clfeval.methods.report.asked_classes import parse_multiclass_measures
+from clfeval.api.questions import OnOpen, PreparedResult
+from clfeval.compare.baseline.read import read_result
+from clfeval.compare.gates.limit_targets import LIMITED
+from clfeval.compare.gates.limits import Gates
+from clfeval.counts.count import Sample, read_sample
+from clfeval.counts.doubtful_scores import refuse_multilabel
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.row_digests import truth_digest
+from clfeval.document import Document, ResultWarning
+from clfeval.errors import UsageError, bad_option, format_command_line
+from clfeval.measures.catalog import equivalent_names, find_measure
+from clfeval.methods.measurement.requested_measures import DEFAULT
+from clfeval.methods.report.multiclass_measures import parse_multiclass_measures
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
-from clfeval.options import changed_options
+from clfeval.options.declaration import Command, as_list, changed_options
+from clfeval.tables.foreign_files import holds_result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
+from clfeval.tables.source import split_named_path, table_paths
+
+
+def saved_result(given: Any) -> Document | None:
+    """Return the result that was saved, None where tables are given; UsageError for several."""
+    if isinstance(given, Document):
+        return replace(given, gates=(), again=True)
+    if not (saved := saved_files(given)):
+        return None
+    files = [split_named_path(path)[1] for path in table_paths(given)]
+    if len(files) > 1:
+        hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
+        raise bad_option("report takes one saved result; use --baseline to compare two", hint)
+    result = read_result(fspath(saved[0]), "give a file written by --save NAME.json")
+    return replace(result, gates=(), again=True, python=False)
+
+
+def saved_files(given: Any) -> list[str]:
+    """Return those of some files that hold a saved result."""
+    files = [split_named_path(path)[1] for path in table_paths(given)]
+    return [file for file in files if Path(file).is_file() and holds_result(Path(file))]
+
+
+def add_gate_measures(
+    command: Command, table: Any, given: Mapping[str, Any], gates: Gates
+) -> dict[str, Any]:
+    """Return the options of a report, its measures with those that limits name added."""
+    if command.name != "report" or saved_files(table):  # what was saved has its measures
+        return dict(given)
+    more = []
+    for limit in gates.limits:
+        measure = find_measure(limit.metric.partition(":")[0])
+        there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # maybe by another name
+        if measure is not None and measure.needs in LIMITED and not there:
+            more.append(limit.metric)
+    asked = tuple(dict.fromkeys((*as_list(given.get("measure")), *more)))
+    return {**given, "measure": asked} if more else dict(given)
+
+
+G = TypeVar("G")
+SHARED = ("level", "seed", "totals", "prevalence")  # and no intervals at all
+
+
+def compute_other_methods(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
+    """Return the results of the methods that are asked for, by command; raises what they raise."""
+    return {name: _RESULTS[name](sample, options) for name in options.methods}
+
+
+def _mars(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.mars.options import MarsOptions
+    from clfeval.methods.mars.result import mars_result
+
+    return mars_result(_need_predictions(sample, "mars"), _options_like_report(MarsOptions, asked))
+
+
+def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+    from clfeval.methods.phidelta.result import classifier_result
+
+    plane, classifiers = (
+        _options_like_report(PlaneOptions, asked),
+        _options_like_report(ClassifierOptions, asked),
+    )
+    return classifier_result(sample, plane, classifiers)
+
+
+def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.tune_jpt.options import TuneOptions
+    from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
+
+    return tune_result(
+        sample_from_table(sample), _options_like_report(TuneOptions, asked).settled()
+    )
+
+
+def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.mlcps.answer import DEFAULT
+    from clfeval.methods.mlcps.metric_values import measure_predictions
+    from clfeval.methods.mlcps.options import MlcpsOptions
+    from clfeval.methods.mlcps.result import mlcps_result
+
+    counted, notes = _need_predictions(sample, "mlcps"), list[ResultWarning]()
+    options = _options_like_report(MlcpsOptions, asked, source="predictions")
+    if sample.roles.cluster is not None:
+        options = replace(options, interval="none")
+        text = "MLcps has no intervals here: its bootstrap assumes rows without clusters"
+        notes.append(ResultWarning("no-cluster-bootstrap", text))
+    if sample.roles.by:
+        notes.append(ResultWarning("whole-table", "MLcps is computed on all rows, not by slice"))
+    options = options.over(DEFAULT)
+    given = measure_predictions(counted, DEFAULT, options)
+    found = mlcps_result(given, options, sample.roles, other=None)
+    return replace(found, warnings=(*found.warnings, *notes))
+
+
+_RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}
+
+
+def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
+    if sample.counted is None:
+        what = f"--with {name} needs rows, but the table holds counts"
+        hint = "for counts use --with phidelta,tune-jpt"
+        raise UsageError.new(what, "needs-predictions", hint=hint)
+    return sample.counted
+
+
+def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G:
+    """Return a group of options as by default, but as sure as those of the report."""
+    names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
+    known = {name: getattr(asked, name) for name in SHARED if name in names}
+    if asked.interval == "none" and "interval" in names:
+        known["interval"] = "none"
+    return group(**known, **more)
 
 
 @public_function(REPORT)
@@ -63,8 +184,6 @@ def report(
             found = report_result(sample, options)
             if not options.methods:
                 return found
-            from clfeval.api.beside import compute_other_methods
-
             return replace(found, methods=compute_other_methods(sample, options))
 
         yield PreparedResult(made, sample.facts, partial(truth_digest, sample))

@@ -12,14 +12,14 @@ from typing import Any, Literal, Self, get_args
 
 from clfeval import COMMANDS
 from clfeval.bounds import Bounds
-from clfeval.commands import command_of
-from clfeval.dialect import PYTHON, reword_error, reword_for_python
+from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, bad_option
-from clfeval.limits import Gates
-from clfeval.options import build_group, options_of
+from clfeval.formatting import MOST_DIGITS, format_count
+from clfeval.options.declaration import build_group, options_of
+from clfeval.options.dialect import PYTHON, reword_error, reword_for_python
+from clfeval.tables.input import command_of
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
-from clfeval.words import MOST_DIGITS, format_count
 
 Backend = Literal["polars", "pandas", "pyarrow"]
 OFFER = "result.show(NAME) or result.show('all')"
@@ -58,7 +58,7 @@ class Result(Document):
         A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
         Raises UsageError for an unknown table or a library that is not installed.
         """
-        from clfeval.views.csv import table_columns, text_columns
+        from clfeval.views.data_files import table_columns, text_columns
 
         if backend not in get_args(Backend):
             raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")
@@ -115,7 +115,7 @@ class Result(Document):
         as "recall=0.8". Warnings count only if strict. baseline: a saved result, its file, or a
         history, to which `max_drop` refers. An undefined value misses its gate. Raises UsageError.
         """
-        from clfeval.gates.judge import evaluate_gates
+        from clfeval.compare.gates.evaluate import evaluate_gates
 
         limits = {
             "fail_under": fail_under, "fail_over": fail_over, "warn_under": warn_under,
@@ -138,7 +138,7 @@ class Result(Document):
 
     def _text(self, names: Sequence[str], *, width: int | None, digits: int) -> str:
         """Return the text of the answer and tables, with the named tables and plots."""
-        from clfeval.views.render import check_available
+        from clfeval.views.table_layout import check_available
         from clfeval.views.terminal import as_text
 
         for name in names:

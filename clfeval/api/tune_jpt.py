@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from clfeval.api.ask import OnOpen, PreparedResult
 from clfeval.api.entry import public_function
+from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import read_sample
-from clfeval.counts.truth import truth_digest
+from clfeval.counts.row_digests import truth_digest
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.methods.tune_jpt.result import (
@@ -18,7 +18,7 @@ from clfeval.methods.tune_jpt.result import (
     sample_from_table,
     tune_result,
 )
-from clfeval.options import changed_options
+from clfeval.options.declaration import changed_options
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.source import table_paths

@@ -15,26 +15,31 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete, explain
-from clfeval.cli.batch import BATCH, run_batch
-from clfeval.cli.example import EXAMPLE, write_example
+from clfeval.cli import complete
+from clfeval.cli import guide as explain
+from clfeval.cli.guide import EXAMPLE, write_example
 from clfeval.cli.other_commands import suggest_other_commands
 from clfeval.cli.output import OUTPUT, Output, print_result
-from clfeval.cli.run import reading_listener, run_command
-from clfeval.cli.trend import HISTORY_COMMAND, show_history
-from clfeval.commands import command_of
-from clfeval.errors import bad_option
-from clfeval.history.options import HISTORY, HistoryOptions
-from clfeval.limits import GATES, Gates
+from clfeval.cli.run import (
+    BATCH,
+    HISTORY_COMMAND,
+    reading_listener,
+    run_batch,
+    run_command,
+    show_history,
+)
+from clfeval.compare.gates.limits import GATES, Gates
+from clfeval.compare.history.file import HISTORY, HistoryOptions
+from clfeval.errors import bad_option, format_command_line
 from clfeval.methods.options import INTERVALS
-from clfeval.options import COLUMNS, READING, Command, Option, build_group
-from clfeval.shell import format_command_line
+from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group
+from clfeval.tables.input import command_of
 from clfeval.tables.source import split_named_path
 
 if TYPE_CHECKING:
-    from clfeval.baseline.changes import Baseline
+    from clfeval.compare.baseline.changes import Baseline
     from clfeval.document import Document
-    from clfeval.tables.taken import Read
+    from clfeval.tables.peek import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 RESULT_GROUPS = (Output, Gates, HistoryOptions)  # groups about the result, whatever the command
@@ -204,14 +209,14 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
     def called_with() -> tuple[Any, dict[str, Any]]:
         name = command.name.replace("-", "_")
         function = getattr(import_module(f"clfeval.api.{name}"), name)
-        from clfeval.api.gated import add_gate_measures
+        from clfeval.api.report import add_gate_measures
 
         return function, add_gate_measures(command, tables, read, limits)
 
     def computed() -> Document:
         function, asked = called_with()
         write = partial(command_line_with_fixes, sys.argv[1:], options)
-        from clfeval.baseline.read import is_history
+        from clfeval.compare.baseline.read import is_history
 
         truth = history.append is not None or is_history(limits.baseline)
         result: Document = function.asked(tables or None, asked, heard_of, write, truth=truth)

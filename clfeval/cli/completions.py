@@ -15,10 +15,10 @@ from pathlib import Path
 
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
-from clfeval.commands import command_of
+from clfeval.compare.gates.limits import Gates
+from clfeval.compare.history.file import HistoryOptions
 from clfeval.errors import UsageError
-from clfeval.history.options import HistoryOptions
-from clfeval.limits import Gates
+from clfeval.tables.input import command_of
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed

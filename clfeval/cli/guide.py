@@ -6,12 +6,21 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from clfeval.cli.output import print_result
-from clfeval.errors import UsageError, suggestion
+from clfeval.cli.output import detect_screen, print_result
+from clfeval.errors import UsageError, bad_option, format_command_line, suggestion
+from clfeval.options.declaration import Command
+from clfeval.output_files import Draft
+
+if TYPE_CHECKING:
+    from clfeval.methods.measurement.requested_measures import AvailableMeasures
 
 FOLDER = Path(__file__).parent.parent / "guide"
 COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
@@ -71,3 +80,138 @@ def print_guide(name: str | None) -> None:
     if name is not None:
         show_guide(name)
         raise typer.Exit
+
+
+NARROWEST = 30  # columns that lines are folded to at the least
+MEASURES = "measures"  # names all of them
+WIDTH = 80  # where nobody says how wide the screen is
+
+
+def explain_name(ctx: typer.Context, name: str | None) -> None:
+    """Print what a name means in the command at hand, and leave."""
+    if name is None or ctx.resilient_parsing:
+        return
+    from clfeval.pages import HISTORY, SUITE, page_of
+    from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
+
+    if name == MEASURES:
+        from clfeval.methods.measurement.metrics import list_measures
+
+        lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
+        print_result([f"{line}\n" for line in lines], for_people=True)
+        raise typer.Exit
+    page = page_of(str(ctx.info_name))
+    others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
+    if name.strip().casefold() == ALL:
+        parts = list(explain_page(page))
+    else:
+        terms = find_terms(page, name)
+        terms += [
+            replace(term, tables=tuple(f"{table} of {whose}" for table in term.tables))
+            for whose, other in others.items()
+            for term in find_terms(other, name)
+            if term.tables and term.short and term not in terms
+        ]
+        known = [term.measure in [one.measure for one in terms[:i]] for i, term in enumerate(terms)]
+        parts = [
+            (term.called, list(term.lines(known=said)))
+            for term, said in zip(terms, known, strict=True)
+        ]
+    if not parts:
+        from clfeval.methods.measurement.requested_measures import refuse_misleading_measure
+
+        refuse_misleading_measure(name, "--explain")
+        every = f"{ctx.command_path} --explain {ALL} lists every name"
+        known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
+        hint = suggestion(name, known_here) or every
+        raise UsageError.new(
+            f"no heading, measure or code is named '{name}'", "bad-option", hint=hint
+        )
+    width = max(detect_screen().width or WIDTH, NARROWEST)
+    text = "\n".join(_laid_out(parts, width))
+    print_result([f"{text}\n"], for_people=True)
+    raise typer.Exit
+
+
+def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
+    """Yield lines no longer than the screen, what is said of a name below it."""
+    fold = TextWrapper(
+        width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    for number, (title, lines) in enumerate(parts):
+        if number:
+            yield ""
+        yield title
+        for line in lines:
+            yield from fold.wrap(line)
+
+
+def askable_measures(command: str) -> AvailableMeasures:
+    """Return the measures a command can be asked for."""
+    from clfeval.methods.measurement import requested_measures as asked
+
+    if command == "tune-jpt":
+        from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
+
+        return TUNE_JPT_MEASURES
+    if command == "mlcps":
+        from clfeval.methods.mlcps import answer as folded
+
+        return folded.MLCPS_MEASURES
+    return asked.OF_PREDICTIONS if command == "report" else asked.OF_TWO_CLASSES
+
+
+TABLES = Path(__file__).parent.parent / "example"
+READABLE = 0o644
+TRIES = (
+    ("report", "scores.csv", "--positive", "malignant"),
+    ("mars", "labels.csv", "--positive", "malignant"),
+    ("phidelta", "labels.csv", "--positive", "malignant"),
+    ("tune-jpt", "scores.csv", "--positive", "malignant", "--prevalence", "0.01"),
+    ("mlcps", "metrics.csv"),
+)
+EXAMPLE = Command(
+    "example",
+    (),
+    have="no table yet",
+    want="how it works, on a real table",
+    help="Write example tables: predictions of six breast cancer classifiers.",
+    examples="clfeval example\nclfeval example tables\n",
+    tables="The folder; by default the current one. It is created if missing.",
+    optional=True,
+    files="DIR",
+)
+
+
+def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> None:
+    """Write the tables and print what to run on them; UsageError rather than replace a file."""
+    if len(folders) > 1:
+        raise bad_option("example takes one folder", f"clfeval example {folders[0]}")
+    folder = Path(*folders)
+    tables = {folder / one.name: one.read_text("utf-8") for one in sorted(TABLES.glob("*.csv"))}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in tables.items():
+            if path.exists() and path.read_text("utf-8", errors="replace") != text:
+                hint = "name another folder: clfeval example DIR"
+                raise UsageError.new(
+                    "a different file has this name", "output", f"{path}", hint=hint
+                )
+        for path, text in tables.items():
+            draft = Draft(path)
+            try:
+                draft.stream.write(text)
+                draft.put(READABLE)
+            finally:
+                draft.close()
+    except OSError as error:
+        what = f"cannot write the example: {error.strerror}"
+        raise UsageError.new(what, "output", f"{folder}") from None
+    names = ", ".join(map(str, tables))
+    commands = [
+        format_command_line(["clfeval", name, str(folder / file), *more])
+        for name, file, *more in TRIES
+    ]
+    lines = [f"Wrote {names}. Now try, for example:", *(f"  {one}" for one in commands)]
+    print_result([f"{one}\n" for one in lines], for_people=True)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from clfeval import COMMANDS
-from clfeval.dialect import MEANT
-from clfeval.errors import UsageError, say_which_have_it
-from clfeval.limits import Gates
-from clfeval.options import Option, options_of
-from clfeval.shell import format_command_line
+from clfeval.compare.gates.limits import Gates
+from clfeval.errors import UsageError, format_command_line, say_which_have_it
+from clfeval.options.declaration import Option, options_of
+from clfeval.options.dialect import MEANT
 
 Find = Callable[[str, str], Option | None]  # the option of a command by its flag
 NO_TABLE = ("batch", "history")

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
+from clfeval.formatting import DIGITS, MOST_DIGITS, escape_unprintable
 from clfeval.interrupt import CleanupState
-from clfeval.options import Opt
+from clfeval.options.declaration import Opt
 from clfeval.views.files import FORMATS, OutputRequest, check_names, render_format
-from clfeval.words import DIGITS, MOST_DIGITS, escape_unprintable
 
 if TYPE_CHECKING:
     from clfeval.document import Document

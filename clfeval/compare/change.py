@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.document import Cell, Estimate, Row
-from clfeval.inference.paired_measures import measure_difference
-from clfeval.inference.special import student_quantile
-from clfeval.inference.tails import student_tail
+from clfeval.inference.distributions import student_quantile, student_tail
+from clfeval.inference.influence import measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 
@@ -180,7 +179,7 @@ def comparison_row(
 
 def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
     """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
-    from clfeval.inference.chance import benjamini_hochberg
+    from clfeval.inference.p_values import benjamini_hochberg
 
     p = np.array([math.nan if one.p is None else one.p for one in changes])
     for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.counts.judge import PatternCheck
-from clfeval.counts.kept import EvaluatedRows
-from clfeval.counts.patterns import PatternCounts, common_unit, order_by_name
-from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.settle import CountSettings
-from clfeval.counts.slices import slice_rows
-from clfeval.counts.units import WeightedCounts, from_units, squares_of
-from clfeval.counts.weights import (
+from clfeval.counts.clusters import (
     Owned,
     Owners,
     concatenate_statistics,
@@ -25,8 +18,21 @@ from clfeval.counts.weights import (
     pattern_entries,
     select_owners,
 )
-from clfeval.late import nw
+from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.patterns import (
+    PatternCounts,
+    WeightedCounts,
+    common_unit,
+    from_units,
+    order_by_name,
+    squares_of,
+)
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.settings import CountSettings
+from clfeval.counts.slices import slice_rows
+from clfeval.counts.value_checks import PatternCheck
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
@@ -344,3 +350,44 @@ def _slices(kept: EvaluatedRows, table: nw.DataFrame[Any]) -> dict[str, Ints]:
     columns = kept.settled.columns
     by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
     return slice_rows(columns.facets, by)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbabilityRows:
+    """Every row of a table with one model's probabilities of C classes.
+
+    truth (n,): indices of classes; p (n, C): probabilities; weights (n,) or None; owners (n,): the
+    cluster of each row, None where rows are independent.
+    """
+
+    truth: Ints
+    p: Floats
+    weights: Counts | None
+    owners: Ints | None
+
+    @property
+    def n(self) -> Counts:
+        """How often each row counts."""
+        return np.ones(len(self.truth), np.int64) if self.weights is None else self.weights
+
+
+def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
+    """Read the rows evaluated, with the class probabilities of model i, in order of any ids."""
+    columns = kept.settled.columns
+    picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
+    picked += ["key"] if columns.id else []
+    table = nw.concat([
+        collect(frame.select(*picked, *(f"p{k}" for k in range(len(columns.models[i].columns)))))
+        for frame in kept.frames(shares=i, cluster=True, key=columns.id is not None)
+    ])  # fmt: skip
+    table = table.sort("key") if columns.id else table
+    owners = None
+    if columns.cluster:
+        texts = [as_text(value) for value in table["c"].to_list()]
+        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    return ProbabilityRows(
+        encode_classes(table["y"].to_list(), classes),
+        probabilities_by_class(table, columns.models[i], classes),
+        table["w"].to_numpy().astype(np.int64) if columns.weight else None,
+        owners,
+    )

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.counted import PredictionCounts, TopRows
 from clfeval.counts.group import group_rows
-from clfeval.counts.judge import (
-    check_patterns,
-    check_thresholds,
-    corrected_settings,
-    refuse_invalid_patterns,
-    refuse_invalid_rows,
-    refuse_rows_without_run,
-)
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.invalid_rows import refuse_invalid_rows, refuse_rows_without_run
+from clfeval.counts.label_checks import refuse_similar_labels
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
+from clfeval.counts.prediction_counts import PredictionCounts, TopRows
 from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
-from clfeval.counts.settle import (
+from clfeval.counts.settings import (
     CountSettings,
     check_structure,
     explain_read_error,
@@ -28,15 +22,19 @@ from clfeval.counts.settle import (
     with_label_thresholds,
 )
 from clfeval.counts.slices import Facets, slice_label, slice_rows
-from clfeval.counts.twins import refuse_similar_labels
-from clfeval.counts.units import rounding_error, weight_unit
+from clfeval.counts.value_checks import (
+    check_patterns,
+    check_thresholds,
+    corrected_settings,
+    refuse_invalid_patterns,
+)
 from clfeval.document import InputFile
 from clfeval.errors import DataError, UsageError, bad_option, join_texts, list_names
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
+from clfeval.tables.peek import Facts
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import engine_errors, scan
-from clfeval.tables.taken import Facts
 
 
 def count_predictions(

@@ -12,12 +12,15 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.settle import CountSettings, check_structure, refuse_class_columns_not_in_truth
-from clfeval.counts.units import in_units, squares_of
-from clfeval.errors import DataError, list_names
-from clfeval.late import nw
-from clfeval.shell import format_option
+from clfeval.counts.patterns import in_units, squares_of
+from clfeval.counts.settings import (
+    CountSettings,
+    check_structure,
+    refuse_class_columns_not_in_truth,
+)
+from clfeval.errors import DataError, format_option, list_names
 from clfeval.tables.cells import is_missing, natural_sort_key
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.kept import EvaluatedRows
+from clfeval.counts.clusters import Owned, Owners, group_owners
+from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.slices import slice_rows_of_tables
-from clfeval.counts.weights import Owned, Owners, group_owners
-from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import collect
 
 K = TypeVar("K")

@@ -11,15 +11,21 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
-from clfeval.counts.kept import EvaluatedRows, Target
-from clfeval.counts.patterns import common_unit, group_members, stack_arrays
+from clfeval.counts.clusters import Owned, Owners, group_owners, select_owners, subtract_owners
+from clfeval.counts.evaluated_rows import EvaluatedRows, Target
+from clfeval.counts.patterns import (
+    WeightedCounts,
+    common_unit,
+    from_units,
+    group_members,
+    squares_of,
+    stack_arrays,
+)
 from clfeval.counts.slices import slice_rows_of_tables
-from clfeval.counts.units import WeightedCounts, from_units, squares_of
-from clfeval.counts.weights import Owned, Owners, group_owners, select_owners, subtract_owners
 from clfeval.errors import UsageError, list_names
-from clfeval.late import nw
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.inference.independent import SamplingUnits
-from clfeval.inference.tails import chi_square_tail
+from clfeval.inference.distributions import chi_square_tail
+from clfeval.inference.influence import SamplingUnits
 
 GROUPS, DRAWS = 10, 2000
 BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.special import critical_value, student_quantile
+from clfeval.inference.distributions import critical_value, student_quantile
 
 _MIN_VARIANCE_FACTOR, _MOST = (
     0.05,

@@ -20,8 +20,8 @@ from clfeval.measures.logistic import (
     has_log_odds,
     log_odds,
 )
+from clfeval.measures.probability import check_probabilities, class_totals, distinct_starts
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import check_probabilities, class_totals, distinct_starts
 
 BINS = 10  # where no number is given
 _DECILES = 10

@@ -10,22 +10,22 @@ from typing import Any
 
 from clfeval.arrays import Floats, divide
 from clfeval.measures import (
-    averages,
     calibration,
-    class_scores,
-    classes,
     confusion,
-    decision,
     desirability,
     odds,
-    plane,
     polygon,
     probability,
     ranking,
-    selective,
-    top,
-    top_label,
 )
+from clfeval.measures import class_averages as averages
+from clfeval.measures import decisions as decision
+from clfeval.measures import decisions as selective
+from clfeval.measures import multiclass_scores as class_scores
+from clfeval.measures import multiclass_scores as top_label
+from clfeval.measures import multiclass_table as classes
+from clfeval.measures import odds as plane
+from clfeval.measures import ranking as top
 from clfeval.measures.record import Measure, Needs
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"

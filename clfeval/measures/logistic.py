@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
-from clfeval.measures.scored import MIN_PROBABILITY, check_probabilities
+from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60

@@ -1,17 +1,35 @@
-"""Sentences about models compared with a reference: ranking, operating point, slices."""
+"""Comparisons of models by labels, and sentences about models compared with a reference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clfeval.compare.change import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, VERDICTS, WORSE
-from clfeval.compare.families import ALL_PAIRS, BEST, POWER
-from clfeval.document import Answer, Row, as_estimate
-from clfeval.measures.catalog import CATALOG
-from clfeval.methods.report.comparisons import OPERATING_POINT
-from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.words import (
+from clfeval.compare.change import (
+    BETTER,
+    EQUIVALENT,
+    NOT_WORSE,
+    UNDECIDED,
+    VERDICTS,
+    WORSE,
+    Change,
+    comparison_row,
+)
+from clfeval.compare.families import (
+    ALL_PAIRS,
+    BEST,
+    POWER,
+    BestSet,
+    adjusted_family,
+    best_set,
+    family_pairs,
+    reference_rows,
+    slice_reference_rows,
+)
+from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
+from clfeval.formatting import (
     describe_reference,
     format_count,
     format_difference,
@@ -22,6 +40,73 @@ from clfeval.words import (
     join_words,
     quote_if_ambiguous,
 )
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.design_effects import enough_rows
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.report.comparisons import OPERATING_POINT
+from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+
+SEED = 0  # of the draws that adjust p-values
+
+
+def comparison_rows(
+    patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
+    level: float | None, margins: Mapping[str, float], metrics: Sequence[str],
+) -> Iterator[Row]:  # fmt: skip
+    """Yield differences of each model from the reference by measure; without a level no limits."""
+    for metric in metrics:
+        one = _paired_estimates(patterns[None], metric)
+        if one is None:
+            continue
+        found = {row["model"]: row.get(metric) for row in models if row["slice"] is None}
+        values = [as_estimate(found[name] or Estimate(value))
+                  for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
+        if level is None:
+            yield from _without_intervals(one, reference)
+            continue
+        family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=SEED)
+        size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
+        if family is not None:
+            yield from reference_rows(family, values, size, reference,
+                                      margin=margins.get(metric))  # fmt: skip
+    if level is not None:
+        yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
+
+
+def slice_comparison_rows(
+    patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
+    margins: Mapping[str, float], metrics: Sequence[str],
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the same within each slice that is large enough."""
+    each = {label: part for label, part in patterns.items() if label is not None}
+    inside = {metric: {label: one for label, part in each.items()
+                       if (one := _paired_estimates(part, metric)) is not None}
+              for metric in metrics}  # fmt: skip
+    sizes = {label: enough_rows(part) for label, part in each.items()}
+    yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
+                                    margins=margins)  # fmt: skip
+
+
+def tied_with_best(patterns: PatternCounts, level: float) -> BestSet | None:
+    """Return who is tied with the largest delta, all pairs of models compared."""
+    one = _paired_estimates(patterns, "delta")
+    if one is None:
+        return None
+    family = adjusted_family(one, family_pairs(None, one.models), level=level, seed=SEED)
+    return best_set(family, one, seed=SEED)
+
+
+def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:
+    return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
+
+
+def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
+    for i, j in family_pairs(reference, one.models):
+        old, new = (Estimate(float(one.values[at])) for at in (j, i))
+        change = Change(old, new, Estimate(float(one.values[i] - one.values[j])), paired=True)
+        yield comparison_row("reference", one.metric, one.models[i], one.models[j], change, 0.95)
+
 
 MAX_LISTED = 6  # models by name
 FEW_CHANGES = 2  # of them, with their values

@@ -13,9 +13,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
-from clfeval.inference.sample_region import range_over_sample
-from clfeval.inference.score_region import range_over_region
-from clfeval.inference.shares import (
+from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
     has_unreliable_error,
@@ -23,11 +21,12 @@ from clfeval.inference.shares import (
     predictive_value,
     rate_ratio,
 )
+from clfeval.inference.regions import range_over_region, range_over_sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.divided import (
+from clfeval.methods.design_effects import (
     effective_rate_counts,
     effective_sample_counts,
     effective_share_counts,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, not_a_table
-from clfeval.notation import parse_count_or_all, parse_margins, parse_one_column, parse_words
-from clfeval.options import Opt, as_list, to_float, to_mapping
+from clfeval.options.declaration import Opt, as_list, to_float, to_mapping
+from clfeval.options.values import parse_count_or_all, parse_margins, parse_one_column, parse_words
 
 if TYPE_CHECKING:
-    from clfeval.measures.population import Population
+    from clfeval.measures.record import Population
 
 INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "Comparing"  # panels
 RESAMPLES = 2000  # unless another number is asked for
@@ -118,7 +118,7 @@ def check_reference(
 def check_measures(names: Sequence[str]) -> None:
     """Raise UsageError for what is no measure of two classes, before anything is counted."""
     if names:
-        from clfeval.methods.measured.asked import parse_measures
+        from clfeval.methods.measurement.requested_measures import parse_measures
 
         parse_measures(names)
 
@@ -206,7 +206,7 @@ def _accept_populations(flag: str, given: Any) -> tuple[str | float, ...]:
 
 def _parse_population_range(flag: str, given: str | float) -> tuple[Population, ...]:
     """Return one population, or both ends of a range; UsageError for what is neither."""
-    from clfeval.measures.population import Population
+    from clfeval.measures.record import Population
 
     if not isinstance(given, str):
         return (Population.from_prevalence(given, flag),)
@@ -240,7 +240,7 @@ class PopulationOptions:
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once; of a range its ends and its middle."""
-        from clfeval.measures.population import Population
+        from clfeval.measures.record import Population
 
         found: list[Population] = []
         for low, *high in self.spans:

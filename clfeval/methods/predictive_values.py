@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Answer, Estimate, Row, as_estimate
-from clfeval.methods.estimates import Cells, concatenate_counts
-from clfeval.methods.estimates import make_estimate as estimate_of
-from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.methods.tune_jpt.tables import Place, TunedModels
-from clfeval.words import (
+from clfeval.formatting import (
     format_class_ratio,
     format_close,
     format_exact,
@@ -24,6 +20,11 @@ from clfeval.words import (
     join_words,
     quote_if_ambiguous,
 )
+from clfeval.methods.estimates import Cells, concatenate_counts
+from clfeval.methods.estimates import make_estimate as estimate_of
+from clfeval.methods.options import Interval, Totals
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
+from clfeval.methods.tune_jpt.tables import Place, TunedModels
 
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
@@ -42,6 +43,15 @@ class UsedThreshold(NamedTuple):
     expected: ConfusionCounts
     here: ConfusionCounts
     risk: float | None = None
+
+
+def prevalence_options(
+    prevalence: Any, level: float, totals: Totals, interval: Interval
+) -> TuneOptions:
+    """Return the options of `prevalence_rows` for what a report was asked."""
+    return TuneOptions(
+        prevalence=prevalence, sweep=None, level=level, totals=totals, interval=interval
+    )
 
 
 def prevalence_rows(

@@ -10,14 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.patterns import safe_for_products
+from clfeval.counts.clusters import RowWeights
+from clfeval.counts.patterns import from_units, safe_for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import from_units
-from clfeval.counts.weights import RowWeights
 from clfeval.document import Estimate, Row
-from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
+from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import phi_delta
+from clfeval.measures.odds import phi_delta
 
 _FEW = 64  # points that the plain chain settles quicker than a pass
 _PAYS = 16  # a pass pays while it drops one point in so many

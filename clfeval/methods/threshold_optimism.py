@@ -9,19 +9,18 @@ from math import e, isfinite
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.weights import RowWeights
 from clfeval.document import Estimate
 from clfeval.inference.influence import smaller_class_size
 from clfeval.inference.resampling import random_stream, resampled_counts
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.decisions import confusions_at
-from clfeval.methods.measured.hard import float_confusion
+from clfeval.methods.measurement.decision_curves import confusions_at
+from clfeval.methods.measurement.label_measures import float_confusion
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 
 DRAWS = 400  # bootstrap tables

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import chain
 from math import inf
 
-from clfeval.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.measures.catalog import CATALOG, equivalent_names, find_measure, match_measure
 from clfeval.measures.record import Measure
-from clfeval.pages.columns import SHARED
-from clfeval.pages.named import name_meanings
-from clfeval.pages.write import REASONS, column_heading
+from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
+from clfeval.pages.formatting import REASONS, column_heading
+from clfeval.pages.shared_columns import SHARED
+from clfeval.pages.show_names import name_meanings
 from clfeval.schema import COMMON, Page
 
 ALL = "all"

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clfeval.measures.plane import CHANCE, LEAN, ORACLE
-from clfeval.pages.asked import MEANINGS
-from clfeval.pages.columns import SHARED
+from clfeval.measures.odds import CHANCE, LEAN, ORACLE
+from clfeval.pages.shared_columns import MEANINGS, SHARED
 
 MARS: Mapping[str, str] = {
     **SHARED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.formatting import format_count
 from clfeval.schema import (
     Axis,
     Chart,
@@ -19,7 +20,6 @@ from clfeval.schema import (
     columns_of_kind,
     comparison_rows,
 )
-from clfeval.words import format_count
 
 LAST = 4  # labels that are shown whatever happened at them
 MOVES = 8  # changes that are shown

@@ -7,10 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
-from clfeval.pages.asked import MEASURED, measure_tables
-from clfeval.pages.columns import CELLS, MODEL, SLICE, difference_tables
-from clfeval.pages.glossary import MARS, MARS_HEADINGS
-from clfeval.pages.write import (
+from clfeval.formatting import round_sum
+from clfeval.pages.formatting import (
     ABSENT,
     evenly_spaced,
     format_amount,
@@ -20,6 +18,15 @@ from clfeval.pages.write import (
     join_names,
     majority_class_note,
     threshold_note,
+)
+from clfeval.pages.glossary import MARS, MARS_HEADINGS
+from clfeval.pages.shared_columns import (
+    CELLS,
+    MEASURED,
+    MODEL,
+    SLICE,
+    difference_tables,
+    measure_tables,
 )
 from clfeval.schema import (
     Axis,
@@ -34,7 +41,6 @@ from clfeval.schema import (
     columns_of_kind,
     is_present,
 )
-from clfeval.words import round_sum
 
 PAIRS = 10  # that are listed before the matrices
 MAX_ROWS = 20  # rows of a long table shown to a person; files get them all

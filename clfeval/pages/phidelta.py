@@ -8,18 +8,24 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
-from clfeval.measures import plane
-from clfeval.measures.plane import BOUNDARIES, LEAN
-from clfeval.pages.asked import MEASURED, measure_tables
-from clfeval.pages.columns import CELLS, MODEL, SLICE, difference_tables
-from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
-from clfeval.pages.write import (
+from clfeval.measures import odds as plane
+from clfeval.measures.odds import BOUNDARIES, LEAN
+from clfeval.pages.formatting import (
     format_class_counts,
     format_exact,
     format_interval,
     join_names,
     majority_class_note,
     threshold_note,
+)
+from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
+from clfeval.pages.shared_columns import (
+    CELLS,
+    MEASURED,
+    MODEL,
+    SLICE,
+    difference_tables,
+    measure_tables,
 )
 from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
 

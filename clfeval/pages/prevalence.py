@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from clfeval.document import Row, sort_value
-from clfeval.pages.columns import MODEL
+from clfeval.formatting import format_class_ratio, format_close, format_share
+from clfeval.pages.shared_columns import MODEL
 from clfeval.schema import Column, Rank, Source, Table, TableView, columns_of_kind
-from clfeval.words import format_class_ratio, format_close, format_share
 
 NAME = "at_prevalence"
 TABLE = Table(NAME, (

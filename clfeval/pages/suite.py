@@ -7,9 +7,9 @@ from typing import get_args
 
 from clfeval.bounds import GateState, Severity
 from clfeval.document import Document
+from clfeval.formatting import format_count
 from clfeval.pages.dry_run import READING
 from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
-from clfeval.words import format_count
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",

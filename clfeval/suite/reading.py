@@ -10,9 +10,8 @@ from pathlib import Path
 
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, suggestion
-from clfeval.suite.entries import BatchErrors, Node
-from clfeval.suite.variables import Filler, check_used, variables_from_file
-from clfeval.yaml import YamlFile, read_yaml
+from clfeval.suite.entries import BatchErrors, Filler, Node, check_used, variables_from_file
+from clfeval.tables.yaml import YamlFile, read_yaml
 
 VERSION = 1
 TOP = ("version", "set", "defaults", "runs", "history")

@@ -10,14 +10,13 @@ from itertools import zip_longest
 from clfeval import __version__
 from clfeval.document import Answer, Document, ResultWarning, Row, short_answer
 from clfeval.errors import ExitCode, list_names
+from clfeval.formatting import format_count
 from clfeval.pages import SUITE
 from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
-from clfeval.suite.inputs import RunLink
 from clfeval.suite.keys import names_a_file
-from clfeval.suite.plan import Plan
-from clfeval.suite.running import RunOutcome, describe_input, display_path
+from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
+from clfeval.suite.runs import RunLink
 from clfeval.tables.source import split_named_path
-from clfeval.words import format_count
 
 MAX_OUTCOME_LINES = 100  # lines of what is wrong with one run
 

@@ -13,15 +13,15 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from clfeval.api.gated import add_gate_measures
+from clfeval.api.report import add_gate_measures
 from clfeval.api.result import Result
-from clfeval.baseline.read import is_history
-from clfeval.document import Answer, Document, Gate, Row
+from clfeval.compare.baseline.read import is_history
+from clfeval.compare.gates.limits import Gates
+from clfeval.compare.history.file import append_entries
+from clfeval.compare.history.line import AcceptedLabel, HistoryEntry
+from clfeval.document import Answer, Document, Gate, InputFile, Row
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
-from clfeval.history.file import append_entries
-from clfeval.history.line import AcceptedLabel, HistoryEntry
-from clfeval.limits import Gates
-from clfeval.options import build_group
+from clfeval.options.declaration import build_group
 from clfeval.pages.suite import (
     COMPUTED,
     DOUBTFUL,
@@ -33,17 +33,24 @@ from clfeval.pages.suite import (
     WAITS,
     WARNED,
 )
-from clfeval.suite.ahead import check_limits_fit_table, pending_gates
-from clfeval.suite.entries import BatchErrors, with_place
-from clfeval.suite.inputs import RunLink
+from clfeval.suite.checks import (
+    check_limits_fit_table,
+    check_links,
+    check_without_table,
+    order_runs,
+    pending_gates,
+    required_runs,
+    select_runs,
+)
+from clfeval.suite.entries import BatchErrors, Node, variables_from_shell, with_place
 from clfeval.suite.keys import SAVED, reword_for_yaml
-from clfeval.suite.order import required_runs
-from clfeval.suite.past import HistoryTarget
-from clfeval.suite.runs import Run
+from clfeval.suite.outputs import HistoryTarget, check_overwrites, read_history_target
+from clfeval.suite.reading import input_files, read_declaration
+from clfeval.suite.runs import Run, RunLink, build_runs
 from clfeval.tables.cells import FRAME
 from clfeval.tables.input import Input
+from clfeval.tables.peek import Read
 from clfeval.tables.source import display_name, split_named_path
-from clfeval.tables.taken import Read
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 LOOKED_AT = 100  # runs whose tables are looked at where a file is wrong
@@ -236,7 +243,7 @@ def _compute_run(
         if limited or gates.baseline is not None:
             from clfeval.api.baseline import table_baseline
             from clfeval.api.history import with_history_baseline
-            from clfeval.gates.judge import evaluate_gates
+            from clfeval.compare.gates.evaluate import evaluate_gates
 
             last = heard[-1] if heard else None
             beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
@@ -342,3 +349,45 @@ def display_path(run: Run, path: str) -> str:
     if not whole.is_relative_to(home):
         return display_name(path)
     return whole.relative_to(home).as_posix().encode(errors="replace").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs in their order, and the files that say so."""
+
+    runs: tuple[Run, ...]
+    inputs: tuple[InputFile, ...]
+    history: HistoryTarget | None = None
+
+
+def build_plan(
+    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
+    label: str | None = None, accept: bool = False,
+) -> Plan:  # fmt: skip
+    """Return the plan of YAML files, later ones overriding keys of earlier ones.
+
+    output: the group of options of saving. variables: `NAME=VALUE`, overriding those of files.
+    only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
+    problems, each with file, line and column.
+    """
+    wrong = BatchErrors()
+    sheet = read_declaration(names, variables_from_shell(variables), wrong)
+    runs = build_runs(sheet, output, wrong)
+    for run in runs:
+        check_without_table(run, wrong)
+    check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
+    history = None
+    if sheet.history or len(sheet.files) == len(names):  # a file that is not read may have one
+        history = read_history_target(sheet.history, label, wrong, accept=accept)
+    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
+    read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
+    check_overwrites(saved, [*names, *read], wrong)
+    check_overwrites(saved, [history.file] if history else [], wrong)
+    if wrong.parts:
+        try:
+            check_tables(select_runs(runs, only), wrong)
+        except UsageError as error:
+            wrong.take(error)
+    wrong.stop()
+    chosen_runs = order_runs(runs, only)
+    return Plan(tuple(chosen_runs), input_files(sheet, len(chosen_runs)), history)

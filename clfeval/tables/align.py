@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
-from clfeval.late import pl
 from clfeval.tables.csv import inspect_structure
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import (
     Origin,
     Reading,

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
-from clfeval.late import pl
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import (
     FILE_NAME,
     TableFile,

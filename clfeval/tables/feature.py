@@ -7,9 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clfeval.errors import DataError, UsageError, list_names, unknown_column
-from clfeval.late import nw
-from clfeval.shell import format_option
+from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column
+from clfeval.tables.column_names import likely_truth
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -17,12 +16,11 @@ from clfeval.tables.input import (
     match_names,
     refuse_ignored_columns,
 )
-from clfeval.tables.lines import with_delimiter_hint
-from clfeval.tables.names import likely_truth
-from clfeval.tables.peek import peek_columns
+from clfeval.tables.lazy_imports import nw
+from clfeval.tables.peek import ColumnRole, peek_columns
 from clfeval.tables.prediction import open_files
 from clfeval.tables.scan import TableFile, in_polars
-from clfeval.tables.taken import ColumnRole
+from clfeval.tables.unreadable_text import with_delimiter_hint
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut

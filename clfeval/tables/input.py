@@ -7,12 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError, bad_option, list_names, suggestion
-from clfeval.notation import parse_thresholds
-from clfeval.options import COLUMNS, READING, Command, Opt, as_list, to_float
-from clfeval.shell import format_option
+from clfeval.errors import UsageError, bad_option, format_option, list_names, suggestion
+from clfeval.options.declaration import COLUMNS, READING, Command, Opt, as_list, to_float
+from clfeval.options.values import parse_thresholds
 from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
@@ -272,7 +273,7 @@ def is_index_name(name: str) -> bool:
 
 def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by; `a*b` is a and b unless a column, `age:4` is age."""
-    from clfeval.tables.bins import parse_bins
+    from clfeval.tables.row_selection import parse_bins
 
     whole = {*columns, *([] if roles.run is None else [roles.run])}
     entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
@@ -308,3 +309,11 @@ def match_names(
             raise UsageError.new(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)
+
+
+@cache
+def command_of(name: str) -> Command:
+    """Return the declaration of a command."""
+    word = name.replace("-", "_")
+    declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
+    return with_input(declared)

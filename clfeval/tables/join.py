@@ -10,15 +10,12 @@ from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
-from clfeval.late import nw
 from clfeval.tables.align import FileToAlign, align_rows
-from clfeval.tables.bins import find_bin_edges
 from clfeval.tables.cells import FRAME
-from clfeval.tables.damage import converting_engine_errors
+from clfeval.tables.column_names import find_truth
 from clfeval.tables.input import Input, match_names, parse_facets
 from clfeval.tables.layouts import wide
-from clfeval.tables.lines import with_delimiter_hint
-from clfeval.tables.names import find_truth
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.peek import ColumnPeek, peek_columns
 from clfeval.tables.prediction import (
     Columns,
@@ -27,9 +24,10 @@ from clfeval.tables.prediction import (
     open_source,
     recognise,
 )
-from clfeval.tables.row_filter import filter_columns, filtered_rows
+from clfeval.tables.row_selection import filter_columns, filtered_rows, find_bin_edges
 from clfeval.tables.scan import FILE_NAME, TableFile, file_of_frame
 from clfeval.tables.source import open_sources, split_named_path, table_paths
+from clfeval.tables.unreadable_text import converting_engine_errors, with_delimiter_hint
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 LENT = "__clfeval_truth"  # what truth of another file is called

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clfeval.errors import DataError, Problem
-from clfeval.late import pl
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.source import SourceFile
 
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")

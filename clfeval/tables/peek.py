@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
@@ -152,3 +152,25 @@ def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
 def is_score(text: str) -> bool:
     """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
     return bool(_SCORE.fullmatch(text))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRole:
+    """A column of a table, what it is taken for, and why."""
+
+    column: str
+    role: str
+    why: str
+
+
+class Read(Protocol):
+    """A table that was opened, and says how it was read."""
+
+    def described(self) -> str:
+        """Say it in one line."""
+
+    def taken(self) -> Sequence[ColumnRole]:
+        """Say it column by column."""
+
+
+Facts = Mapping[str, object]  # what was counted of a table, by what it is

@@ -9,19 +9,21 @@ from itertools import chain, zip_longest
 from typing import Any, Literal, cast
 
 from clfeval.errors import DataError, bad_option, list_names, unknown_column
-from clfeval.late import pl
-from clfeval.tables.bins import find_bin_edges, refuse_score_slices
-from clfeval.tables.cells import FRAME, known_labels
+from clfeval.tables.cells import FRAME, known_labels, spell_as_truth
+from clfeval.tables.column_names import refuse_decimal_commas
 from clfeval.tables.csv import read_csv_head, skip_comments
-from clfeval.tables.damage import converting_engine_errors
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.layouts import LayoutName, layouts
-from clfeval.tables.lines import check_same_columns, title_error, with_delimiter_hint
-from clfeval.tables.names import refuse_decimal_commas
-from clfeval.tables.peek import ColumnPeek, are_mostly_numbers, peek_columns
-from clfeval.tables.positive import spell_as_truth
-from clfeval.tables.row_filter import filter_columns, filtered_rows, refuse_train_and_test
+from clfeval.tables.lazy_imports import pl
+from clfeval.tables.peek import ColumnPeek, ColumnRole, are_mostly_numbers, peek_columns
+from clfeval.tables.row_selection import (
+    filter_columns,
+    filtered_rows,
+    find_bin_edges,
+    refuse_score_slices,
+    refuse_train_and_test,
+)
 from clfeval.tables.run_files import run_files
 from clfeval.tables.scan import (
     FILE_NAME,
@@ -33,17 +35,20 @@ from clfeval.tables.scan import (
     open_typed,
 )
 from clfeval.tables.source import SourceFile, open_sources, refuse_named_tables, table_paths
-from clfeval.tables.taken import ColumnRole
+from clfeval.tables.unreadable_text import (
+    check_same_columns,
+    converting_engine_errors,
+    title_error,
+    with_delimiter_hint,
+)
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
 # loose  as plain, but what is no number becomes null for the second look to name
 Mode = Literal["fast", "plain", "loose"]
-# What a frame of rows may have beside the columns named: KEY, what names the observation, or every
-# field of the file, with the marks of a watchful scan.
+# Also in a frame of rows: KEY, what names the observation, or every field with marks of the scan.
 Also = Literal["nothing", "key", "watch"]
-# Columns of such frames; WRONG where the rows of one observation contradict each other.
-KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
+KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # the rows of one observation contradict each other
 
 
 @dataclass(frozen=True, slots=True)

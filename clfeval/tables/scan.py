@@ -14,11 +14,11 @@ from numbers import Number
 from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem, not_a_table
-from clfeval.late import nw, pl
 from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.foreign import refuse_result
+from clfeval.tables.foreign_files import refuse_result
 from clfeval.tables.json_records import first_record, json_frame, order_columns
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
@@ -101,7 +101,7 @@ def scan(
             for name, pair in bits.items()
         )
     if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
-        from clfeval.tables.bins import assign_bins
+        from clfeval.tables.row_selection import assign_bins
 
         texts = dict.fromkeys(bins, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)

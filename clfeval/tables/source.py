@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import IO, Any, Protocol, get_args
 
 from clfeval.errors import DataError, UsageError, list_names, not_a_table, suggestion
-from clfeval.tables.foreign import FIRST, refuse_foreign_file
+from clfeval.output_files import ReadOnceCopy
+from clfeval.tables.foreign_files import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
-from clfeval.unnamed import ReadOnceCopy
 
 CHUNK = 1 << 20
 _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}

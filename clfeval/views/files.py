@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from clfeval import COMMANDS
 from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
-from clfeval.targets import ProtectedFiles, target_path
-from clfeval.unnamed import Draft
+from clfeval.output_files import Draft, ProtectedFiles, target_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -33,11 +32,11 @@ class FileFormat:
 
 FORMATS = {
     "json": FileFormat(".json", "clfeval.document", "Document.json_lines"),
-    "csv": FileFormat(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
+    "csv": FileFormat(".csv", "clfeval.views.data_files", "csv_lines", ("table",)),
     "markdown": FileFormat(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
     "html": FileFormat(".html", "clfeval.views.html", "as_page", ("digits", "names")),
-    "junit": FileFormat(".xml", "clfeval.views.junit", "as_junit", lists_gates=True),
-    "metrics": FileFormat(".metrics.json", "clfeval.views.metrics", "as_metrics"),
+    "junit": FileFormat(".xml", "clfeval.views.ci", "as_junit", lists_gates=True),
+    "metrics": FileFormat(".metrics.json", "clfeval.views.data_files", "as_metrics"),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 

@@ -7,8 +7,9 @@ from html import escape
 from itertools import zip_longest
 
 from clfeval.document import Document
+from clfeval.formatting import DIGITS, escape_control_characters
 from clfeval.schema import PLOTS
-from clfeval.views.render import (
+from clfeval.views.table_layout import (
     BEST,
     GATE_SIGNS,
     TextTable,
@@ -19,7 +20,6 @@ from clfeval.views.render import (
     sort_tables,
     undefined_reasons,
 )
-from clfeval.words import DIGITS, escape_control_characters
 
 WIDTH = 100  # columns of a plot
 _STYLE = (

@@ -8,8 +8,9 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval.document import Document, settings_of
+from clfeval.formatting import DIGITS, escape_control_characters, format_count
 from clfeval.schema import TableView
-from clfeval.views.render import (
+from clfeval.views.table_layout import (
     BEST,
     GATE_SIGNS,
     gates_to_show,
@@ -20,7 +21,6 @@ from clfeval.views.render import (
     sort_tables,
     undefined_reasons,
 )
-from clfeval.words import DIGITS, escape_control_characters, format_count
 
 ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some

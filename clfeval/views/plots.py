@@ -11,13 +11,14 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.document import Document
+from clfeval.formatting import DIGITS, escape_unprintable, format_count, format_number
 from clfeval.pages import page_of
-from clfeval.pages.write import draw_bar
+from clfeval.pages.formatting import draw_bar
 from clfeval.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
-from clfeval.views.canvas import Canvas, Ink
-from clfeval.views.render import reword_for_caller
-from clfeval.views.text import (
+from clfeval.views.canvas import (
     TIE,
+    Canvas,
+    Ink,
     KeyEntry,
     fold_notes,
     key_lines,
@@ -26,13 +27,12 @@ from clfeval.views.text import (
     shorten_names_apart,
     side_by_side_lines,
 )
-from clfeval.views.ticks import TENTHS, TICKS, height_ticks, odds_ticks
-from clfeval.words import DIGITS, escape_unprintable, format_count, format_number
+from clfeval.views.table_layout import reword_for_caller
+from clfeval.views.terminal import TENTHS, TICKS, height_ticks, odds_ticks
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
-OTHERS = "."  # of curves without a name
-HEIGHT = 20
+OTHERS, HEIGHT = ".", 20  # of curves without a name
 USUAL, BROADEST, NARROWEST = 80, 120, 20  # columns where nobody says how many; at most, at least
 FRAME = 10  # columns beside a plot, about
 ROOM = 0.08  # of the height, on top, for letters
@@ -42,8 +42,7 @@ SHADES = " ▁▂▃▄▅▆▇█"
 LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
 WIDEST = 28  # columns for the name of a metric, at most
-LARGEST = 16  # columns from the middle of a radar to its rim
-SMALLEST = 8
+LARGEST, SMALLEST = 16, 8  # columns from the middle of a radar to its rim
 MARGIN = 3  # columns beside the rim, for the numbers of the rays
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2

@@ -1,4 +1,4 @@
-"""The terminal view: rich tables that fit the screen, or whole lines when nobody is watching."""
+"""Where an axis has numbers: a few round ones, powers of ten, ratios of classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import takewhile, zip_longest
+from math import ceil, floor, log10
 from typing import Literal
 
 from rich import box
@@ -15,8 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.document import Document, short_answer
+from clfeval.formatting import DIGITS, escape_unprintable
 from clfeval.pages import page_of
-from clfeval.views.render import (
+from clfeval.schema import Point
+from clfeval.views.canvas import shorten_names_apart
+from clfeval.views.table_layout import (
     BEST,
     INTERVAL,
     TextColumn,
@@ -31,8 +35,40 @@ from clfeval.views.render import (
     undefined_reasons,
     visible_notes,
 )
-from clfeval.views.text import shorten_names_apart
-from clfeval.words import DIGITS, escape_unprintable
+
+TICKS = 4  # steps of an axis, about
+TENTHS = 5  # the same where its ends are given
+
+Ticks = tuple[list[float], list[str]]
+
+
+def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
+    """Return powers of ten as many as have room, or both ends where there are fewer than two."""
+    low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
+    if high - low < 1:
+        return list(ends), list(names)
+    longest = max(len(_format_power(low)), len(_format_power(high))) + 3
+    step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
+    at = [x for x in range(low, high + 1) if x % step == 0]
+    return [float(x) for x in at], [_format_power(x) for x in at]
+
+
+def _format_power(x: int) -> str:
+    many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
+    return f"{many}:1" if x > 0 else f"1:{many}"
+
+
+def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> Ticks:
+    """Return a few round heights and how they are written; powers of ten where `log`."""
+    if log:
+        powers = range(ceil(low), floor(high) + 1)
+        at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
+    else:
+        step = 10.0 ** floor(log10((high - low) / steps))
+        step *= next(m for m in (1, 2, 2.5, 5, 10) if m * step >= 0.999 * (high - low) / steps)
+        at = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    return at, [f"{round(10**y if log else y, 12):,.10g}" for y in at]
+
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway

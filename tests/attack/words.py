@@ -6,9 +6,9 @@ import random
 
 from clfeval import COMMANDS
 from clfeval.cli.output import Output
-from clfeval.commands import command_of
-from clfeval.limits import Gates
-from clfeval.options import Option
+from clfeval.compare.gates.limits import Gates
+from clfeval.options.declaration import Option
+from clfeval.tables.input import command_of
 
 VALUES = (
     "0", "1", "2", "-1", "0.5", "0.9", "1e-300", "1e308", "nan", "inf", "", " ", "x", "all", "*",

@@ -11,7 +11,7 @@ from typing import Any
 
 import clfeval
 from clfeval.api.result import Result, shown
-from clfeval.words import DIGITS
+from clfeval.formatting import DIGITS
 from tests.process.runner import run
 
 ROOT = Path(__file__).parent.parent.parent

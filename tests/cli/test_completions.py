@@ -25,8 +25,8 @@ from clfeval.cli.app import COMMANDS
 from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
-from clfeval.commands import command_of
-from clfeval.history.options import HistoryOptions
+from clfeval.compare.history.file import HistoryOptions
+from clfeval.tables.input import command_of
 from tests.cli.shells import FOLDER, Bash, Terminal, installed
 
 PROGRAMS = Path(sys.executable).parent

@@ -11,17 +11,17 @@ import pytest
 
 from clfeval import COMMANDS
 from clfeval.api.result import shown as shown_by_python
-from clfeval.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.formatting import DIGITS
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measured.asked import REFUSED
+from clfeval.methods.measurement.requested_measures import REFUSED
 from clfeval.pages import HISTORY, page_of
-from clfeval.pages.columns import SHARED
+from clfeval.pages.codes import ANSWERS, ERRORS, WARNINGS
 from clfeval.pages.explain import explainable_names, find_terms, heading_on_one_line, page_terms
-from clfeval.pages.named import EVERYWHERE, NAMES_BY_COMMAND, WORDS
+from clfeval.pages.shared_columns import SHARED
+from clfeval.pages.show_names import EVERYWHERE, NAMES_BY_COMMAND, WORDS
 from clfeval.schema import COMMON
 from clfeval.views import terminal
-from clfeval.views.render import TextTable, layout_table
-from clfeval.words import DIGITS
+from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT
 from tests.cli.golden import COMMANDS as SCREENS
 from tests.process.program import clfeval

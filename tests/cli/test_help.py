@@ -11,9 +11,9 @@ from clfeval import COMMANDS
 from clfeval.cli.app import app
 from clfeval.cli.guide import break_command, guide_names
 from clfeval.cli.output import Output
-from clfeval.commands import command_of
-from clfeval.history.options import HistoryOptions
-from clfeval.limits import Gates
+from clfeval.compare.gates.limits import Gates
+from clfeval.compare.history.file import HistoryOptions
+from clfeval.tables.input import command_of
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
 SCREEN = 32  # lines of the short help

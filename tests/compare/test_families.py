@@ -23,8 +23,8 @@ from clfeval.compare.families import (
     family_pairs,
     joint_maximum_p_values,
 )
-from clfeval.compare.paired import DifferenceErrors, PairedEstimates
-from clfeval.inference.special import critical_value
+from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates
+from clfeval.inference.distributions import critical_value
 from clfeval.measures.catalog import CATALOG
 from tests.thoroughness import examples
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.compare.paired import (
+from clfeval.compare.paired_estimates import (
     DELONG,
     NO_ROW,
     REACHING,
@@ -21,13 +21,12 @@ from clfeval.compare.paired import (
     errors_of_kinds,
     errors_of_rows,
 )
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters import ClusterCounts, group_owners
 from clfeval.counts.rows import ScoredRows
-from clfeval.counts.weights import group_owners
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.clustered import effective_class_sizes
-from clfeval.methods.measured.asked import RequestedMeasure, parse_measures
-from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.design_effects import effective_class_sizes
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure, parse_measures
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.compare import patterns_of
 from tests.thoroughness import examples

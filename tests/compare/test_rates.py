@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.compare.rates import RateEstimates
+from clfeval.compare.rate_estimates import RateEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.tune_jpt.contest import rate_covariance
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.tune_jpt.pairwise import rate_covariance
 from tests.compare import patterns_of
 
 K = 5

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from clfeval.arrays import Counts
-from clfeval.counts import kept
+from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import count_predictions
-from clfeval.counts.counted import PredictionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES

@@ -8,8 +8,8 @@ import pytest
 
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.count import count_predictions
-from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from clfeval.counts import kept
+from clfeval.counts import evaluated_rows as kept
 from clfeval.counts.count import count_predictions
-from clfeval.counts.kept import JointCounts
+from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

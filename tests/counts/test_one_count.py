@@ -10,7 +10,7 @@ import pytest
 import clfeval
 from clfeval.counts import group
 from clfeval.counts.count import Sample, count_predictions
-from clfeval.counts.kept import EvaluatedRows
+from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions

@@ -13,9 +13,9 @@ import pytest
 
 import clfeval
 from clfeval.counts.group import MISSING, RawPatterns, group_frame
-from clfeval.counts.judge import check_patterns, patterns_by_slice
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.settle import CountSettings
+from clfeval.counts.settings import CountSettings
+from clfeval.counts.value_checks import check_patterns, patterns_by_slice
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
 from clfeval.tables.prediction import Columns, ModelColumns

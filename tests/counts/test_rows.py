@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from clfeval.counts.count import count_predictions
-from clfeval.counts.counted import PredictionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import read_scored_rows
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.counts.count import Sample, count_predictions
-from clfeval.counts.counted import PredictionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.errors import DataError
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

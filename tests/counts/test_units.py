@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.units import from_units, in_units, limit_in_units, rounding_error, weight_unit
+from clfeval.counts.patterns import (
+    from_units,
+    in_units,
+    limit_in_units,
+    rounding_error,
+    weight_unit,
+)
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 

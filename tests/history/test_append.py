@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.history.file import append_entries, read_history
-from clfeval.history.line import AcceptedLabel
+from clfeval.compare.history.file import append_entries, read_history
+from clfeval.compare.history.line import AcceptedLabel
 from tests.history.lines import line, measured
 from tests.process.program import BIN, clfeval, environment, python
 from tests.texts import check_text, problem_places
@@ -92,9 +92,9 @@ def test_what_cannot_be_added_to_is_refused_before_computing(how: str) -> None:
 
 
 FULL = """
-import os, errno, clfeval.history.file
+import os, errno, clfeval.compare.history.file
 def full(handle): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-clfeval.history.file.os.fsync = full
+clfeval.compare.history.file.os.fsync = full
 from clfeval.__main__ import main
 main()
 """
@@ -123,8 +123,8 @@ def test_a_full_disk_keeps_the_old(disk: str) -> None:
 
 ADDER = """
 import sys
-from clfeval.history.file import append
-from clfeval.history.line import PastLine, PastMeasure
+from clfeval.compare.history.file import append
+from clfeval.compare.history.line import PastLine, PastMeasure
 who, times, lines = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 measures = {"auc": PastMeasure(.8, .7, .9)}
 print("ready", flush=True)

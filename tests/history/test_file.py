@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from clfeval.compare.history.file import append_entries, baseline_lines, read_history
+from clfeval.compare.history.line import AcceptedLabel, HistoryLine
 from clfeval.errors import UsageError
-from clfeval.history.file import append_entries, baseline_lines, read_history
-from clfeval.history.line import AcceptedLabel, HistoryLine
 from tests.history.lines import line, measured, past
 from tests.texts import check_text, problem_places
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from clfeval.compare.history.file import append_entries, read_history
+from clfeval.compare.history.line import AcceptedLabel
+from clfeval.compare.history.trend import trend_result
 from clfeval.errors import UsageError
-from clfeval.history.file import append_entries, read_history
-from clfeval.history.line import AcceptedLabel
-from clfeval.trend.result import trend_result
 from tests.history.lines import line, measured
 
 PIECES = [b"", b"null", b"{", b"}", b'"', b",", b"\n", b"\x00", b"\xff", b"1e999", b"-1", b"NaN",

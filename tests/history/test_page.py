@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.api.result import Result
-from clfeval.history.file import read_history
+from clfeval.compare.history.file import read_history
 from tests.history.weeks import KEPT, write
 from tests.process.program import clfeval
 from tests.test_schema import wrong_with

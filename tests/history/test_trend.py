@@ -12,10 +12,15 @@ import pytest
 
 from clfeval.api.result import Result
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
+from clfeval.compare.history.line import (
+    AcceptedLabel,
+    HistoryEntry,
+    HistoryLine,
+    HistoryMeasure,
+    same_rows,
+)
+from clfeval.compare.history.trend import change_point, line_changes, measure_changes, trend_result
 from clfeval.document import Answer, Estimate, Row, as_estimate
-from clfeval.history.line import AcceptedLabel, HistoryEntry, HistoryLine, HistoryMeasure, same_rows
-from clfeval.trend.judge import change_point, line_changes, measure_changes
-from clfeval.trend.result import trend_result
 from tests.history.lines import Z, line, measured, past
 from tests.texts import check_text, numbers_in
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.agreement import kendall_tau_b, spearman
+from clfeval.inference.rank_statistics import kendall_tau_b, spearman
 
 value = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.25, 0.1 + 0.2, 0.3, 7.0])
 pairs = st.lists(st.tuples(value, value), min_size=2, max_size=30)

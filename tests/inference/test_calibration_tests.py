@@ -10,8 +10,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2, f
 
-from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.weights import RowWeights
+from clfeval.counts.clusters import ClusterCounts, RowWeights
 from clfeval.inference.calibration_tests import (
     DRAWS,
     ScoreTests,

@@ -10,7 +10,7 @@ from scipy import stats
 
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.delong import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
+from clfeval.inference.rank_statistics import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
 from tests.texts import check_text
 
 

@@ -21,7 +21,7 @@ from clfeval.inference.clusters import (
     share_divisor,
     sum_variance_factor,
 )
-from clfeval.inference.shares import clopper_pearson, sign_test
+from clfeval.inference.proportions import clopper_pearson, sign_test
 
 
 def sums(k: np.ndarray, n: np.ndarray) -> tuple[float, ...]:

@@ -13,7 +13,15 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from clfeval.inference.delong import BORDER, LOGIT, OUTER, TIED, TOO_FEW, AucInterval, delong_auc
+from clfeval.inference.rank_statistics import (
+    BORDER,
+    LOGIT,
+    OUTER,
+    TIED,
+    TOO_FEW,
+    AucInterval,
+    delong_auc,
+)
 from tests.texts import check_text
 from tests.thoroughness import examples
 

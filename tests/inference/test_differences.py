@@ -15,8 +15,8 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.shares import combine_proportions, score_limits, score_parts
-from clfeval.inference.special import critical_value, normal_quantile
+from clfeval.inference.distributions import critical_value, normal_quantile
+from clfeval.inference.proportions import combine_proportions, score_limits, score_parts
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")

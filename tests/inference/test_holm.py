@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from clfeval.inference.shares import holm
+from clfeval.inference.proportions import holm
 
 
 def test_as_statsmodels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from clfeval.inference.shares import has_unreliable_error, odds_ratio, predictive_value, rate_ratio
-from clfeval.inference.special import critical_value
+from clfeval.inference.distributions import critical_value
+from clfeval.inference.proportions import (
+    has_unreliable_error,
+    odds_ratio,
+    predictive_value,
+    rate_ratio,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -6,8 +6,8 @@ from math import comb
 
 import pytest
 
-from clfeval.inference.chance import mid_p
-from clfeval.inference.shares import sign_test
+from clfeval.inference.p_values import mid_p
+from clfeval.inference.proportions import sign_test
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 0), (1, 6), (10, 17), (0, 1), (40, 22)])

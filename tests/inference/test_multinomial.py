@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference.multinomial import weighted_difference
+from clfeval.inference.resampling import weighted_difference
 
 
 def test_without_the_second_share_limits_are_wilsons() -> None:

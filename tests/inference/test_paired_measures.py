@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.inference.paired_measures import measure_difference, partial_derivatives
+from clfeval.inference.influence import measure_difference, partial_derivatives
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import phi_delta
+from clfeval.measures.odds import phi_delta
 
 pytestmark = pytest.mark.filterwarnings("error")
 

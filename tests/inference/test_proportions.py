@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binomtest
 
-from clfeval.inference.shares import clopper_pearson, sign_test
-from clfeval.inference.special import beta_quantiles
+from clfeval.inference.distributions import beta_quantiles
+from clfeval.inference.proportions import clopper_pearson, sign_test
 from tests.thoroughness import examples
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference.score_region import range_over_region
-from clfeval.inference.special import critical_value
+from clfeval.inference.distributions import critical_value
+from clfeval.inference.regions import range_over_region
 from tests.thoroughness import thinned
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]

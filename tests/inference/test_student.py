@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.inference.special import critical_value, student_quantile
+from clfeval.inference.distributions import critical_value, student_quantile
 
 DF = [0.3, 1, 1.99, 2, 2.5, 3, 7, 29.5, 199, 5000, 123_456.7, 999_999, 1e6, 3e7, 1e12, math.inf]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from clfeval.inference.tails import chi_square_tail, coin_tail, student_tail
+from clfeval.inference.distributions import chi_square_tail, coin_tail, student_tail
 
 NEAR = 1e-13
 LEAST = 1e-300  # of numbers with all their digits

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from clfeval.inference.special import simultaneous_level
+from clfeval.inference.distributions import simultaneous_level
 
 
 def distance(level: float) -> float:

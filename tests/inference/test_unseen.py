@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import linalg, stats
 
-from clfeval.inference import unseen
-from clfeval.inference.unseen import dirichlet_counts, prior_error_patterns
+from clfeval.inference import resampling as unseen
+from clfeval.inference.resampling import dirichlet_counts, prior_error_patterns
 
 
 @pytest.mark.parametrize("models", [1, 3, 63])

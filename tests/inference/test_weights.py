@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import RowWeights
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.weights import RowWeights
+from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.inference.resampling import resampled_weights
-from clfeval.inference.shares import sign_test, weighted_sign_test
 
 
 def test_sums_by_hand() -> None:

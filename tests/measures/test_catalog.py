@@ -19,7 +19,7 @@ from clfeval.measures.catalog import (
 from clfeval.measures.odds import JPT, OutcomeCosts
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import Cells, measure_limits
-from clfeval.methods.mlcps.asked import MEASURED
+from clfeval.methods.mlcps.answer import MEASURED
 from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.methods.phidelta.byhand import EVERY
 

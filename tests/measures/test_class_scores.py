@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.class_scores import clipped_weight, roc_auc_by_class
+from clfeval.measures.multiclass_scores import clipped_weight, roc_auc_by_class
 from clfeval.measures.record import MulticlassDefinition
 
 Rows = tuple[Ints, Floats, Counts]

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats
-from clfeval.measures import classes
-from clfeval.measures.averages import (
+from clfeval.measures import multiclass_table as classes
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.class_averages import (
     Average,
     class_average,
     defined_class_count,
     measure_by_class,
     one_vs_rest_tables,
 )
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 
 # Kuhn and Johnson, Applied Machine Learning for Tabular Data: Table 15.5 has rows predicted

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clfeval.inference.delong import delong_auc
+from clfeval.inference.rank_statistics import delong_auc
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 

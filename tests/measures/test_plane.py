@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.plane import phi_delta, phi_delta_at_prevalence
+from clfeval.measures.odds import phi_delta, phi_delta_at_prevalence
 from tests.methods.phidelta import byhand
 
 

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clfeval.measures.probability import clipped_weight, log_losses, mean_loss, squared_errors
-from clfeval.measures.scored import MIN_PROBABILITY
+from clfeval.measures.probability import (
+    MIN_PROBABILITY,
+    clipped_weight,
+    log_losses,
+    mean_loss,
+    squared_errors,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 

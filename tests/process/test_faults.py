@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import clfeval as package
-from clfeval.codes import ERRORS
 from clfeval.errors import MAX_PROBLEMS
+from clfeval.pages.codes import ERRORS
 from tests.process.program import (
     ESCAPE,
     NEEDS_BASH,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clfeval.views.annotate import REPORT
+from clfeval.views.ci import REPORT
 from tests.conftest import ROOT
 from tests.process.program import BIN, NEEDS_BASH, Done, environment, shell
 from tests.thoroughness import thinned

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from clfeval.unnamed import Draft
+from clfeval.output_files import Draft
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
 from tests.process.test_process import AS_NOBODY
 from tests.texts import check_text, problem_places

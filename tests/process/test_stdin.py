@@ -118,7 +118,7 @@ def test_stdin_leaves_no_copies_behind(folder: Path) -> None:
 
 FULL = """
 import errno, os, sys, tempfile
-import clfeval.unnamed as unnamed
+import clfeval.output_files as unnamed
 class Full:
     def __init__(self, **_): pass
     def write(self, _): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -157,7 +157,9 @@ def test_a_small_copy_needs_no_disk() -> None:
 def test_a_large_copy_is_read_from_the_disk(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     small = piped(TABLES[name], "mars", "-", "-q", "-f", "json")
     for where in ("IN_MEMORY", "OWN"):  # on the disk without a name, and with one
-        monkeypatch.setattr(f"clfeval.unnamed.{where}", 10 if where == "IN_MEMORY" else Path("no"))
+        monkeypatch.setattr(
+            f"clfeval.output_files.{where}", 10 if where == "IN_MEMORY" else Path("no")
+        )
         assert piped(TABLES[name], "mars", "-", "-q", "-f", "json") == small
 
 

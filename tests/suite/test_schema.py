@@ -14,7 +14,7 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.suite.schema import suite_schema
-from clfeval.yaml import read_yaml
+from clfeval.tables.yaml import read_yaml
 from tests.process.program import clfeval
 from tests.suite.mutants import ROOT, SUITE
 from tests.test_schema import written

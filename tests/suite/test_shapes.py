@@ -118,7 +118,7 @@ def test_tables_are_shown_from_the_folder_of_the_file(tmp_path: Path) -> None:
 
 
 def test_what_is_offered_can_be_pasted_into_the_file(tmp_path: Path) -> None:
-    from clfeval.yaml import read_yaml
+    from clfeval.tables.yaml import read_yaml
 
     (tmp_path / "c.csv").write_text("model,acc,f1,loss\na,0.5,0.4,3\nb,0.4,0.3,2.5\nc,0.1,0.2,1\n")
     text = "version: 1\nruns: {r: {command: mlcps, input: c.csv}}"

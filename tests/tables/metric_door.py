@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from clfeval.options import build_group, options_of
+from clfeval.options.declaration import build_group, options_of
 from clfeval.tables.input import Input
 from clfeval.tables.metric import table as metric_tables
 from clfeval.tables.metric.table import MetricTable

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.shell import format_command_line, quote_word, unquote_word
-from clfeval.shell import format_option as option
+from clfeval.errors import format_command_line, quote_word, unquote_word
+from clfeval.errors import format_option as option
 from tests.process.program import clfeval as program
 from tests.tables.door import write
 from tests.thoroughness import examples

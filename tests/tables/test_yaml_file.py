@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.yaml import read_yaml
+from clfeval.tables.yaml import read_yaml
 from tests.texts import check_text
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from clfeval.yaml import plain_scalar_value, read_yaml
+from clfeval.tables.yaml import plain_scalar_value, read_yaml
 from tests.thoroughness import examples
 
 # by the core schema, YAML 1.2.2 section 10.3.2: text, though YAML 1.1 reads most otherwise

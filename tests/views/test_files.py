@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.views.csv import csv_lines
+from clfeval.views.data_files import csv_lines
 from clfeval.views.html import as_html, as_page
 from clfeval.views.markdown import escape_markdown, markdown_lines
 from clfeval.views.terminal import as_text

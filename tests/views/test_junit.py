@@ -13,9 +13,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
 from clfeval.document import Gate, ResultWarning
-from clfeval.views.annotate import gate_findings
-from clfeval.views.junit import as_junit
-from clfeval.words import escape_unprintable
+from clfeval.formatting import escape_unprintable
+from clfeval.views.ci import as_junit, gate_findings
 from tests.texts import check_text
 
 ORDER = ["properties", "testcase", "system-out", "system-err"]  # of a suite, by Jenkins' schema

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 import clfeval
 from clfeval.document import Answer, InputFile
+from clfeval.formatting import escape_control_characters
 from clfeval.views.markdown import (
     CLOSED,
     CUT,
@@ -26,7 +27,6 @@ from clfeval.views.markdown import (
     markdown_lines,
     pieces_that_fit,
 )
-from clfeval.words import escape_control_characters
 from tests.thoroughness import thinned
 
 COMMENT = 65_536  # characters a comment on GitHub may have

@@ -7,8 +7,13 @@ from dataclasses import replace
 import pytest
 
 from clfeval.document import Estimate
-from clfeval.pages.write import draw_bar
-from clfeval.views.render import more_table_names, result_headline, sort_tables, undefined_reasons
+from clfeval.pages.formatting import draw_bar
+from clfeval.views.table_layout import (
+    more_table_names,
+    result_headline,
+    sort_tables,
+    undefined_reasons,
+)
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 from tests.views.page import column, layout, named_sections, section_of

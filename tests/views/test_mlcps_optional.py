@@ -10,14 +10,14 @@ from statistics import mean, stdev
 import pytest
 from rich.cells import cell_len
 
-from clfeval.views.csv import csv_lines
+from clfeval.formatting import escape_control_characters
+from clfeval.formatting import join_words as named
+from clfeval.views.data_files import csv_lines
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import draw_plots
-from clfeval.views.render import layout_table, sort_tables, undefined_reasons
+from clfeval.views.table_layout import layout_table, sort_tables, undefined_reasons
 from clfeval.views.terminal import as_text
-from clfeval.words import escape_control_characters
-from clfeval.words import join_words as named
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 from tests.views.page import column, same_without_colour, section_of, sections, texts_of

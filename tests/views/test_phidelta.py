@@ -14,7 +14,7 @@ from clfeval.pages import page_of
 from clfeval.pages.phidelta import sort_by_column
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import draw_plots
-from clfeval.views.render import TextTable, layout_table, more_table_names, sort_tables
+from clfeval.views.table_layout import TextTable, layout_table, more_table_names, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 

@@ -7,10 +7,10 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.pages.write import column_heading, format_cell, format_exact, format_interval
+from clfeval.formatting import format_number
+from clfeval.pages.formatting import column_heading, format_cell, format_exact, format_interval
 from clfeval.schema import Column, TableView
-from clfeval.views.render import layout_table
-from clfeval.words import format_number
+from clfeval.views.table_layout import layout_table
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text, numbers_in
 from tests.views.page import named_sections, section_of

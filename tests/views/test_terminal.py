@@ -8,9 +8,9 @@ from rich.cells import cell_len
 import clfeval
 from clfeval.api.result import Result
 from clfeval.schema import ALL
+from clfeval.views.canvas import KeyEntry, key_lines, shorten_names_apart
 from clfeval.views.plots import draw_plots
 from clfeval.views.terminal import as_text
-from clfeval.views.text import KeyEntry, key_lines, shorten_names_apart
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text
 from tests.thoroughness import thinned

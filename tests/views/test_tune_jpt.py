@@ -13,13 +13,13 @@ from rich.cells import cell_len
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
+from clfeval.pages.formatting import column_title
 from clfeval.pages.tune_jpt.sections import PLACE
-from clfeval.pages.write import column_title
 from clfeval.schema import TableView
 from clfeval.views.html import as_page
 from clfeval.views.markdown import CUT, markdown_lines
 from clfeval.views.plots import draw_plots
-from clfeval.views.render import layout_table, result_headline, sort_tables
+from clfeval.views.table_layout import layout_table, result_headline, sort_tables
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned

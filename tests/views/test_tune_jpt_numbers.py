@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.document import Estimate, Row
-from clfeval.pages.write import column_title, format_cell, format_exact, format_interval
-from clfeval.views.csv import csv_lines
-from clfeval.views.render import sort_tables, undefined_reasons
-from clfeval.words import format_close, format_number
+from clfeval.formatting import format_close, format_number
+from clfeval.pages.formatting import column_title, format_cell, format_exact, format_interval
+from clfeval.views.data_files import csv_lines
+from clfeval.views.table_layout import sort_tables, undefined_reasons
 from tests.texts import check_text
 from tests.views.tuned import tuned
 

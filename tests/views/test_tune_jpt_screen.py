@@ -13,7 +13,7 @@ from clfeval.api.result import Result
 from clfeval.document import ResultWarning
 from clfeval.pages.tune_jpt import PAGE
 from clfeval.views.plots import draw_plots
-from clfeval.views.render import layout_table, sort_tables
+from clfeval.views.table_layout import layout_table, sort_tables
 from clfeval.views.terminal import as_text
 from tests.cli.golden import ROOT
 from tests.texts import check_text

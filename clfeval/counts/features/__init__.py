@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
 from clfeval.counts.features.sparse import check_sparse_rows, count_sparse
 from clfeval.counts.features.wide import count_wide
-from clfeval.counts.settle import (
+from clfeval.counts.settings import (
     check_structure,
     explain_read_error,
     input_file,
@@ -17,8 +17,8 @@ from clfeval.document import InputFile
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input
+from clfeval.tables.peek import Facts
 from clfeval.tables.scan import engine_errors
-from clfeval.tables.taken import Facts
 
 
 @dataclass(frozen=True, slots=True)

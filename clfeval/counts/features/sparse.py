@@ -20,10 +20,9 @@ from clfeval.counts.features.cuts import (
     split_feature,
 )
 from clfeval.counts.features.wide import refuse_infinite
-from clfeval.counts.judge import check_ids
+from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
-from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import (
     PLACE,
@@ -35,6 +34,7 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.input import match_names
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, Reading, TableFile, collect, concatenate_frames, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))

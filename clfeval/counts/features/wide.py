@@ -24,13 +24,13 @@ from clfeval.counts.features.cuts import (
     refuse_single_class,
     split_rows,
 )
-from clfeval.counts.settle import Tasks, check_structure
-from clfeval.counts.units import in_units
+from clfeval.counts.patterns import in_units
+from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
-from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, duplicate_id, missing_value
 from clfeval.tables.feature import FeatureTable
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import (
     NO_TAIL,
     Reading,

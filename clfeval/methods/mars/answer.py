@@ -9,25 +9,24 @@ from itertools import combinations
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
-from clfeval.counts.patterns import TargetCounts
-from clfeval.counts.units import from_units
+from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
-from clfeval.inference.shares import holm
-from clfeval.methods.estimates import share_estimates
-from clfeval.methods.mars.clustered import (
-    flagged_patterns,
-    share_divisors,
-    sign_test_p,
-    target_patterns,
-)
-from clfeval.methods.mars.options import MarsOptions
-from clfeval.words import (
+from clfeval.formatting import (
     describe_ties,
     format_number,
     format_with_interval,
     join_names,
     quote_if_ambiguous,
 )
+from clfeval.inference.proportions import holm
+from clfeval.methods.estimates import share_estimates
+from clfeval.methods.mars.cluster_divisors import (
+    flagged_patterns,
+    share_divisors,
+    sign_test_p,
+    target_patterns,
+)
+from clfeval.methods.mars.options import MarsOptions
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}

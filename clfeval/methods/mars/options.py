@@ -19,8 +19,8 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.notation import parse_count_or_all, parse_groups
-from clfeval.options import Command, Opt, as_list, to_mapping
+from clfeval.options.declaration import Command, Opt, as_list, to_mapping
+from clfeval.options.values import parse_count_or_all, parse_groups
 
 ANALYSIS = "Analysis"  # panel
 COMPARED = ("recall", "specificity", "precision")  # by which models are compared

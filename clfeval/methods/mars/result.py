@@ -9,38 +9,41 @@ import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import PredictionCounts
-from clfeval.counts.kept import list_exclusive
-from clfeval.counts.patterns import CELLS, PatternCounts
+from clfeval.counts.evaluated_rows import list_exclusive
+from clfeval.counts.patterns import CELLS, PatternCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
-from clfeval.counts.units import from_units
 from clfeval.document import Document, Estimate, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, unknown_model
-from clfeval.lazy import LazyRows
-from clfeval.methods.clustered import cluster_summary
-from clfeval.methods.document import (
+from clfeval.lazy_rows import LazyRows
+from clfeval.methods.comparison_answer import comparison_rows
+from clfeval.methods.design_effects import cluster_summary
+from clfeval.methods.estimates import rows_from_columns
+from clfeval.methods.mars import cluster_divisors as clustered
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars.answer import MEASURE, mars_answer
+from clfeval.methods.mars.coverage import ChosenSubset, SubsetScores
+from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
+from clfeval.methods.mars.options import COMPARED, MarsOptions
+from clfeval.methods.mars.target_slices import (
+    SweepCounts,
+    TargetSlice,
+    choose_cuts,
+    concat_rate_divisors,
+    distinct_cuts,
+    exclusive_columns,
+    subset_columns,
+    subset_exclusive_columns,
+    sweep_thresholds,
+)
+from clfeval.methods.measurement.label_measures import compute_additional_measures
+from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
     counting_notes,
     format_thresholds,
     prefix_threshold,
 )
-from clfeval.methods.estimates import rows_from_columns
-from clfeval.methods.label_comparisons import comparison_rows
-from clfeval.methods.mars import clustered, coverage
-from clfeval.methods.mars.answer import MEASURE, mars_answer
-from clfeval.methods.mars.coverage import ChosenSubset, SubsetScores
-from clfeval.methods.mars.folding import cross_validate_best, cross_validate_within_effort
-from clfeval.methods.mars.options import COMPARED, MarsOptions
-from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep_thresholds
-from clfeval.methods.mars.views import (
-    TargetSlice,
-    concat_rate_divisors,
-    exclusive_columns,
-    subset_columns,
-    subset_exclusive_columns,
-)
-from clfeval.methods.measured.beside import compute_additional_measures
 
 CHOSEN_NOTE = (
     "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
-from clfeval import notation
 from clfeval.errors import bad_option
 from clfeval.methods.options import (
     INTERVALS,
@@ -19,7 +18,8 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import READING, Command, Opt, to_float, to_float_pair, to_mapping
+from clfeval.options import values as notation
+from clfeval.options.declaration import READING, Command, Opt, to_float, to_float_pair, to_mapping
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "Stability"  # panels
 Direction = Literal["max", "min"]
@@ -34,7 +34,7 @@ MOST = 1e15  # of a scale's ends
 
 def _accept_weights(flag: str, given: Any) -> dict[str, float]:
     if isinstance(given, (str, os.PathLike)) and given != "":
-        from clfeval.methods.mlcps.wishes import read_weights
+        from clfeval.methods.mlcps.desirability_goals import read_weights
 
         weights = read_weights(given)
     else:
@@ -74,7 +74,7 @@ def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
 def _accept_goals(flag: str, given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
-    from clfeval.methods.mlcps.wishes import parse_goals, read_goals
+    from clfeval.methods.mlcps.desirability_goals import parse_goals, read_goals
 
     if isinstance(given, (str, os.PathLike)) and given != "":
         return read_goals(given)

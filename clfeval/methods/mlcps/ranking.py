@@ -14,12 +14,12 @@ from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import percentile_limits, random_stream, significantly_above_zero
 from clfeval.measures import polygon
 from clfeval.measures.desirability import overall_desirability
-from clfeval.measures.pareto import front_dominators
+from clfeval.measures.polygon import front_dominators
 from clfeval.methods.estimates import Limits
-from clfeval.methods.mlcps.given import MetricValues
+from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, desirabilities
+from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, compute_rays
-from clfeval.methods.mlcps.wishes import DesirabilityGoal, desirabilities
 
 TIE = 1e-12  # relative: a sum of products in another order may differ by less
 

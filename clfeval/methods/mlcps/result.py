@@ -12,16 +12,16 @@ import numpy as np
 from clfeval.document import Document, ResultWarning
 from clfeval.errors import bad_option, list_names, unknown_model
 from clfeval.measures.catalog import measure_of_column
-from clfeval.methods.document import build_parameters, build_signature, format_thresholds
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.methods.mlcps.compare import compare_rankings, redundancy_notes
-from clfeval.methods.mlcps.given import MetricValues
+from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal
+from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import Ranking, rank_models
+from clfeval.methods.mlcps.robustness import compare_rankings, redundancy_notes
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, make_scales
 from clfeval.methods.mlcps.tables import ranking_tables
-from clfeval.methods.mlcps.wishes import DesirabilityGoal
 from clfeval.methods.options import check_reference
+from clfeval.methods.provenance import build_parameters, build_signature, format_thresholds
 
 
 def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from clfeval.arrays import Floats
 from clfeval.document import ResultWarning
 from clfeval.errors import DataError, Problem, UsageError, list_names, suggestion
 from clfeval.measures.catalog import is_negated_loss, lower_is_better_by_name, measure_of_column
-from clfeval.methods.mlcps.given import MetricValues
+from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
-from clfeval.methods.mlcps.remedy import RAYS as RAYS
-from clfeval.methods.mlcps.remedy import looks_like_count, unscaled_metrics_error
+from clfeval.methods.mlcps.scale_hints import RAYS as RAYS
+from clfeval.methods.mlcps.scale_hints import looks_like_count, unscaled_metrics_error
 
 NARROW = 0.05  # of the scale
 # of a result of clfeval, what has no place in a polygon is left out rather than refused

@@ -11,13 +11,12 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.document import Cell, Estimate, Row, Rows
 from clfeval.inference.resampling import percentile_limits, random_stream
-from clfeval.lazy import LazyRows
-from clfeval.measures.pareto import dominators
+from clfeval.lazy_rows import LazyRows
+from clfeval.measures.polygon import dominators
 from clfeval.methods.estimates import make_estimate, proportion_estimates, rows_from_columns
-from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, first_models, score_models
+from clfeval.methods.mlcps.robustness import depends_on_weights, redundant_rows, winner_shares
 from clfeval.methods.mlcps.scale import RAYS, compute_rays
-from clfeval.methods.mlcps.weights import depends_on_weights, winner_shares
 
 Splits = Mapping[str, Floats]
 

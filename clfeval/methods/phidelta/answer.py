@@ -9,10 +9,7 @@ from typing import Any
 
 from clfeval.counts.patterns import PatternCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, whole_table_rows
-from clfeval.measures.plane import LEAN
-from clfeval.methods.label_comparisons import tied_with_best
-from clfeval.methods.measured.run_means import RunMean, Runs, run_answers
-from clfeval.words import (
+from clfeval.formatting import (
     describe_ties,
     format_close,
     format_count,
@@ -22,6 +19,9 @@ from clfeval.words import (
     join_names,
     quote_if_ambiguous,
 )
+from clfeval.measures.odds import LEAN
+from clfeval.methods.comparison_answer import tied_with_best
+from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
 EQUAL = 1e-12  # values that differ by less differ by rounding

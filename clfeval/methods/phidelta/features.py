@@ -15,20 +15,19 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
-from clfeval.counts.patterns import safe_for_products
-from clfeval.counts.units import from_units
+from clfeval.counts.patterns import from_units, safe_for_products
 from clfeval.document import Cell, Document, Estimate, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, list_names
-from clfeval.inference.chance import benjamini_hochberg, proportions_p_value, smirnov_p_value
-from clfeval.inference.shares import combine_proportions
-from clfeval.lazy import LazyRows
-from clfeval.measures.plane import phi_delta_of_counts
-from clfeval.measures.population import Population
-from clfeval.methods.document import build_parameters, build_signature, exclusion_notes
+from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, smirnov_p_value
+from clfeval.inference.proportions import combine_proportions
+from clfeval.lazy_rows import LazyRows
+from clfeval.measures.odds import phi_delta_of_counts
+from clfeval.measures.record import Population
 from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
+from clfeval.methods.provenance import build_parameters, build_signature, exclusion_notes
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true

@@ -8,10 +8,10 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.document import Row
-from clfeval.inference.special import bisect
+from clfeval.inference.distributions import bisect
 from clfeval.measures.confusion import Confusion, mutual_information
-from clfeval.measures.plane import CORNERS, phi_delta, phi_delta_at_prevalence
-from clfeval.measures.population import Population
+from clfeval.measures.odds import CORNERS, phi_delta, phi_delta_at_prevalence
+from clfeval.measures.record import Population
 
 STEPS = 64  # points of a curved line
 

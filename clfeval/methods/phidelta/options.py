@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from numbers import Number
 from typing import Annotated, Any, Literal, SupportsFloat
 
-from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.methods.options import (
     Interval,
@@ -25,7 +24,8 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import Command, Opt, as_list, changed_options, to_float, to_mapping
+from clfeval.options import values as notation
+from clfeval.options.declaration import Command, Opt, as_list, changed_options, to_float, to_mapping
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 

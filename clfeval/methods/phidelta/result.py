@@ -11,20 +11,11 @@ from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
 from clfeval.document import Answer, Document, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model
-from clfeval.measures.population import BALANCED
-from clfeval.methods.document import (
-    build_parameters,
-    build_signature,
-    class_totals,
-    counting_notes,
-    format_thresholds,
-    name_interval_methods,
-    prefix_threshold,
-)
+from clfeval.measures.record import BALANCED
+from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
-from clfeval.methods.label_comparisons import SEED, comparison_rows, slice_comparison_rows
-from clfeval.methods.measured.beside import compute_additional_measures
-from clfeval.methods.measured.run_means import (
+from clfeval.methods.measurement.label_measures import compute_additional_measures
+from clfeval.methods.measurement.run_means import (
     Runs,
     row_differences,
     run_comparisons,
@@ -42,6 +33,15 @@ from clfeval.methods.phidelta.tables import (
     run_rows,
     run_values,
     spread_rows,
+)
+from clfeval.methods.provenance import (
+    build_parameters,
+    build_signature,
+    class_totals,
+    counting_notes,
+    format_thresholds,
+    name_interval_methods,
+    prefix_threshold,
 )
 from clfeval.methods.roc import PhiDeltaCurve, curve_row, point_rows
 

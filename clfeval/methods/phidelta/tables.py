@@ -25,12 +25,12 @@ import numpy as np
 from clfeval.arrays import Floats, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, safe_for_products
 from clfeval.document import Estimate, Row
-from clfeval.lazy import CellColumns
+from clfeval.lazy_rows import CellColumns
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.plane import BOUNDARIES, LEAN, phi_delta_of_counts
-from clfeval.measures.population import Population
-from clfeval.methods.bootstrap_limits import bootstrap_limits
-from clfeval.methods.clustered import TableResampler
+from clfeval.measures.odds import BOUNDARIES, LEAN, phi_delta_of_counts
+from clfeval.measures.record import Population
+from clfeval.methods.comparison_answer import SEED
+from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     RANDOM,
     Cells,
@@ -43,8 +43,8 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
-from clfeval.methods.label_comparisons import SEED
-from clfeval.methods.measured.run_means import RunMean, RunValues
+from clfeval.methods.measurement.resampled_limits import bootstrap_limits
+from clfeval.methods.measurement.run_means import RunMean, RunValues
 from clfeval.methods.options import RESAMPLES
 from clfeval.methods.phidelta.options import COMPARED
 

@@ -14,18 +14,18 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.permuted import (
+from clfeval.inference.p_values import (
     permuted_positives,
     permuted_tables,
     random_average_precision,
     random_true_positives,
 )
 from clfeval.inference.resampling import random_stream
-from clfeval.measures.averages import class_average
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.class_averages import class_average
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.comparisons import Observed
 
 EXACT, EXPECTED, PERMUTATIONS = "hypergeometric", "expectation", "permutations"

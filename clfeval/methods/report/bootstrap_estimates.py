@@ -9,18 +9,18 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.families import family_pairs
-from clfeval.compare.paired import BootstrapLimits, DifferenceErrors, PairedEstimates
+from clfeval.compare.paired_estimates import BootstrapLimits, DifferenceErrors, PairedEstimates
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
 from clfeval.document import Estimate
+from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
-from clfeval.inference.special import student_quantile
-from clfeval.measures.scored import distinct_starts
-from clfeval.methods.clustered import smallest_class_size
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.drawn import describe_resampling, draw_resamples
+from clfeval.measures.probability import distinct_starts
+from clfeval.methods.design_effects import smallest_class_size
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.resampled_limits import describe_resampling, draw_resamples
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.comparisons import Observed
 

@@ -19,22 +19,21 @@ from clfeval.compare.families import (
     best_set,
     detectable_difference,
     family_pairs,
+    reference_rows,
 )
-from clfeval.compare.paired import PairedEstimates
-from clfeval.compare.reference import reference_rows
-from clfeval.counts.changes import list_changes
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import PredictionCounts
-from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.row_digests import list_changes
 from clfeval.counts.rows import ScoredRows
-from clfeval.counts.units import from_units
 from clfeval.document import Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
-from clfeval.inference.chance import cochran_q, mid_p
-from clfeval.methods.clustered import effective_class_sizes
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.measured.metrics import takes_scores
+from clfeval.inference.p_values import cochran_q, mid_p
+from clfeval.methods.design_effects import effective_class_sizes
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.metrics import takes_scores
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import score_estimates
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 

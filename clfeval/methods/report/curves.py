@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import from_units
 from clfeval.document import Row, Rows
-from clfeval.lazy import deferred_rows
+from clfeval.lazy_rows import deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import (
@@ -22,7 +21,7 @@ from clfeval.methods.estimates import (
     exact_limits,
     rows_from_columns,
 )
-from clfeval.methods.measured.decisions import confusions_at
+from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.roc import MOST_POINTS
 
 BINS = 20  # of a distribution

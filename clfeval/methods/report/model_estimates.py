@@ -9,17 +9,16 @@ from math import isfinite, sqrt
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
-from clfeval.compare.paired import PairedEstimates, errors_of_kinds, errors_of_rows
-from clfeval.counts.class_rows import ProbabilityRows
-from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.counted import PredictionCounts
+from clfeval.compare.paired_estimates import PairedEstimates, errors_of_kinds, errors_of_rows
+from clfeval.counts.classes import ClassPatterns, ProbabilityRows
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.averages import average_influence, class_average
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.clustered import class_sizes, effective_class_sizes, smallest_class_size
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, RequestedMeasure
-from clfeval.methods.measured.label_estimates import flip_correction, make_paired_estimates
-from clfeval.methods.report.classes import OVER_CLASSES, small_sample_factors
+from clfeval.measures.class_averages import average_influence, class_average
+from clfeval.methods.design_effects import class_sizes, effective_class_sizes, smallest_class_size
+from clfeval.methods.measurement.label_measures import flip_correction, make_paired_estimates
+from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
+from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
 _BLOCK = 2**16
 _BEGINNING = 2**10  # rows in which columns that are not the same mostly differ

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval import notation
 from clfeval.errors import bad_option, suggestion
 from clfeval.methods.options import (
     COMPARING,
@@ -25,10 +24,11 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import Command, Opt, as_list, to_float
+from clfeval.options import values as notation
+from clfeval.options.declaration import Command, Opt, as_list, to_float
 
 if TYPE_CHECKING:
-    from clfeval.methods.report.cutting.zones import AbstentionZone
+    from clfeval.methods.report.abstention import AbstentionZone
     from clfeval.methods.threshold_optimism import ThresholdRule
 
 MEASURES, CURVES = "Measures", "Curves"  # panels
@@ -152,7 +152,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         """What thresholds are chosen by."""
         if not self.best_threshold:
             return ()
-        from clfeval.methods.report.cutting.rules import parse_rules
+        from clfeval.methods.report.thresholds import parse_rules
 
         return parse_rules(self.best_threshold)
 
@@ -161,7 +161,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         """Where no answer is given."""
         if not self.abstain:
             return ()
-        from clfeval.methods.report.cutting.zones import parse_zones
+        from clfeval.methods.report.abstention import parse_zones
 
         return parse_zones(self.abstain)
 
@@ -175,7 +175,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
     def check(self) -> None:
         """Refuse measures and rules that are none, before anything is counted; UsageError."""
         if self.measure or self.compared:
-            from clfeval.methods.report.asked_classes import check_measure_names
+            from clfeval.methods.report.multiclass_measures import check_measure_names
 
             check_measure_names(self.measure)
             check_measure_names(self.compared, "--margin" if self.margin else "--resolution")

@@ -6,9 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
-from clfeval.compare.paired import PairedEstimates
-from clfeval.compare.reference import slice_reference_rows
+from clfeval.compare.families import (
+    BestSet,
+    adjusted_family,
+    best_set,
+    family_pairs,
+    slice_reference_rows,
+)
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
 from clfeval.document import (
@@ -21,7 +26,7 @@ from clfeval.document import (
     shorten_answer,
     whole_table_rows,
 )
-from clfeval.lazy import RowsBySlice
+from clfeval.lazy_rows import RowsBySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import (
@@ -29,21 +34,8 @@ from clfeval.methods.comparison_answer import (
     comparison_answers,
     explain_untested,
 )
-from clfeval.methods.document import (
-    class_totals,
-    clipped_note,
-    prefix_threshold,
-)
-from clfeval.methods.measured.asked import (
-    HARD,
-    NET_BENEFIT,
-    OF_SCORES,
-    RequestedMeasure,
-    parse_measures,
-    set_row_units,
-)
-from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.measured.metrics import (
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.metrics import (
     caveat_notes,
     estimates_by_model,
     has_scored_model,
@@ -51,7 +43,26 @@ from clfeval.methods.measured.metrics import (
     sort_measure_rows,
     unscored_model_rows,
 )
-from clfeval.methods.report.answer import report_answer
+from clfeval.methods.measurement.requested_measures import (
+    HARD,
+    NET_BENEFIT,
+    OF_SCORES,
+    RequestedMeasure,
+    parse_measures,
+    set_row_units,
+)
+from clfeval.methods.provenance import (
+    class_totals,
+    clipped_note,
+    prefix_threshold,
+)
+from clfeval.methods.report.answer import (
+    report_answer,
+    sample_notes,
+    score_notes,
+    slice_answer,
+    slice_tested_models,
+)
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     label_baselines,
@@ -66,19 +77,21 @@ from clfeval.methods.report.comparisons import (
     slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import identical_columns
-from clfeval.methods.report.noted import sample_notes, score_notes
+from clfeval.methods.report.multiclass_result import multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.rests import label_complement_estimates, slice_complements, slice_sizes
+from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
-from clfeval.methods.report.several import multiclass_result
-from clfeval.methods.report.slice_answer import slice_answer, slice_tested_models
+from clfeval.methods.report.slice_complements import (
+    label_complement_estimates,
+    slice_complements,
+    slice_sizes,
+)
 from clfeval.methods.report.slices import (
     ComplementEstimate,
     Key,
     SliceEstimates,
     slice_test_measures,
 )
-from clfeval.methods.report.stated import report_provenance
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -87,7 +100,7 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Compute every table of the report."""
     if options.runs:
-        from clfeval.methods.measured.run_means import Runs
+        from clfeval.methods.measurement.run_means import Runs
         from clfeval.methods.report.runs import average_over_runs, check_runs, runs_as_slices
 
         check_runs(options, sample.slices[None].models)
@@ -103,7 +116,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.cuts:
-        from clfeval.methods.report.cutting.tables import check_scores_available
+        from clfeval.methods.report.threshold_answer import check_scores_available
 
         check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
     asked = set_row_units(
@@ -194,12 +207,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         first = prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
-        from clfeval.methods.report.cutting.tables import prevalence_table
+        from clfeval.methods.report.threshold_answer import prevalence_table
 
         tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
     if options.cuts or options.populations:
-        from clfeval.methods.report.cutting.said import threshold_answers
+        from clfeval.methods.report.threshold_answer import threshold_answers
 
         cuts = threshold_answers(
             tables.get("cutoffs", ()),

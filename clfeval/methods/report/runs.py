@@ -13,7 +13,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
 from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
-from clfeval.methods.measured.run_means import (
+from clfeval.methods.measurement.run_means import (
     RunMean,
     Runs,
     row_differences,

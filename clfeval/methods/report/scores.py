@@ -9,18 +9,18 @@ from functools import cache
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import PredictionCounts
+from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, read_scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows, cell_value
-from clfeval.lazy import LazyRows, RowsBySlice, stack_rows
-from clfeval.methods.clustered import effective_class_sizes
+from clfeval.lazy_rows import LazyRows, RowsBySlice, stack_rows
+from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import Design
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.decisions import decision_rows
-from clfeval.methods.measured.metrics import score_measure_rows, takes_scores
+from clfeval.methods.measurement.decision_curves import decision_rows
+from clfeval.methods.measurement.metrics import score_measure_rows, takes_scores
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.baselines import measures_with_baselines, score_baselines
 from clfeval.methods.report.calibration import (
     adjust_calibration_tests,
@@ -44,7 +44,7 @@ from clfeval.methods.report.model_estimates import (
     score_estimates,
 )
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.rests import ComplementScores
+from clfeval.methods.report.slice_complements import ComplementScores
 from clfeval.methods.report.slices import ComplementEstimate, Key, Retest, slice_test_measures
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
@@ -234,7 +234,7 @@ def _of_model(
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         if options.cuts:
-            from clfeval.methods.report.cutting.tables import threshold_tables
+            from clfeval.methods.report.threshold_answer import threshold_tables
 
             for table, cuts in threshold_tables(label, model, here, sample, options):
                 tables.append((table, label, model, cuts))

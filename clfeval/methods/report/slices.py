@@ -24,9 +24,9 @@ from clfeval.compare.change import (
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
 from clfeval.document import Estimate, Row, as_estimate
-from clfeval.inference.special import student_quantile
-from clfeval.methods.clustered import OF_A_CLASS, ROWS
-from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.inference.distributions import student_quantile
+from clfeval.methods.design_effects import OF_A_CLASS, ROWS
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.comparisons import ESTIMATORS
 

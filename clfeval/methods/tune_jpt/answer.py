@@ -12,13 +12,7 @@ import numpy as np
 
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, comparable_rows, sort_value
-from clfeval.measures.catalog import CATALOG, measure_title
-from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.comparison_answer import comparison_answer
-from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
-from clfeval.methods.tune_jpt.options import FULL_SWEEP
-from clfeval.words import (
+from clfeval.formatting import (
     describe_ties,
     format_close,
     format_count,
@@ -28,6 +22,12 @@ from clfeval.words import (
     join_names,
     quote_if_ambiguous,
 )
+from clfeval.measures.catalog import CATALOG, measure_title
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
+from clfeval.methods.tune_jpt.options import FULL_SWEEP
 
 MOST = 5  # sentences
 TARGETS = 3  # populations with a sentence each

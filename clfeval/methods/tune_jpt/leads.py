@@ -10,15 +10,15 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
-from clfeval.compare.families import adjusted_family, family_pairs
-from clfeval.compare.rates import RateEstimates
-from clfeval.compare.reference import reference_rows
+from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
+from clfeval.compare.rate_estimates import RateEstimates
 from clfeval.counts.count import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
-from clfeval.methods.tune_jpt.contest import (
+from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep_populations
+from clfeval.methods.tune_jpt.pairwise import (
     Crossings,
     DifferenceSigns,
     PairwiseComparison,
@@ -26,7 +26,6 @@ from clfeval.methods.tune_jpt.contest import (
     find_crossings,
     rate_covariance,
 )
-from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep_populations
 from clfeval.methods.tune_jpt.tables import slice_populations
 
 MOST_PAIRED = 30  # models of which every two are compared unasked

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-from clfeval import notation
 from clfeval.errors import UsageError, bad_option
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.options import (
     INTERVALS,
     POPULATIONS,
@@ -25,7 +24,8 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import Command, Opt, as_list
+from clfeval.options import values as notation
+from clfeval.options.declaration import Command, Opt, as_list
 
 if TYPE_CHECKING:
     from clfeval.measures.odds import OutcomeCosts
@@ -75,7 +75,7 @@ def sweep_populations(
 def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not a name or a list of names")
-    from clfeval.methods.tune_jpt.asked import parse_tuned_measures
+    from clfeval.methods.tune_jpt.requested_measures import parse_tuned_measures
 
     return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
 
@@ -247,7 +247,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """Return the options with those that parameters of measures set."""
         if not self.margin and not any(":" in name for name in self.measure):
             return self
-        from clfeval.methods.tune_jpt.asked import options_from_measures
+        from clfeval.methods.tune_jpt.requested_measures import options_from_measures
 
         ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
         margin = {

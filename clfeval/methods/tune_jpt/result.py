@@ -16,9 +16,11 @@ from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Document, InputFile, ResultWarning, Row, Rows, sort_value
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
+from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
-from clfeval.methods.document import (
+from clfeval.measures.record import Population
+from clfeval.methods.options import check_reference
+from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
     class_rows,
@@ -27,7 +29,6 @@ from clfeval.methods.document import (
     format_thresholds,
     name_interval_methods,
 )
-from clfeval.methods.options import check_reference
 from clfeval.methods.tune_jpt.answer import tune_answer
 from clfeval.methods.tune_jpt.leads import lead_tables, reference_comparisons
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
@@ -39,15 +40,13 @@ from clfeval.methods.tune_jpt.tables import (
     simulated_rows,
 )
 from clfeval.methods.tune_jpt.thresholds import threshold_tables
-from clfeval.words import format_class_ratio, quote_if_ambiguous
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
     "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
     "fnr", "fdr", "for", "precision_u", "npv_u",
 }  # fmt: skip
-_MAX_NAMED = 5  # slices
-_ONE_SIDED = 10  # one odds this many times the other is all that their average shows
+_MAX_NAMED, _ONE_SIDED = 5, 10  # slices; one odds so many times the other hides it in their mean
 METHODS = {  # by --interval
     "exact": {
         "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
@@ -72,21 +71,17 @@ AS_COUNTED = {  # by --totals, in addition
     "random": {
         "exact": {
             "F1 and its odds as counted": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
-            "f_beta, mcc, ic, epa, cost, net benefit as counted": "range over the score region of "
-            "the two rates and the prevalence (random class totals)",
+            "f_beta, mcc, ic, epa, cost, net benefit as counted":
+            "range over the score region of the two rates and the prevalence (random class totals)",
         },
-        "bootstrap": {
-            "measures that depend on the class ratio, as counted": "percentile bootstrap of "
-            "all rows (random class totals)",
-        },
+        "bootstrap": {"measures that depend on the class ratio, as counted":
+                      "percentile bootstrap of all rows (random class totals)"},
         "none": {},
     },
     "fixed": {
-        "exact": {
-            "f_beta, mcc, ic, epa, cost, net benefit as counted": "as elsewhere (fixed totals)",
-        },
-        "bootstrap": {},
-        "none": {},
+        "exact": {"f_beta, mcc, ic, epa, cost, net benefit as counted":
+                  "as elsewhere (fixed totals)"},
+        "bootstrap": {}, "none": {},
     },
 }  # fmt: skip
 _NOTES = {

@@ -22,10 +22,8 @@ from clfeval.inference.resampling import (
 from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.bootstrap_limits import Formula, bootstrap_limits
-from clfeval.methods.clustered import TableResampler
-from clfeval.methods.document import slice_totals
+from clfeval.measures.record import BALANCED, Population
+from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -36,6 +34,8 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
+from clfeval.methods.measurement.resampled_limits import Formula, bootstrap_limits
+from clfeval.methods.provenance import slice_totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 
 Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
-from clfeval.pages.columns import MODEL
+from clfeval.formatting import format_count, quote_if_ambiguous
+from clfeval.pages.formatting import format_cell, join_names, majority_class_note
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
-from clfeval.pages.mlcps.best import BestModels
-from clfeval.pages.mlcps.sections import format_range, page_tables
-from clfeval.pages.write import format_cell, join_names, majority_class_note
+from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
+from clfeval.pages.shared_columns import MODEL
 from clfeval.schema import (
     Axis,
     Chart,
@@ -23,7 +23,6 @@ from clfeval.schema import (
     Table,
     columns_of_kind,
 )
-from clfeval.words import format_count, quote_if_ambiguous
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}

@@ -1,16 +1,193 @@
-"""Tables of a ranking: scores, their stability, the metrics and the influence of each."""
+"""The best models of a ranking, which the screens show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from math import inf
+from typing import Any
 
-from clfeval.document import Document, Row, cell_value
-from clfeval.pages.columns import difference_tables
-from clfeval.pages.mlcps.asked import requested_tables
-from clfeval.pages.mlcps.best import MAX_METRIC_ROWS, SCORES, BestModels, format_names
-from clfeval.pages.write import ABSENT, ARROWS, draw_bar, format_cell
+from clfeval.document import Cell, Document, Row, Rows, cell_value
+from clfeval.formatting import format_close, format_count, join_names
+from clfeval.lazy_rows import LazyRows
+from clfeval.pages.formatting import ABSENT, ARROWS, draw_bar, format_cell
+from clfeval.pages.shared_columns import difference_tables
 from clfeval.schema import Source, TableView
-from clfeval.words import format_close, format_count
+
+BEST = 20  # models on a screen; files have all
+PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
+MAX_METRIC_ROWS = 60  # rows of tables of metrics
+SCORES = {
+    "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
+    "mean": "mean", "sd": "SD", "desirability": "D",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BestModels:
+    """The best models of a result: their places in its tables and their rows."""
+
+    result: Document
+    places: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def from_result(cls, result: Document, most: int = BEST) -> BestModels:
+        """Return them by rank, then in the order of the table; models without rank are last."""
+        ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
+        columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
+        column = columns[by] if by in columns else (row[by] for row in ranks)
+        order = ((rank if isinstance(rank, int) else inf, i) for i, rank in enumerate(column))
+        places = tuple(i for _, i in nsmallest(most, order))
+        return cls(result, places, tuple(result.tables["models"][i] for i in places))
+
+    def few(self, most: int) -> BestModels:
+        """Return the best of the best."""
+        return BestModels(self.result, self.places[:most], self.rows[:most])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(str(row["model"]) for row in self.rows)
+
+    @property
+    def by_desirability(self) -> bool:
+        """True where desirability ranks them."""
+        return bool(self.result.parameters["ranked_by"] == "desirability")
+
+    @property
+    def score(self) -> str:
+        """The name of the score that ranks them."""
+        return SCORES[str(self.result.parameters["ranked_by"])]
+
+    def of_table(self, name: str) -> list[list[Row]]:
+        """Return the rows of each model in a table with equally many rows for every model."""
+        table = self.result.tables[name]
+        size = len(table) // len(self.result.tables["models"])
+        return [list(table[i * size : (i + 1) * size]) for i in self.places]
+
+    def found_in(self, table: Rows) -> list[Row]:
+        """Return their rows of a table that has at most one for each model, in any order."""
+        found = {str(row["model"]): row for row in table}
+        return [found[name] for name in self.names if name in found]
+
+    def table(
+        self, name: str, title: str, columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None, /, **more: Any,
+    ) -> TableView:  # fmt: skip
+        """Show the models' rows of a table, or other rows of it."""
+        rows = self.rows if rows is None else rows
+        # how many models are not among the best, whatever of them is shown
+        left = len(self.result.tables["models"]) - len(self.rows)
+        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        whole = {"more": "--format csv"} if name == "models" else {}
+        return TableView(name, title, columns, rows, **{**whole, **total, **more})
+
+
+def format_names(cell: Cell) -> str:
+    """List the names in a cell, so that commas in them cannot mislead."""
+    return join_names(cell) if isinstance(cell, list) and cell else ABSENT
+
+
+MATRIX = 24  # metrics side by side
+BREAKER = "✗"
+
+
+def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
+    """Yield them in reading order."""
+    tables = best.result.tables
+    if tables.get("weights"):
+        yield _weights_table(best)
+    if tables.get("desirability"):
+        yield _desirability_table(best, digits)
+        yield _goals_table(best)
+    if tables.get("compared"):
+        yield _compared_table(best)
+    if tables.get("agreement"):
+        yield _agreement_table(best)
+
+
+def _weights_table(best: BestModels) -> TableView:
+    columns: dict[str, Source] = {
+        "model": "model", "bar": lambda row: draw_bar(cell_value(row.get("share"))),
+        "share": "share",
+        "order-free\nshare": "share_order_free",
+    }  # fmt: skip
+    draws = best.result.parameters["draws"]
+    title = f"Share of first ranks under random weights ({draws:,} weightings)"
+    rows = [row for (row,) in best.of_table("weights")]
+    return best.table(
+        "weights", title, columns, rows, right=["bar"], rank="asked", lead="share",
+        legend=("share", "share_order_free"),
+    )  # fmt: skip
+
+
+def _goals_table(best: BestModels) -> TableView:
+    wanted = best.of_table("desirability")[0]
+    columns: dict[str, Source] = {
+        "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
+    }  # fmt: skip
+    title, right = "Desirability goals", ["weight"]
+    return best.table("desirability", title, columns, wanted, right=right, total=None, name="goals")
+
+
+def _desirability_table(best: BestModels, digits: int) -> TableView:
+    """Show desirabilities as models by metrics, with dealbreakers marked."""
+    blocks = best.of_table("desirability")
+    metrics = [str(row["metric"]) for row in blocks[0]]
+    rows = [
+        {"model": str(row["model"]), "D": format_cell(row["desirability"], digits), **{
+            f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
+            + format_cell(one["d"], digits) for one in there
+        }}
+        for row, there in zip(best.rows, blocks, strict=True)
+    ]  # fmt: skip
+    right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
+    columns: dict[str, Source] = {head: head for head in ("model", *right)}
+    broken = any(BREAKER in cell for row in rows for cell in row.values())
+    notes = [f"{BREAKER} unacceptable: d = 0 makes D = 0"] if broken else []
+    more = {}
+    if len(metrics) > MATRIX:
+        left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
+        notes.insert(0, f"{left}--format csv --show desirability")
+        more = {"total": 0}
+    title, note = "Desirability of each value, 0 to 1", "; ".join(notes)
+    return best.table(
+        "desirability", title, columns, rows, note=note, right=right, rank="asked", **more
+    )
+
+
+def _compared_table(best: BestModels) -> TableView:
+    columns: dict[str, Source] = {
+        "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
+        "rank there": "rank_there", "rank change": _rank_change,
+    }  # fmt: skip
+    rows = best.found_in(best.result.tables["compared"])
+    title = f"Models in {best.result.parameters['compare']} by {best.score}"
+    return best.table("compared", title, columns, rows, rank="asked")
+
+
+def _agreement_table(best: BestModels) -> TableView:
+    rows = best.result.tables["agreement"]
+    columns: dict[str, Source] = {
+        "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
+        "Kendall τ": "kendall", "Spearman ρ": "spearman",
+        "first here": lambda row: format_names(row["top_here"]),
+        "first there": lambda row: "the same" if row["same_top"] else format_names(
+            row["top_there"]),
+    }  # fmt: skip
+    models = format_count(int(str(rows[0]["models"])), "model")
+    title = f"Agreement with {best.result.parameters['compare']} on {models}"
+    return best.table("agreement", title, columns, rows, rank="asked")
+
+
+def _rank_change(row: Row) -> str:
+    moved = row["moved"]
+    if not isinstance(moved, int):
+        return ABSENT
+    return f"{abs(moved)} {'lower' if moved > 0 else 'higher'}" if moved else "the same"
+
 
 ORDER_SCORES = ("order_free", "lowest", "highest")
 UNKNOWN = "?"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clfeval.document import Document
+from clfeval.formatting import format_count
 from clfeval.pages import prevalence
-from clfeval.pages.asked import MEASURED
-from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import compared, cutting
+from clfeval.pages.report import comparisons as compared
+from clfeval.pages.report import thresholds as cutting
 from clfeval.pages.report.charts import page_charts
 from clfeval.pages.report.sections import page_tables
-from clfeval.pages.write import format_class_counts, join_names
+from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE
 from clfeval.schema import Column, Page, Table, columns_of_kind
-from clfeval.words import format_count
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"

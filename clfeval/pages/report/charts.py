@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Document, Row, cell_value
-from clfeval.lazy import column_values, deferred_rows
-from clfeval.pages.report.cutting import risk_chart
-from clfeval.pages.report.order import sort_models
+from clfeval.formatting import format_count
+from clfeval.lazy_rows import column_values, deferred_rows
+from clfeval.pages.report.model_order import sort_models
+from clfeval.pages.report.thresholds import risk_chart
 from clfeval.schema import Axis, Chart, Note, Point, Series
-from clfeval.words import format_count
 
 CURVES = (
     ("roc", "ROC curve: sensitivity by 1 - specificity", "fpr", "sensitivity", "1 - specificity"),

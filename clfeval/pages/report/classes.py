@@ -6,11 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.pages.asked import measure_tables, requested_rows
-from clfeval.pages.report.order import CALIBRATION_TESTS, MAX_ROWS, best_and_tied_signs, sort_models
-from clfeval.pages.write import format_exact
+from clfeval.formatting import escape_unprintable, format_count, quote_if_ambiguous
+from clfeval.pages.formatting import format_exact
+from clfeval.pages.report.model_order import (
+    CALIBRATION_TESTS,
+    MAX_ROWS,
+    best_and_tied_signs,
+    sort_models,
+)
+from clfeval.pages.shared_columns import measure_tables, requested_rows
 from clfeval.schema import Source, TableView
-from clfeval.words import escape_unprintable, format_count, quote_if_ambiguous
 
 CLASSES = 6  # shown unasked, the least F1 first
 WORST = 10  # confusions shown unasked

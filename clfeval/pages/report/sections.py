@@ -6,16 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.lazy import rows_where
-from clfeval.pages.asked import measure_tables, requested_rows
+from clfeval.formatting import quote_if_ambiguous
+from clfeval.lazy_rows import rows_where
+from clfeval.pages.formatting import (
+    evenly_spaced,
+    format_exact,
+    majority_class_note,
+    threshold_note,
+)
 from clfeval.pages.prevalence import NAME, prevalence_table
 from clfeval.pages.report.classes import class_tables
-from clfeval.pages.report.compared import best_model_tables, comparison_tables, slice_tables
-from clfeval.pages.report.cutting import threshold_tables
-from clfeval.pages.report.order import CALIBRATION_TESTS, MAX_ROWS, best_and_tied_signs, sort_models
-from clfeval.pages.write import evenly_spaced, format_exact, majority_class_note, threshold_note
+from clfeval.pages.report.comparisons import best_model_tables, comparison_tables, slice_tables
+from clfeval.pages.report.model_order import (
+    CALIBRATION_TESTS,
+    MAX_ROWS,
+    best_and_tied_signs,
+    sort_models,
+)
+from clfeval.pages.report.thresholds import threshold_tables
+from clfeval.pages.shared_columns import measure_tables, requested_rows
 from clfeval.schema import Source, TableView
-from clfeval.words import quote_if_ambiguous
 
 THRESHOLD_HINT = " (change it with --threshold T)"
 BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -8,15 +8,21 @@ from itertools import pairwise
 from math import inf, log10
 
 from clfeval.document import Cell, Document, Estimate, Row, cell_value
+from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
 from clfeval.pages import prevalence
-from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
-from clfeval.pages.tune_jpt.look import TableContext, format_odds, format_prevalence, has_sample
-from clfeval.pages.tune_jpt.main import leading_order, page_tables
+from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
+from clfeval.pages.tune_jpt.main_table import leading_order, page_tables
 from clfeval.pages.tune_jpt.sections import format_crossing_interval
-from clfeval.pages.write import format_class_counts, join_names
+from clfeval.pages.tune_jpt.table_context import (
+    TableContext,
+    format_odds,
+    format_prevalence,
+    has_sample,
+)
 from clfeval.schema import (
     FEW_NAMED_CURVES,
     MOST_NAMED,
@@ -32,7 +38,6 @@ from clfeval.schema import (
     Table,
     columns_of_kind,
 )
-from clfeval.words import format_count
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 VERDICTS = ("better", "equivalent", "not worse", "undecided")

@@ -10,10 +10,12 @@ from math import inf
 from typing import Any
 
 from clfeval.document import Cell, Document, Estimate, Row, cell_value, comparable_rows
-from clfeval.lazy import column_values, deferred_rows
+from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
+from clfeval.lazy_rows import column_values, deferred_rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
-from clfeval.pages.tune_jpt.look import (
+from clfeval.measures.record import Population
+from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
+from clfeval.pages.tune_jpt.table_context import (
     AT_ODDS,
     EXPLAINED,
     LATER,
@@ -30,9 +32,7 @@ from clfeval.pages.tune_jpt.look import (
     format_some_names,
     has_sample,
 )
-from clfeval.pages.write import ABSENT, evenly_spaced, format_amount, format_exact
 from clfeval.schema import Rank, Source, TableView
-from clfeval.words import format_class_ratio, format_share, quote_if_ambiguous
 
 TIED_NOTE = "tied: not significantly different from the best{} (adjusted for all pairs)"
 UNCALLED = "model with the best value, not tested for significance"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import HEADER_ONLY, DataError, bad_option
-from clfeval.late import nw, pl
-from clfeval.shell import format_option
+from clfeval.errors import HEADER_ONLY, DataError, bad_option, format_option
 from clfeval.tables.cells import known_labels, natural_sort_key
 from clfeval.tables.diagnose import (
     PLACE,
@@ -21,6 +19,7 @@ from clfeval.tables.diagnose import (
     missing_value,
 )
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import (
     KEY,

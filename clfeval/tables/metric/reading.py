@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table
-from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
@@ -27,14 +26,14 @@ from clfeval.tables.csv import (
     skip_comments,
     take_fingerprint,
 )
-from clfeval.tables.damage import converting_engine_errors
 from clfeval.tables.diagnose import ROW
 from clfeval.tables.input import ColumnNames, Input, find_column
-from clfeval.tables.lines import title_error, with_delimiter
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
-from clfeval.tables.row_filter import filtered_rows
+from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
+from clfeval.tables.unreadable_text import converting_engine_errors, title_error, with_delimiter
 
 
 def read_grid(table: Any, said: Input) -> Grid:

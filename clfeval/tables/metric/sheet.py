@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Ints
-from clfeval.errors import DataError, Problem, list_names, unknown_column
-from clfeval.shell import quote_word
+from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
 from clfeval.tables.metric.grid import Grid, ValuePlaces
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, list_names
-from clfeval.shell import format_option
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
+from clfeval.tables.column_names import LIKELY
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -20,7 +20,6 @@ from clfeval.tables.input import (
     match_names,
     refuse_ignored_columns,
 )
-from clfeval.tables.lines import with_delimiter
 from clfeval.tables.metric.grid import (
     MISSING,
     NUMBER,
@@ -45,8 +44,8 @@ from clfeval.tables.metric.sheet import (
     without_metrics,
 )
 from clfeval.tables.metric.values import check_values, percent_metrics
-from clfeval.tables.names import LIKELY
-from clfeval.tables.taken import ColumnRole
+from clfeval.tables.peek import ColumnRole
+from clfeval.tables.unreadable_text import with_delimiter
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem
-from clfeval.shell import quote_word
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem, quote_word
 from clfeval.tables.cells import COMMA, comma_hint, missing_word_hint, null_value_hint
 from clfeval.tables.metric.grid import (
     CODES,

@@ -12,17 +12,20 @@ from math import floor
 from clfeval.document import Document
 from clfeval.pages.phidelta import CORNERS
 from clfeval.schema import Point
-from clfeval.views.canvas import TALL, Canvas, Ink, add_ansi_style
-from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
-from clfeval.views.text import (
+from clfeval.views.canvas import (
     GAP,
+    TALL,
     TIE,
+    Canvas,
+    Ink,
+    add_ansi_style,
     fold_notes,
     key_lines,
     marker_color,
     min_key_width,
     side_by_side_lines,
 )
+from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
 
 LIGHT, AXIS, OUTLINE, TEXT, CURVE, PRIORITY_BRACKETS, DOT = range(7)
 NARROWEST = 24

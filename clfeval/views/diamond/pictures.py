@@ -9,11 +9,11 @@ from heapq import nlargest, nsmallest
 from math import isclose
 
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
+from clfeval.formatting import escape_unprintable
+from clfeval.pages.formatting import REASONS, format_cell, format_exact
 from clfeval.pages.phidelta import CORNERS, sort_by_column
-from clfeval.pages.write import REASONS, format_cell, format_exact
 from clfeval.schema import Point
-from clfeval.views.text import MARKERS, NAME, TIE, KeyEntry, shorten_name
-from clfeval.words import escape_unprintable
+from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 
 REST = "•"  # everything beyond the markers
 DOTTED = "·:,`~"

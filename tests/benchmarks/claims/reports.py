@@ -10,9 +10,9 @@ import polars as pl
 import clfeval
 from clfeval.api.baseline import table_baseline
 from clfeval.api.result import Result
-from clfeval.gates.judge import evaluate_gates
-from clfeval.limits import Gates
-from clfeval.tables.taken import Read
+from clfeval.compare.gates.evaluate import evaluate_gates
+from clfeval.compare.gates.limits import Gates
+from clfeval.tables.peek import Read
 
 
 def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any) -> Result:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtr
 
-from clfeval.inference.delong import delong_auc
+from clfeval.inference.rank_statistics import delong_auc
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92

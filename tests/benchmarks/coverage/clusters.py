@@ -15,13 +15,13 @@ from clfeval.arrays import Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.clusters import count_divisor, design_effect, flip_test
-from clfeval.inference.delong import clustered_auc, delong_auc
-from clfeval.inference.shares import clopper_pearson
+from clfeval.inference.proportions import clopper_pearson
+from clfeval.inference.rank_statistics import clustered_auc, delong_auc
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, measure_limits
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from tests.benchmarks.coverage import Line
 
 ROWS, LEAST, SLOWER = 300, 0.92, 10

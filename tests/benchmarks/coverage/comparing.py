@@ -23,19 +23,18 @@ from scipy.stats import norm
 from clfeval.compare import families
 from clfeval.compare.change import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from clfeval.compare.families import BestSet, PairFamily, adjusted_family, best_set, family_pairs
-from clfeval.compare.paired import PairedEstimates
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
 from clfeval.document import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.clustered import effective_class_sizes
+from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measured.asked import RequestedMeasure, parse_measures
-from clfeval.methods.measured.hard import LabelLimitSettings
-from clfeval.methods.measured.hard import estimate_label_measure as measured_hard
-from clfeval.methods.measured.label_estimates import label_estimates
-from clfeval.methods.measured.scored import estimate_score_measure
+from clfeval.methods.measurement.label_measures import LabelLimitSettings, label_estimates
+from clfeval.methods.measurement.label_measures import estimate_label_measure as measured_hard
+from clfeval.methods.measurement.requested_measures import RequestedMeasure, parse_measures
+from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.report.comparisons import subtract_bias
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.benchmarks.coverage import Line

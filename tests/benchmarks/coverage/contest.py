@@ -11,18 +11,18 @@ from scipy.stats import norm
 
 from clfeval.arrays import Bools, Floats
 from clfeval.compare.families import adjusted_family, family_pairs
-from clfeval.compare.rates import RateCovariance
+from clfeval.compare.rate_estimates import RateCovariance
 from clfeval.counts.features.cuts import FeatureCounts, split_feature
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.shares import combine_proportions
+from clfeval.inference.proportions import combine_proportions
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.phidelta.features import RankedFeatures, feature_table
-from clfeval.methods.tune_jpt.contest import PairwiseComparison, rate_covariance
+from clfeval.methods.tune_jpt.pairwise import PairwiseComparison, rate_covariance
 from tests.benchmarks.coverage import Line
 
 RATIOS = np.geomspace(1e-3, 1e3, 25)

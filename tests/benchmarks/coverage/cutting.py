@@ -24,11 +24,10 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, as_estimate
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.decisions import confusions_at
-from clfeval.methods.report.cutting.chosen import cutoff_rows, estimate_measures
-from clfeval.methods.report.cutting.rules import parse_rules
-from clfeval.methods.report.cutting.zones import abstention_rows, parse_zones
+from clfeval.methods.measurement.decision_curves import confusions_at
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.report.abstention import abstention_rows, parse_zones
+from clfeval.methods.report.thresholds import cutoff_rows, estimate_measures, parse_rules
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.benchmarks.coverage import Line

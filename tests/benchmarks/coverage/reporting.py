@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.counts.clusters import group_owners
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.weights import group_owners
 from clfeval.document import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.decisions import net_benefit
-from clfeval.methods.measured.hard import LabelLimitSettings
-from clfeval.methods.measured.hard import estimate_label_measure as measured_hard
-from clfeval.methods.measured.scored import estimate_score_measure
+from clfeval.methods.measurement.decision_curves import net_benefit
+from clfeval.methods.measurement.label_measures import LabelLimitSettings
+from clfeval.methods.measurement.label_measures import estimate_label_measure as measured_hard
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 from tests.benchmarks.coverage import Line
 

@@ -16,8 +16,8 @@ from scipy.special import ndtr
 from scipy.stats import t as student
 
 from clfeval.document import Estimate
-from clfeval.inference.delong import delong_auc
-from clfeval.methods.measured.run_means import FOLDS, REPEATS, Runs, mean_over_runs
+from clfeval.inference.rank_statistics import delong_auc
+from clfeval.methods.measurement.run_means import FOLDS, REPEATS, Runs, mean_over_runs
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92

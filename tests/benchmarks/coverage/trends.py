@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from clfeval import report
-from clfeval.baseline.answer import SIGNIFICANT
-from clfeval.baseline.models import rows_by_label
+from clfeval.compare.baseline.changes import SIGNIFICANT
+from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.history.line import HistoryLine, result_lines
+from clfeval.compare.history.trend import measure_changes
 from clfeval.document import as_estimate
-from clfeval.history.line import HistoryLine, result_lines
-from clfeval.trend.judge import measure_changes
 from tests.benchmarks.coverage import Line
 
 LEVEL, WEEKS, MEASURES = 0.95, 50, 14  # of the first screen

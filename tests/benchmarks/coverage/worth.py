@@ -13,8 +13,8 @@ from clfeval.compare.families import adjusted_family, best_set, family_pairs
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.measured.asked import RequestedMeasure
-from clfeval.methods.measured.label_estimates import label_estimates
+from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from tests.benchmarks.coverage import Line
 
 LEVEL = 0.95

@@ -9,8 +9,13 @@ import pytest
 
 from clfeval.counts.patterns import TargetCounts
 from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import ENUMERATED, GREEDY, best_subsets, model_combinations
-from clfeval.methods.mars.exhaustive import best_covering_subsets
+from clfeval.methods.mars.coverage import (
+    ENUMERATED,
+    GREEDY,
+    best_covering_subsets,
+    best_subsets,
+    model_combinations,
+)
 from tests.strategies import names
 from tests.thoroughness import full
 

@@ -14,8 +14,9 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
-from clfeval.inference.folds import split_into_folds
-from clfeval.methods.mars import coverage, folding
+from clfeval.inference.slice_complement import split_into_folds
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars import cross_validation as folding
 from tests.texts import check_text, numbers_in
 
 Rows = list[tuple[bool, ...]]

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.counts.scores import ScoreTable, rank_scores
-from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep_thresholds
+from clfeval.methods.mars.target_slices import (
+    SweepCounts,
+    choose_cuts,
+    distinct_cuts,
+    sweep_thresholds,
+)
 from tests import reference as ref
 from tests.reference import Row, ScoredRow
 from tests.strategies import frame_of, names, scored_tables

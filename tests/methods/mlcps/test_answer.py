@@ -10,9 +10,9 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.codes import ANSWERS
 from clfeval.document import Answer, Estimate, Row
 from clfeval.methods.mlcps.answer import mlcps_answer
+from clfeval.pages.codes import ANSWERS
 from tests.texts import check_text, numbers_in
 from tests.views.ranked import FIVE, RESULTS, TIE, answered, ranked
 

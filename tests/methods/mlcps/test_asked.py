@@ -11,15 +11,15 @@ import pytest
 import clfeval
 from clfeval.counts.count import count_predictions
 from clfeval.errors import DataError, UsageError
-from clfeval.methods.mlcps.asked import (
+from clfeval.methods.mlcps.answer import (
     DEFAULT,
     MEASURED,
     MLCPS_MEASURES,
     measure_by_id,
     parse_measure_names,
 )
-from clfeval.methods.mlcps.given import make_evaluator
-from clfeval.methods.mlcps.given import measure_models as measured_here
+from clfeval.methods.mlcps.metric_values import make_evaluator
+from clfeval.methods.mlcps.metric_values import measure_models as measured_here
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.methods.mlcps.test_measured import measures, scored

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import dense_ranks, order_ranks
+from clfeval.methods.mlcps.robustness import redundant_rows
 from tests.texts import check_text
 
 

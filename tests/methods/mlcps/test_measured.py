@@ -14,8 +14,8 @@ from sklearn import metrics as sk
 from clfeval.counts.count import count_predictions
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, measures_needing, parse_measure_names
-from clfeval.methods.mlcps.given import MetricValues, measure_models
+from clfeval.methods.mlcps.answer import DEFAULT, MEASURED, measures_needing, parse_measure_names
+from clfeval.methods.mlcps.metric_values import MetricValues, measure_models
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.texts import check_text, numbers_in

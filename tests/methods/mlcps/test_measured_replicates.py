@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from clfeval.errors import UsageError
 from clfeval.inference import resampling
-from clfeval.methods.mlcps import given as module
-from clfeval.methods.mlcps.given import MetricValues
+from clfeval.methods.mlcps import metric_values as module
+from clfeval.methods.mlcps.metric_values import MetricValues
 from tests.methods.mlcps.test_measured import measures, scored
 from tests.texts import check_text
 

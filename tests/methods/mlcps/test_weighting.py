@@ -9,7 +9,7 @@ import pytest
 
 import clfeval
 from clfeval import UsageError
-from clfeval.methods.mlcps.wishes import read_weights
+from clfeval.methods.mlcps.desirability_goals import read_weights
 from tests.texts import check_text, problem_places
 
 FRAME = pl.DataFrame({"model": ["a"], "f1": [0.5], "no": [0.8], "auc": [0.9], "mcc": [0.4]})

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.methods.mlcps import weights
-from clfeval.methods.mlcps.weights import depends_on_weights, neighbour_products, winner_shares
+from clfeval.methods.mlcps import robustness as weights
+from clfeval.methods.mlcps.robustness import depends_on_weights, neighbour_products, winner_shares
 from tests.methods.mlcps.by_weights import around, plain_wins
 from tests.thoroughness import examples
 

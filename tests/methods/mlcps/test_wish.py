@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from clfeval.methods.mlcps.wishes import desirabilities, parse_goals
+from clfeval.methods.mlcps.desirability_goals import desirabilities, parse_goals
 from tests.texts import check_text, numbers_in
 
 NAN = math.nan

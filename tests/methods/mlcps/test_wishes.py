@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.methods.mlcps.wishes import DesirabilityGoal, parse_goals, read_goals
+from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, parse_goals, read_goals
 from tests.texts import check_text, problem_places
 
 FILE = """\

@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp
 from sklearn.metrics import roc_auc_score
 
 import clfeval
-from clfeval.inference.delong import delong_auc
+from clfeval.inference.rank_statistics import delong_auc
 from tests.methods.phidelta.byhand import Line, bounds, value, whole
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables

@@ -11,8 +11,13 @@ import pytest
 import clfeval
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.selective import aurc
-from clfeval.methods.measured.asked import DEFAULT, OF_TWO_CLASSES, SETS, parse_measures
+from clfeval.measures.decisions import aurc
+from clfeval.methods.measurement.requested_measures import (
+    DEFAULT,
+    OF_TWO_CLASSES,
+    SETS,
+    parse_measures,
+)
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 from tests.texts import check_text, problem_places

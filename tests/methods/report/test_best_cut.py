@@ -20,10 +20,10 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
+from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.report.cutting.rules import parse_rules
+from clfeval.methods.report.thresholds import parse_rules
 from clfeval.methods.threshold_optimism import resampled_scores, thinned_products
-from clfeval.words import format_exact
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text

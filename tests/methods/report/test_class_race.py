@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 import clfeval
 from clfeval.counts.count import count_predictions
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import probability_estimates
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

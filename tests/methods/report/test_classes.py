@@ -163,7 +163,7 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
 def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     from clfeval.counts.count import count_predictions
     from clfeval.measures.catalog import CATALOG
-    from clfeval.methods.measured.asked import RequestedMeasure
+    from clfeval.methods.measurement.requested_measures import RequestedMeasure
     from clfeval.methods.report.model_estimates import class_label_estimates
     from clfeval.tables.input import Input
     from clfeval.tables.prediction import open_predictions

@@ -15,10 +15,10 @@ from statsmodels.stats.proportion import proportion_confint
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.shares import clopper_pearson
-from clfeval.inference.special import critical_value, simultaneous_level
+from clfeval.inference.distributions import critical_value, simultaneous_level
+from clfeval.inference.proportions import clopper_pearson
 from clfeval.methods.estimates import Design
-from clfeval.methods.measured.decisions import GRID, decision_rows, net_benefit
+from clfeval.methods.measurement.decision_curves import GRID, decision_rows, net_benefit
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
     choose_points,

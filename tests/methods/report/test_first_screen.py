@@ -10,8 +10,8 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
+from clfeval.formatting import describe_ties
 from clfeval.views.terminal import as_text
-from clfeval.words import describe_ties
 from tests.texts import check_text, numbers_in
 from tests.thoroughness import thinned
 

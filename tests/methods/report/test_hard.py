@@ -13,13 +13,13 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.estimates import Cells
-from clfeval.methods.measured.asked import DEFAULT, RequestedMeasure, parse_measures
-from clfeval.methods.measured.hard import (
+from clfeval.methods.measurement.label_measures import (
     LabelLimitSettings,
     cell_influence,
     estimate_label_measure,
     standard_errors,
 )
+from clfeval.methods.measurement.requested_measures import DEFAULT, RequestedMeasure, parse_measures
 from clfeval.methods.options import IntervalSettings
 
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn

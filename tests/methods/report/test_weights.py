@@ -12,8 +12,8 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.inference.shares import clopper_pearson
-from clfeval.inference.special import critical_value, student_quantile
+from clfeval.inference.distributions import critical_value, student_quantile
+from clfeval.inference.proportions import clopper_pearson
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from tests.methods.fractions import drawn, frame_of

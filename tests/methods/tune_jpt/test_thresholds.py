@@ -19,7 +19,7 @@ from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.measured.asked import RequestedMeasure
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import Formula, measure_formulas

@@ -1,1 +1,0 @@
-"""A result beside what was: a table, a saved result or a line of a history."""

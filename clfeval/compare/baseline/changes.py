@@ -1,0 +1,346 @@
+"""A result compared with an earlier one: each change, and the sentences on what changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from clfeval.compare.baseline.model_rows import (
+    Labelled,
+    better_direction,
+    model_or_feature_name,
+    rows_by_label,
+    tested_measures,
+)
+from clfeval.compare.baseline.read import EarlierResult, check_comparable
+from clfeval.compare.change import (
+    BETTER,
+    CHANGED,
+    WORSE,
+    Change,
+    adjusted_fdr,
+    change_of_independent,
+    comparison_row,
+)
+from clfeval.document import Answer, Cell, Document, Estimate, ResultWarning, Row, as_estimate
+from clfeval.errors import list_names
+from clfeval.formatting import (
+    format_count,
+    format_number,
+    format_p_value,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
+from clfeval.measures.catalog import CATALOG, equivalent_names
+from clfeval.schema import CHANGES, COMPARISONS
+
+CODE, ROWS_CODE = "baseline", "baseline-rows"
+SIGNIFICANT = (WORSE, BETTER, CHANGED)
+SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
+MODELS = 2  # with a sentence of their own
+
+
+def sentence_title(metric: str) -> str:
+    """Return what a measure is called in sentences."""
+    name = metric.partition(":")[0]
+    return CATALOG[name].title if name in CATALOG else metric
+
+
+def change_answers(
+    rows: Sequence[Row], name: str, how: str = "", lead: str | None = None
+) -> Iterator[Answer]:
+    """Return sentences on significant changes of each model from a baseline.
+
+    rows: of the table `comparisons`, the worst first. name: of the baseline; how: on which rows.
+    lead: the measure named where it did not change.
+    """
+    tested = [row for row in rows if row["p_adjusted"] is not None]
+    start = f"Compared with {name}{how}"
+    if not tested:
+        known = any(as_estimate(row["difference"]).value is not None for row in rows)
+        why = (
+            "no intervals were computed"
+            if known
+            else "no model has a value in both; --join compares models of several files"
+        )
+        yield Answer(CODE, f"{start}, nothing is tested: {why}.")
+        return
+    told = [row for row in tested if row["verdict"] in SIGNIFICANT]
+    every = dict.fromkeys(str(row["model"]) for row in tested)
+    models = [*dict.fromkeys(str(row["model"]) for row in told)]
+    if not models:
+        who = join_names([*every]) if len(every) < 3 else f"{len(every)} models"
+        text = f"no measure of {who} changed significantly"
+        if not any(as_estimate(row["difference"]).value for row in rows):
+            yield Answer(CODE, f"{start}, all measures of {who} are identical.", (), lead)
+            return
+        yield Answer(
+            CODE, f"{start}, {text} ({format_count(len(tested), 'adjusted test')}).", (), lead
+        )
+        return
+    for place, model in enumerate(models[:MODELS]):
+        mine = [row for row in tested if row["model"] == model]
+        yield _model_answer(
+            mine,
+            f"{start}, {quote_if_ambiguous(model)}" if not place else quote_if_ambiguous(model),
+            lead,
+        )
+    also, others = models[MODELS:], [one for one in every if one not in models]
+    parts = [f"{join_names(also)} also changed significantly"] if also else []
+    parts += [f"{join_names(others)} did not change significantly in any measure"] if others else []
+    if parts:
+        yield Answer(CODE, f"{'; '.join(parts)}.", tuple(also))
+
+
+def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
+    """Say by which measures a model changed: the largest standardised changes with their values."""
+    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
+    said, most = list[str](), SPELT_OUT
+    for kind, some in kinds.items():
+        parts = []
+        for row in some[:most]:
+            old, new = (
+                format_number(as_estimate(row[side]).value or 0.0) for side in ("old", "new")
+            )
+            p = format_p_value(float(str(row["p_adjusted"])))
+            parts.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
+        if len(some) > most:
+            parts.append(format_count(len(some) - most, "more measure"))
+        if some:
+            said.append(f"{kind} in {join_words(parts)}")
+            most = SPELT_OUT_TOO
+    said[0] = f"{start} is significantly {said[0]}"
+    said += [f"{sentence_title(str(row['measure']))} did not change significantly" for row in rows
+             if row["measure"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
+    first = next(some[0] for some in kinds.values() if some)
+    d = as_estimate(first["difference"])
+    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first["measure"]),
+                  d.value, d.low, d.high)  # fmt: skip
+
+
+def rows_answer(
+    same: Sequence[str], counts: Sequence[object], described: Mapping[str, Change],
+    classes: Sequence[Sequence[str]], level: float,
+) -> Iterator[Answer]:  # fmt: skip
+    """Return sentences on the change of rows, class shares and scores.
+
+    same: sentences that come first. counts, classes: of the baseline, and now. described: by name.
+    """
+    facts = []
+    sizes = [f"{one:,.10g}" for one in counts if isinstance(one, (int, float))]
+    if len(sizes) == 2:
+        was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
+        facts.append(f"{sizes[1]} rows ({was})")
+    for title, change in described.items():
+        d = change.difference
+        if d.value is not None:
+            old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
+            ends = ""
+            if d.low is not None and d.high is not None:
+                low, high = (format_number(end) for end in (d.low, d.high))
+                ends = f", {100 * level:g}% CI of the change {low} to {high}"
+                ends = ", not significant" if d.low <= 0 <= d.high else ends
+            was = f"was {old}{ends}" if d.value else "as before"
+            facts.append(f"{title} {new} ({was})")
+    parts = [f"The table has {join_words(facts)}"] if facts else []
+    then, now = classes
+    for some, others, word in ((now, then, "new"), (then, now, "missing")):
+        if then and now and (left := [one for one in some if one not in others]):
+            are = "class {} is" if len(left) == 1 else "classes {} are"
+            parts.append(f"{are.format(join_names(left))} {word}")
+    if parts:
+        d = next(iter(described.values())).difference
+        text = ". ".join([*same, "; ".join(parts)])
+        yield Answer(ROWS_CODE, f"{text}.", (), next(iter(described)), d.value, d.low,
+                     d.high)  # fmt: skip
+
+
+LEVEL = 0.95  # of results that do not say theirs
+# by the share of positives
+UNMOVED = ("roc_auc", "sensitivity", "specificity", "balanced_accuracy", "calibration_slope")
+NOT_THERE = Estimate(None, reason="not_in_baseline")
+ChangeKey = tuple[str, str]  # model and measure
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A baseline result, and changes since then.
+
+    name: of the baseline; how: rows of the comparison. names: former names of models. shared:
+    changes on shared rows, by model, measure and slice. changes: rows newly wrong.
+    """
+
+    before: Document
+    name: str
+    how: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
+    changes: Sequence[Row] = ()
+    notes: tuple[ResultWarning, ...] = ()
+    level: float = LEVEL
+
+    @classmethod
+    def from_results(
+        cls, result: Document, earlier: EarlierResult, but: Collection[str] = (), **more: Any
+    ) -> Baseline:
+        """Compare a result with an earlier one; UsageError where settings but `but` differ.
+
+        A missing model and a new one with identical numbers are treated as one.
+        """
+        before, name, known = earlier
+        notes = [*check_comparable(result, before, but)]
+        was, is_ = rows_by_label(before), rows_by_label(result)
+        gone, new = ([one for one in mine if one not in other]
+                     for mine, other in ((was, is_), (is_, was)))  # fmt: skip
+        names: dict[str, str] = {}
+        for label in new:
+            alike = [one for one in gone if _identical_measures(was[one], is_[label])]
+            if len(alike) == 1 and alike[0] not in names.values():
+                names[label] = alike[0]
+        if names:
+            pairs = list_names([f"{new} was {old}" for new, old in names.items()])
+            text = f"models with identical numbers are treated as one: {pairs}"
+            notes.append(ResultWarning("baseline-renamed", text))
+        sides = {
+            "models only in the baseline": sorted({*gone} - {*names.values()}),
+            "models only in this result": [one for one in new if one not in names],
+        }
+        if was and (
+            said := [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
+        ):
+            notes.append(ResultWarning("baseline-models", "; ".join(said)))
+        level = result.parameters.get("level") or LEVEL
+        return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
+
+    def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
+        """Return how a value changed; part: of a slice."""
+        row = rows_by_label(self.before, part).get(self.names.get(label, label), {})
+        return self._change((label, metric, part), row, now)
+
+    def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
+        if key in self.shared:
+            return self.shared[key]
+        metric = key[1]
+        old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
+        return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
+
+    def change_of_summary(self, metric: str, now: float) -> Change:
+        """Return how a number of the whole table changed."""
+        return change_of_independent(self.before.summary.get(metric), now, level=self.level)
+
+    def gone(
+        self, metric: str, model: str | None, part: str | None, here: Collection[str]
+    ) -> list[str]:
+        """Return the models, or those a pattern fits, that had a measure and are not `here`."""
+        kept = {self.names.get(one, one) for one in here}
+        return [
+            one for one, row in rows_by_label(self.before, part).items()
+            if one not in kept and not {*row}.isdisjoint(equivalent_names(metric))
+            and (model is None or fnmatchcase(model_or_feature_name(row), model))
+        ]  # fmt: skip
+
+    def shown(self, result: Document) -> Document:
+        """Return the result with its changes as rows of `comparisons`, sentences and notes."""
+        before, now = rows_by_label(self.before), rows_by_label(result)
+        rows = self._rows(before, now, result.command)
+        tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
+        if self.changes:
+            tables[CHANGES] = self.changes
+        first = sorted(result.answer, key=lambda one: one.code != "best")
+        lead = next((one.measure for one in first if one.measure is not None), None)
+        models = [model for one in first for model in one.models if model in now]
+        leader = next(iter([*models, *now]), "")
+        counts = [one.summary.get("rows") for one in (self.before, result)]
+        cells = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
+        same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
+        described, told = self._described(result, leader, *cells), rows
+        if described["prevalence"].significant(self.level):  # what it alone moves comes later
+            told = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
+        said = [
+            *change_answers(told, self.name, self.how, lead),
+            *rows_answer(same, counts, described,
+                         [_class_names(one) for one in (self.before, result)], self.level),
+        ]  # fmt: skip
+        return replace(result, tables=tables, answer=(*said, *result.answer),
+                       warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
+
+    def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
+        """Return a row for each measure of each model, then and now, the worst change first."""
+        was = {self.names.get(one, one) for one in now}
+        found: dict[ChangeKey, Change] = {}
+        for model in (*now, *(one for one in before if one not in was)):
+            old, new = before.get(self.names.get(model, model), {}), now.get(model, {})
+            for name in dict.fromkeys((*new, *old)):
+                if any(isinstance(one.get(name), Estimate) for one in (old, new)):
+                    found[model, name] = self._change((model, name, None), old, new.get(name))
+        return change_rows("baseline", found, command, lambda _: (self.name, self.level))
+
+    def _described(self, result: Document, leader: str, old: Row, new: Row) -> dict[str, Change]:
+        """Return how the share of positives, and the mean score of a model, changed."""
+        then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
+        mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
+        if mean.paired and mean.rows != result.summary.get("rows"):  # other rows are described too
+            mean = change_of_independent(
+                old.get("mean_score"), new.get("mean_score"), level=self.level
+            )
+        return {
+            "prevalence": change_of_independent(then, now, level=self.level),
+            f"mean score of {quote_if_ambiguous(leader)}": mean,
+        }  # fmt: skip
+
+
+def change_rows(
+    against: str, changes: Mapping[ChangeKey, Change], command: str,
+    side: Callable[[str], tuple[str, float]],
+) -> list[Row]:  # fmt: skip
+    """Return rows of `comparisons`, the worst change first.
+
+    Measures of the first screen are adjusted by Benjamini and Hochberg's rule. side: what a model
+    is compared with, and the level of its intervals.
+    """
+    screen = tested_measures(command)
+    tested = [key for key in changes if key[1] in screen]
+    judged = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
+    rows = []
+    for key, change in {**changes, **judged}.items():
+        (model, metric), (name, level) = key, side(key[0])
+        rows.append(comparison_row(against, metric, model, name, change, level,
+                                   best=better_direction(command, metric)))  # fmt: skip
+    return sorted(rows, key=_severity)
+
+
+def _severity(row: Row) -> tuple[bool, int, float]:
+    """Sort: measures of the first screen, worse ones, the largest standardised changes first."""
+    d, verdict = as_estimate(row["difference"]), row["verdict"]
+    size = 0.0
+    if d.value and d.low is not None and d.high is not None:
+        reach = d.value - d.low if d.value > 0 else d.high - d.value
+        size = abs(d.value) / reach if reach else math.inf
+    place = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
+    return row["p_adjusted"] is None, place, -size
+
+
+def _prevalence(result: Document, row: Row) -> Cell:
+    """Return the share of positives: with its interval where the result measures it."""
+    if isinstance(row.get("prevalence"), Estimate):
+        return row["prevalence"]
+    rows, positives = (result.summary.get(name) for name in ("rows", "positives"))
+    return positives / rows if rows and isinstance(positives, (int, float)) else None
+
+
+def _class_names(result: Document) -> list[str]:
+    """Return the classes of a result, where it says them."""
+    known = result.parameters.get("classes")
+    given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]
+    return [str(one) for one in given if one is not None]
+
+
+def _identical_measures(old: Row, new: Row) -> bool:
+    """Tell whether every measure of two models is the same, to the last digit."""
+    both = [name for name in new if isinstance(new[name], Estimate) and name in old]
+    known = [name for name in both if as_estimate(new[name]).value is not None]
+    return len(known) > 1 and all(old[name] == new[name] for name in both)

@@ -1,0 +1,177 @@
+"""What a baseline is, where it lies, and whether it may be compared."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from glob import glob
+from os import PathLike, fspath
+from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote
+
+from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.history.file import baseline_lines
+from clfeval.compare.history.line import HistoryLine, lines_to_result, result_lines
+from clfeval.document import Document, ResultWarning, settings_of
+from clfeval.errors import UsageError
+from clfeval.formatting import join_names
+
+BaselineKind = Literal["result", "history", "table"]
+_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+LONG = 2**20  # characters in which a line of a history is found
+_RANDOM_SETTINGS = ("seed",)  # what moves ends of intervals alone
+FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
+# what parts of a signature are called on a command line, where not as their key
+SETTING_NAMES = {
+    "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
+    "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
+    "sampling": "--sampling-weights", "ci": "--interval", "ref": "--reference",
+    "best": "--best-threshold", "rule": "--occlusion",
+    "only": "--feature", "range": "--prevalence", "prior": "--prevalence-beta",
+    "per": "--population", "by-measure": "--measure", "metrics": "--metric",
+    "weights": "--metric-weight", "zero": "--zero-weight", "less": "--direction",
+    "scale": "--rescale", "wish": "--desirability",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryBaseline(PathLike[str]):
+    """A baseline that may be a history; lines of a run of a batch, and not of the label `but`."""
+
+    path: str
+    run: str | None = None
+    but: str | None = None
+
+    def __fspath__(self) -> str:
+        """Return where it lies."""
+        return self.path
+
+
+class EarlierResult(NamedTuple):
+    """A result of then, what it is called, and what is to be said of it."""
+
+    result: Document
+    name: str
+    notes: tuple[ResultWarning, ...] = ()
+
+
+def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
+    """Return the kind of a baseline, by its name and first bytes; None where there is no file."""
+    path = fspath(name)
+    if not os.path.exists(path):
+        if {*path} & {*"*?"} or glob(path):
+            what = f"'{os.path.basename(path)}' is a pattern; a baseline is one file"
+            raise UsageError.new(what, "baseline", hint="name the file")
+        return None
+    if path.endswith(".json"):
+        return "result"
+    if path.endswith((".jsonl", ".ndjson")):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                start = stream.read(LONG)
+        except OSError as error:
+            raise _unreadable_error(path, error) from error
+        return "history" if _HISTORY.search(start) or not start.strip() else "table"
+    return "table"
+
+
+def is_history(baseline: Any) -> bool:
+    """Tell whether a baseline is a history, whose lines say of which rows they are."""
+    return isinstance(baseline, (str, PathLike)) and baseline_kind(baseline) == "history"
+
+
+def read_baseline(
+    baseline: str | PathLike[str] | Document, result: Document
+) -> EarlierResult | None:
+    """Return a saved result, or lines of a history; None where there is no file, or no such line.
+
+    Raises UsageError when it is neither, too new, or a table.
+    """
+    if isinstance(baseline, Document):
+        return EarlierResult(baseline, "the baseline")
+    name, kind = fspath(baseline), baseline_kind(baseline)
+    if kind is None:
+        return None
+    if kind == "history":
+        asked = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(name)
+        return _of_lines(asked, result)
+    if kind == "table":
+        hint = f"give the result of clfeval.{result.command.replace('-', '_')}() for this table"
+        what = "the baseline is a table, and it is unknown how to read it"
+        raise UsageError.new(what, "baseline", name, hint=hint)
+    found = read_result(name, "save a result as the baseline: --save RESULT.json", "the baseline")
+    return EarlierResult(found, os.path.basename(name))
+
+
+def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
+    """Return the lines comparable with a result as a saved one, or None; UsageError by settings."""
+    here, kept = rows_by_label(result), dict[str, HistoryLine]()
+    now = {line.model: line for line in result_lines(result, "", here)}
+    lines, same = baseline_lines(asked.path, result.command, now, run=asked.run, but=asked.but)
+    for model, line in lines.items():
+        settings = differing_settings(result, replace(result, signature=line.settings))
+        others = [one for key, one in settings.items() if key not in FREE]
+        if not others:
+            kept[model] = line
+        elif model in here:
+            what = f"the line of '{model}' at '{line.label}' has other settings: "
+            hint = "use the options of that line, or accept a line with the present options"
+            raise UsageError.new(what + "; ".join(others), "baseline", asked.path, hint=hint)
+    if not kept:
+        return None
+    labels = list(dict.fromkeys(line.label for line in kept.values()))
+    name = f"{join_names(labels)} of {os.path.basename(asked.path)}"
+    notes = []
+    if same:
+        there = [one for one in same if one in labels] or same[-1:]
+        text = f"the rows are the same as in {join_names(there)}"
+        text += "" if {*same} & {*labels} else f"; they are compared with {name}"
+        notes = [ResultWarning("baseline-same-rows", text)]
+    return EarlierResult(lines_to_result(kept), name, tuple(notes))
+
+
+def read_result(name: str, hint: str, what: str = "the result") -> Document:
+    """Return a saved result; raises UsageError when it is none of ours or too new."""
+    try:
+        with open(name, encoding="utf-8") as stream:
+            return Document.from_json(stream.read())
+    except OSError as error:
+        raise _unreadable_error(name, error, what) from error
+    except (ValueError, RecursionError) as error:
+        text = f"cannot use {what}: {error}"
+        raise UsageError.new(text, "baseline", name, hint=hint) from error
+
+
+def _unreadable_error(name: str, error: OSError, what: str = "the baseline") -> UsageError:
+    return UsageError.new(f"cannot read {what}: {error.strerror}", "baseline", name)
+
+
+def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
+    """Return the settings in which two results differ: `--option VALUE before, VALUE now`."""
+    here, there = (
+        {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
+        for text in (settings_of(one.signature) for one in (ours, theirs))
+    )
+    return {
+        key: f"{SETTING_NAMES.get(key, f'--{key}')} {there.get(key, 'not given')} before, "
+        f"{here.get(key, 'not given')} now"
+        for key in here | there
+        if here.get(key) != there.get(key)
+    }
+
+
+def check_comparable(
+    result: Document, baseline: Document, but: Collection[str] = ()
+) -> Iterator[ResultWarning]:
+    """Refuse a baseline of other settings, but `but`; yield warnings on random numbers."""
+    every = {
+        key: one for key, one in differing_settings(result, baseline).items() if key not in but
+    }
+    if refused := [one for key, one in every.items() if key not in FREE]:
+        what = f"the baseline has other settings: {'; '.join(refused)}"
+        hint = "make the baseline with the same options"
+        raise UsageError.new(what, "baseline", hint=hint)
+    for one in (every[key] for key in _RANDOM_SETTINGS if key in every):
+        yield ResultWarning("baseline-seed", f"{one}; this alone changes bootstrap intervals")

@@ -1,0 +1,1 @@
+"""Gates: limits and a baseline, judged on unrounded values; an undefined value never passes."""

@@ -1,0 +1,192 @@
+"""What gates look at: cells of the whole table and of slices, by what limits call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+
+from clfeval import COMMANDS
+from clfeval.bounds import PARTS
+from clfeval.compare.baseline.model_rows import (
+    Labelled,
+    model_or_feature_name,
+    rows_by_label,
+    slice_names,
+)
+from clfeval.compare.gates.limits import Limit
+from clfeval.document import Cell, Document, Estimate, Row
+from clfeval.errors import UsageError, list_names, suggestion
+from clfeval.measures.catalog import (
+    CATALOG,
+    TWO_AREAS,
+    all_spellings,
+    equivalent_names,
+    find_measure,
+    threshold_hint,
+)
+from clfeval.pages import page_of
+from clfeval.schema import COMPARISONS, comparison_rows, gateable_names
+
+LIMITED = ("confusion", "scores", "probabilities")  # what a report measures where a limit names it
+REPORT = "report"
+DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's
+
+
+def whole_table_rows(result: Document) -> dict[str, Row]:
+    """Return the rows of the whole table by label, with what comparisons say of them."""
+    return _add_differences(result, rows_by_label(result), None)
+
+
+def slice_rows(result: Document, part: str) -> dict[str, Row]:
+    """Return the same of one slice."""
+    return _add_differences(result, rows_by_label(result, part), part)
+
+
+def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
+    """Return the slices of a name, or of a pattern; UsageError where there are none."""
+    wanted = str(limit.slices)
+    found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
+    if not found:
+        hint = suggestion(wanted, known) or f"slices: {list_names(known)}"
+        if not known:
+            hint = "add --by COLUMN to define slices"
+        raise UsageError.new(f"--{limit.kind}: no slice '{wanted}'", "unknown-slice", hint=hint)
+    return found
+
+
+def match_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
+    """Return the rows of a model, or of those that a pattern fits."""
+    found = {k: row for k, row in rows.items() if model in (k, model_or_feature_name(row))}
+    found = found or {
+        k: row for k, row in rows.items() if fnmatchcase(model_or_feature_name(row), model)
+    }
+    if not found:
+        names = list(dict.fromkeys(model_or_feature_name(row) for row in rows.values()))
+        hint = suggestion(model, names) or f"models: {list_names(names)}"
+        raise UsageError.new(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
+    return found
+
+
+def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
+    """Return what a limit is on: a cell of this name, or the only one with parameters."""
+    stem = limit.metric.removesuffix(DIFFERENCE_SUFFIX)
+    end = limit.metric.removeprefix(stem)
+    for name in equivalent_names(stem):
+        if name + end in cells:
+            return name + end
+        found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
+        if len(found) > 1:
+            what = f"--{limit.kind}: '{limit.metric}' matches several measures"
+            raise UsageError.new(what, "bad-gate", hint=f"choose one of {list_names(found)}")
+        if found:
+            return found[0]
+    known = [name for name, cell in cells.items() if is_number(cell)]
+    alike = [
+        name for name in known if _name_and_parameters(name) == _name_and_parameters(limit.metric)
+    ]
+    if alike:
+        return alike[0]
+    what = f"--{limit.kind}: no metric '{limit.metric}'"
+    model, dot, rest = limit.metric.partition(".")
+    if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
+        raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
+    close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
+    if end and {*equivalent_names(stem)} & {*known}:
+        close = close or f"add --reference MODEL and --measure {stem}"
+    if stem.casefold() in TWO_AREAS:
+        close = "write average_precision (steps) or pr_auc (trapezoids)"
+    close = (
+        close or threshold_hint(limit.metric) or _other_command_hint(result.command, limit.metric)
+    )
+    close = close or suggestion(limit.metric, _limitable_names(result, known))
+    close = close or f"metrics: {list_names(known)}"
+    raise UsageError.new(what, "unknown-metric", hint=close)
+
+
+def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the names of a measure, and its parameters: 0.10 is .1."""
+    name, _, settings = metric.partition(":")
+    found = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    for key, text in found.items():
+        with suppress(ValueError):
+            found[key] = repr(float(text))
+    return frozenset({name, *equivalent_names(name)}), found
+
+
+def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
+    """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
+    every = [(row, "gap") for row in result.tables.get("extremes", ())]
+    if limit.part.startswith("gap"):
+        every = [(row, "difference") for row in comparison_rows(result, "slice", inside=True)]
+    rows = [(row, name) for row, name in every if row["measure"] == metric]
+    if not rows:
+        hint = "use report with --by COLUMN"
+        if every:
+            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row, _ in every))}"
+            hint += f"; for others add --measure {limit.metric}"
+        what = f"--{limit.kind}: slices are not compared by '{limit.metric}'"
+        raise UsageError.new(what, "unknown-metric", hint=hint)
+    wanted = [] if limit.slices is None else match_slices(limit, slice_names(result))
+    for row, name in rows:
+        part = str(row["slice"]) if name == "difference" else (
+            f"{row['largest']} less {row['smallest']}")  # fmt: skip
+        if name == "gap" or limit.slices is None or part in wanted:
+            yield str(row["model"]), part, row[name]
+
+
+def is_number(cell: Cell) -> bool:
+    """Tell whether a cell holds a number or an estimate."""
+    return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
+
+
+def _add_differences(result: Document, rows: Labelled, part: str | None) -> dict[str, Row]:
+    """Add how far each model lies from the reference, where there is one of each."""
+    found = dict(rows)
+    if result.parameters.get("reference") == "all-pairs":
+        return found
+    for row in result.tables.get(COMPARISONS, ()):
+        label = str(row["model"])
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
+            found[label] = {
+                **found[label],
+                f"{row['measure']}{DIFFERENCE_SUFFIX}": row["difference"],
+            }
+    return found
+
+
+def _other_command_hint(command: str, metric: str) -> str | None:
+    """Say which other commands have a measure that this one has not."""
+    names = {metric, *equivalent_names(metric)}
+    others = [
+        n for n in COMMANDS if n != command and not names.isdisjoint(gateable_names(page_of(n)))
+    ]
+    named = " or ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
+    return f"{command} does not compute it; use {named}" if others else None
+
+
+def _limitable_names(result: Document, known: Sequence[str]) -> list[str]:
+    """Return every name that a limit may use: of cells, and of what a report computes for it."""
+    more = [one.id for one in CATALOG.values() if one.needs in LIMITED and result.command == REPORT]
+    return list(dict.fromkeys([*known, *all_spellings([*filter(CATALOG.get, known), *more])]))
+
+
+def _left_out(result: Document, metric: str) -> str | None:
+    """Say how to get a measure that this result has not, where it can be asked for."""
+    needs = {"measures": ("confusion",), "measure": LIMITED}
+    measure = None if threshold_hint(metric) else find_measure(metric.partition(":")[0])
+    if measure is None or not any(
+        option in result.parameters and measure.needs in known for option, known in needs.items()
+    ):
+        return None
+    if metric in result.parameters.get("measure", ()):
+        return f"this table does not give it: --explain {measure.id} says what it needs"
+    return f"it was not computed: add --measure {metric}"
+
+
+def _part_of(metric: str, known: list[str]) -> str | None:
+    """Suggest a part of a measure that is there: `.low` for `.lo`."""
+    name, dot, _ = metric.rpartition(".")
+    names = [one for one in equivalent_names(name) if one in known] if dot else []
+    parts = [f"{name}.{part}" for part in PARTS if names]
+    return suggestion(metric, parts) or (f"parts: {list_names(parts)}" if parts else None)

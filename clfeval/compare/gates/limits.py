@@ -1,0 +1,215 @@
+"""Limits a result is held to: the options of gates, and what they say."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Annotated, Any, Literal, get_args
+
+from clfeval.bounds import PARTS as PARTS
+from clfeval.bounds import Bounds, Part, Severity
+from clfeval.errors import ErrorCollector, UsageError, bad_option
+from clfeval.options.declaration import Opt, as_list
+
+LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
+WhenMissing = Literal["fail", "skip"]
+SHAPE = "METRIC=VALUE"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A parsed `[any:][MODEL:]METRIC[:KEY=V][[SLICE]][.low|.high|.change|.gap ...]=VALUE`.
+
+    slices: a slice's name or a pattern, None for the whole table. share: the limit is relative to
+    the baseline's value. any: one model that meets it suffices.
+    """
+
+    kind: LimitKind
+    metric: str
+    part: Part
+    model: str | None
+    limit: float
+    slices: str | None = None
+    share: bool = False
+    any: bool = False
+
+    @property
+    def compares(self) -> bool:
+        """True where it needs a baseline."""
+        return self.kind == "max-drop" or self.part.startswith("change")
+
+    @property
+    def apart(self) -> bool:
+        """True where it is on how far slices lie apart."""
+        return self.part.startswith(("gap", "extremes"))
+
+
+_LEFT = re.compile(
+    r"(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
+    r"(?P<metric>[^:=\[\]]+(?::\w+=[^:=,\[]+(?:,\w+=[^:=,\[]+)*)?)"
+    r"(?:\[(?P<slices>.+)\](?P<part>\.[a-z.]+)?)?",
+    re.DOTALL,
+)
+
+
+def parse_limit(kind: LimitKind, text: str) -> Limit:
+    """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`.
+
+    But for its parameters: `rf:f_beta:beta=2=0.8`. A slice stands in brackets behind it:
+    `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
+    """
+    left, _, number = text.rpartition("=")
+    share = kind == "max-drop" and number.endswith("%")
+    try:
+        number = number if number.isascii() else "?"  # full-width digits look like others
+        limit = float(number.removesuffix("%") if share else number) / (100 if share else 1)
+    except ValueError:
+        limit = math.nan
+    found = _LEFT.fullmatch(left)
+    part = found and found["part"] and found["part"][1:]
+    if found is None or not math.isfinite(limit) or (part and part not in PARTS):
+        hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
+        if kind == "max-drop":
+            hint = "for example --max-drop recall=0.02, or recall=2% of the baseline's value"
+        if number.endswith("%") and kind != "max-drop":
+            hint = f"write a share as 0.7, not as 70%; {hint}"
+        elif part:
+            hint = f"after a slice write one of {', '.join(f'.{name}' for name in PARTS)}"
+        raise UsageError.new(f"--{kind} '{text}' is not {SHAPE}", "bad-gate", hint=hint)
+    metric, slices, which = found["metric"], found["slices"], found["which"] == "any"
+    known: Part = next((name for name in PARTS if name == part), "value")
+    if slices is None:
+        known = next((name for name in PARTS if metric.endswith(f".{name}")), "value")
+        metric = metric.removesuffix(f".{known}")
+    return Limit(kind, metric, known, found["model"], limit, slices, share, which)
+
+
+def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
+    """Return limits as texts, from texts or a mapping such as `{"recall": [0.01, "2%"]}`."""
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        for name, limits in given.items():
+            if not as_list(limits):
+                raise bad_option(f"{flag}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
+        given = [
+            f"{name}={one if isinstance(one, str) else repr(one)}"
+            for name, limits in given.items()
+            for one in as_list(limits)
+        ]
+    texts = as_list(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise bad_option(f"{flag} {text!r:.60} is not METRIC=VALUE")
+    return tuple(texts)
+
+
+def _as_given(flag: str, given: Any) -> Any:
+    """Take what is read elsewhere: a result, known by its signature, or the name of a file."""
+    named = isinstance(given, (str, PathLike)) and str(given)
+    if given is None or named or hasattr(given, "signature"):
+        return given
+    raise bad_option(f"{flag} {given!r:.60} is neither a file nor a result")
+
+
+GATES = "Gates"  # panel
+
+
+def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
+    return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limit_texts, takes=Bounds,
+               shell=shell)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Gates:
+    """What a result must keep to, else the program exits with 1."""
+
+    fail_under: Annotated[
+        tuple[str, ...],
+        _limit_option("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
+    ] = ()
+    fail_over: Annotated[
+        tuple[str, ...], _limit_option("Exit 1 if METRIC is above VALUE; repeat.")
+    ] = ()
+    warn_under: Annotated[
+        tuple[str, ...], _limit_option("Warn if below VALUE; repeat.", shell=False)
+    ] = ()
+    warn_over: Annotated[
+        tuple[str, ...], _limit_option("Warn if above VALUE; repeat.", shell=False)
+    ] = ()
+    strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False
+    min_rows: Annotated[
+        int | None,
+        Opt("Exit 1 if the table, or a slice with a gate, has fewer rows.", GATES,
+            least=1, shell=False),
+    ] = None  # fmt: skip
+    min_positives: Annotated[
+        int | None,
+        Opt(
+            "Exit 1 if the table, or a slice with a gate, has fewer positives.",
+            GATES,
+            least=1,
+            shell=False,
+        ),
+    ] = None
+    still_best: Annotated[
+        tuple[str, ...],
+        Opt("Exit 1 if this model is significantly worse than the best; repeat.", GATES,
+            metavar="MODEL", completes="model", shell=False),
+    ] = ()  # fmt: skip
+    baseline: Annotated[
+        Any,
+        Opt("Compare with an earlier table, result, history.", GATES, metavar="FILE",
+            accept=_as_given),
+    ] = None  # fmt: skip
+    baseline_missing: Annotated[
+        WhenMissing,
+        Opt("What to do if the baseline file does not exist.", GATES,
+            needs=("baseline", "needs a baseline")),
+    ] = "fail"  # fmt: skip
+    max_drop: Annotated[
+        tuple[str, ...],
+        _limit_option("Exit 1 if worse than the baseline by more than VALUE or P%.",
+               "METRIC=DELTA"),
+    ] = ()  # fmt: skip
+    significant: Annotated[
+        bool,
+        Opt("Judge only changes whose confidence interval excludes 0.", GATES,
+            needs=("max_drop", "applies to drops only"), shell=False),
+    ] = False  # fmt: skip
+
+    @property
+    def written(self) -> Iterator[tuple[LimitKind, str]]:
+        """Yield the kind and the text of each limit."""
+        for kind in get_args(LimitKind):
+            for text in getattr(self, kind.replace("-", "_")):
+                yield kind, text
+
+    @property
+    def limits(self) -> list[Limit]:
+        """The limits, parsed; UsageError for all that are none."""
+        found, wrong = list[Limit](), ErrorCollector()
+        for kind, text in self.written:
+            with wrong.going_on():
+                found.append(parse_limit(kind, text))
+        wrong.stop()
+        return found
+
+    @property
+    def least(self) -> Iterator[tuple[str, int]]:
+        """Yield how many rows, and positive ones, there must be, where that is asked."""
+        for name, number in (("rows", self.min_rows), ("positives", self.min_positives)):
+            if number is not None:
+                yield name, number
+
+    @property
+    def any(self) -> bool:
+        """True where there is something to judge."""
+        return bool(self.limits or [*self.least] or self.still_best)
+
+    def severity(self, kind: str) -> Severity:
+        """Return what a miss of this kind of limit means."""
+        return "warn" if kind.startswith("warn-") and not self.strict else "fail"

@@ -1,0 +1,296 @@
+"""Options and file of a history: read with places of errors, added to whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from errno import EACCES
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+from clfeval.compare.history.line import (
+    LINE_KIND,
+    AcceptedLabel,
+    HistoryEntry,
+    HistoryLine,
+    NewerVersionError,
+    parse_line,
+    same_rows,
+    same_values,
+)
+from clfeval.errors import Problem, UsageError, bad_option, list_names
+from clfeval.options.declaration import Opt
+from clfeval.output_files import Draft, ProtectedFiles
+
+HISTORY = "History"  # panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class HistoryOptions:
+    """Where measures of this run are kept."""
+
+    append: Annotated[
+        str | None,
+        Opt("Append one line per model to this history.", HISTORY,
+            metavar="HISTORY.jsonl", needs=("label", "needs a label")),
+    ] = None  # fmt: skip
+    label: Annotated[str | None, Opt("Label of the appended lines: a week, a commit.", HISTORY)] = (
+        None
+    )
+
+    def check(self) -> None:
+        """Refuse a label of nothing; UsageError."""
+        if self.label is not None and self.append is None:
+            hint = "add --append HISTORY.jsonl"
+            raise bad_option("--label needs a history to append to", hint)
+        if self.label is not None and not self.label.strip():
+            raise bad_option("--label is empty")
+
+
+CODE = "history"
+CONFLICTS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
+MERGED = "a merge left conflict markers: remove them, and keep the lines of both sides"
+UPDATE = "update clfeval: a newer version added these lines"
+REMOVE = "remove the line, or restore the file from version control"
+SeriesKey = tuple[str, str | None, str]  # command, run and model
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLines:
+    """The last line of each label, run and model of a history, and the accepted lines.
+
+    lines: in the order of the file. accepted: by command, run and model, as they were then.
+    """
+
+    name: str
+    sha256: str
+    entries: tuple[HistoryEntry, ...]
+    lines: tuple[HistoryLine, ...]
+    accepted: Mapping[SeriesKey, HistoryLine]
+
+    @classmethod
+    def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
+        """Take what was accepted from the lines above it, or those below, if a merge put it so."""
+        every = [one for one in entries if isinstance(one, HistoryLine)]
+        lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
+        accepted: dict[SeriesKey, HistoryLine] = {}
+        for entry in entries:
+            if isinstance(entry, HistoryLine):
+                lines[series_key(entry), entry.label] = entry
+            else:
+                accepted |= _lines_with_label(entry, lines.values()) or _lines_with_label(
+                    entry, every
+                )
+        return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
+
+    def of(self, command: str) -> list[HistoryLine]:
+        """Return the lines of a command; UsageError where it has none."""
+        found = [line for line in self.lines if line.command == command]
+        if not found:
+            others = sorted({line.command for line in self.lines})
+            what = f"has no line of {command}"
+            what += f", only of {list_names(others)}" if others else ""
+            hint = f"add a line: clfeval {command} TABLE --append {self.name} --label LABEL"
+            raise UsageError.new(what, CODE, self.name, hint=hint)
+        return found
+
+    def labels(self, command: str) -> list[str]:
+        """Return the labels of a command in the order of time; UsageError where it has no line."""
+        return list(dict.fromkeys(line.label for line in self.of(command)))
+
+    def upto(self, command: str, label: str) -> HistoryLines:
+        """Return what it says of a command with this label as the last."""
+        labels = self.labels(command)
+        kept = labels[: labels.index(label) + 1]
+        mine = [
+            one for one in self.entries if one.command == command
+            and (one.label if isinstance(one, HistoryLine) else one.accepted) in kept
+        ]  # fmt: skip
+        return HistoryLines.from_entries(self.name, self.sha256, mine)
+
+
+def series_key(line: HistoryLine) -> SeriesKey:
+    """Return what lines of different labels have in common when they are of one model."""
+    return line.command, line.run, line.model
+
+
+def _lines_with_label(
+    entry: AcceptedLabel, lines: Iterable[HistoryLine]
+) -> dict[SeriesKey, HistoryLine]:
+    wanted = entry.command, entry.accepted
+    return {series_key(line): line for line in lines if (line.command, line.label) == wanted}
+
+
+def read_history(name: str) -> HistoryLines:
+    """Read a history; UsageError names every line that is none, and what is wrong with it."""
+    try:
+        content = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError.new(f"cannot read '{name}': {error.strerror}", CODE) from error
+    entries: list[tuple[int, HistoryEntry]] = []
+    problems: list[Problem] = []
+    hints: set[str] = set()
+    for number, text in enumerate(content.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            entries.append((number, parse_line(text.decode())))
+        except UnicodeDecodeError:
+            problems.append(Problem("is not UTF-8", CODE, name, number))
+        except ValueError as error:
+            problems.append(Problem(str(error), CODE, name, number))
+            hints.add(MERGED if text.startswith(CONFLICTS) else
+                      UPDATE if isinstance(error, NewerVersionError) else REMOVE)  # fmt: skip
+    if problems and not entries and LINE_KIND.encode() not in content:
+        hint = "create one with clfeval report TABLE --append FILE.jsonl"
+        raise UsageError.new("not a history file", CODE, name, hint=hint)
+    known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
+    problems += [
+        Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,
+                name, number)
+        for number, one in entries
+        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known
+    ]  # fmt: skip
+    if problems:
+        alone = UPDATE if hints == {UPDATE} else REMOVE
+        raise UsageError(problems, hint=MERGED if MERGED in hints else alone)
+    return HistoryLines.from_entries(name, sha256(content).hexdigest(), [one for _, one in entries])
+
+
+def baseline_lines(
+    name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
+    but: str | None = None,
+) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
+    """Return the baseline lines of today's lines, by model, and other labels of the same rows.
+
+    The accepted line of each model, else the last that missed no gate, but not one with the same
+    rows and values where one of other rows exists. Models missing today count while they are at the
+    last accepted label, or the last one. run: only lines of that run of a batch. but: the label
+    that is being added. UsageError where only lines of runs are there, and no run is named.
+    """
+    past = read_history(name)
+    every = [line for line in past.lines if line.command == command]
+    mine = [line for line in every if line.run == run]
+    if every and not mine and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in every))
+        what = f"has only lines of batch runs: {list_names(runs)}"
+        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
+        raise UsageError.new(what, CODE, name, hint=hint)
+    earlier = [one for one in mine if one.label != but]
+    same = {(one.label, one.model) for one in earlier if one.model in now
+            and same_rows(one, now[one.model])}  # fmt: skip
+    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
+    for one in earlier:
+        if all(one.gates.values()):
+            last[one.model] = one
+            if (one.label, one.model) not in same:
+                others[one.model] = one
+    for model, one in last.items():
+        if (one.label, model) in same and same_values(one, now[model]):
+            last[model] = others.get(model, one)
+    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
+    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
+    known = {one.label for one in held.values()} or {*labels}
+    latest = next((label for label in reversed(labels) if label in known), None)
+    there = {one.model for one in mine if one.label == latest} | {*now}
+    kept = {model: line for model, line in (last | held).items() if model in there}
+    return kept, [label for label in labels if label in {label for label, _ in same}]
+
+
+def check_target(name: str, inputs: Sequence[str]) -> None:
+    """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
+    if name in ProtectedFiles(inputs):
+        raise bad_option(f"--append '{name}' names the input table")
+    _lock_module()
+    path = os.path.realpath(name)
+    folder, why = os.path.dirname(path), ""
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        why = "it is not a regular file"
+    elif not os.path.isdir(folder):
+        why = f"the folder '{os.path.dirname(name)}' does not exist"
+    elif not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
+        why = os.strerror(EACCES)
+    if why:
+        raise UsageError.new(f"cannot append to '{name}': {why}", "output")
+    if os.path.exists(path):
+        read_history(name)
+
+
+def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
+    """Add lines to a history under its lock, all or none; return how many.
+
+    The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
+    full, or locks are not supported.
+    """
+    texts = [entry.text() for entry in entries]
+    path = Path(os.path.realpath(name))
+    try:
+        with _lock_file(path) as handle:
+            old = _check_last_line(path.read_bytes(), name)
+            draft = Draft(path)
+            try:
+                draft.stream.buffer.write(old + "".join(texts).encode())
+                draft.stream.flush()
+                os.fsync(draft.stream.fileno())
+                draft.put(stat.S_IMODE(os.fstat(handle).st_mode))
+            finally:
+                draft.close()
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise UsageError.new(f"cannot append to '{name}': {error.strerror}", "output") from error
+    return len(texts)
+
+
+@contextmanager
+def _lock_file(path: Path) -> Iterator[int]:
+    """Hold the lock of a file, which is made if need be; it may be replaced while one waits."""
+    locks = _lock_module()
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            locks.flock(handle, locks.LOCK_EX)
+            if path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)):
+                yield handle
+                return
+        finally:
+            os.close(handle)
+
+
+def _lock_module() -> ModuleType:
+    """Return what locks files; UsageError where the system has no such thing."""
+    try:
+        return import_module("fcntl")
+    except ImportError:
+        what = "appending to a history needs file locks, which this system lacks"
+        raise UsageError.new(what, "output") from None
+
+
+def _check_last_line(old: bytes, name: str) -> bytes:
+    """Return the lines there are, the last one ended; UsageError where it is cut short."""
+    if not old or old.endswith(b"\n"):
+        return old
+    *before, last = old.split(b"\n")
+    try:
+        json.loads(last)
+    except ValueError:
+        number = len(before) + 1
+        hint = f"a write was interrupted: remove line {number}"
+        raise UsageError.new("the last line is incomplete", CODE, name, number, hint=hint) from None
+    return old + b"\n"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force a new name to the disk, where folders can be opened."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

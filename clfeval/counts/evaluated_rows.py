@@ -1,0 +1,299 @@
+"""What is taken of the counted rows in one pass more: joint counts, exclusive finds and misses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.group import (
+    lacks_score,
+    most_probable_class,
+    predicts_positive,
+    score_column,
+    score_columns,
+)
+from clfeval.counts.patterns import (
+    WeightedCounts,
+    common_unit,
+    from_units,
+    group_members,
+    in_units,
+    merge_member_votes,
+    order_by_name,
+    stack_arrays,
+)
+from clfeval.counts.settings import CountSettings
+from clfeval.errors import DataError
+from clfeval.tables.cells import as_text, natural_sort_key
+from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.input import ColumnNames, find_column
+from clfeval.tables.lazy_imports import nw
+from clfeval.tables.prediction import KEY, Mode
+from clfeval.tables.scan import Frame, collect, concatenate_frames
+
+Target = Literal["positive", "negative", "all"]
+_DISTINCT = 0.95  # of the first rows: a column with more values names rows
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedRows:
+    """The rows evaluated, and how their values are read.
+
+    positive_values, vote_values: raw values of the positive class in truth, and in each label
+    model. complete: no row lacks a value. rows: in all.
+    """
+
+    settled: CountSettings
+    mode: Mode
+    positive_values: tuple[Any, ...]
+    vote_values: tuple[tuple[Any, ...], ...]
+    complete: bool
+    rows: int
+
+    def frames(
+        self,
+        *,
+        votes: bool = False,
+        scores: Sequence[int] = (),
+        labels: Sequence[int] = (),
+        shares: int | None = None,
+        by: bool = False,
+        cluster: bool = False,
+        key: bool = False,
+        target: Target = "all",
+    ) -> list[Frame]:
+        """Return the rows of each file: truth t, weight w, votes v0.., scores s.., slices b0.., c.
+
+        `labels`: y, the raw truth, and y0.., the raw label of models or the place of their largest
+        class probability. `shares`: y, and p0.., the class probabilities of a model. A layout that
+        gathers rows has one frame for all files. `key` names the observation: its id, or its row
+        (header is row 1). `target` leaves out the other class.
+        """
+        settled = self.settled
+        columns = settled.columns
+        picked = {"w": nw.lit(1.0)}
+        if columns.weight is not None:
+            picked["w"] = in_units(nw.col(columns.weight), settled.unit)
+        if labels or shares is not None:
+            picked["y"] = nw.col(columns.truth)
+        if key:
+            picked["key"] = nw.col(KEY).cast(nw.String)
+        for j, name in enumerate(columns.by if by else ()):
+            picked[f"b{j}"] = nw.col(name)
+        if cluster and columns.cluster is not None:
+            picked["c"] = nw.col(columns.cluster)
+        found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
+        return [
+            self._among(frame, target).select(
+                t=_one_of(frame, columns.truth, self.positive_values),
+                **picked,
+                **self._said(frame, votes, scores, labels, shares),
+            )
+            for frame in found
+        ]
+
+    def _said(
+        self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
+        shares: int | None,
+    ) -> dict[str, nw.Expr]:  # fmt: skip
+        """Return what the models of a file say."""
+        settled, said, types = self.settled, dict[str, nw.Expr](), frame.collect_schema()
+        for i, model in enumerate(settled.columns.models if votes else ()):
+            if model.kind == "label":
+                said[f"v{i}"] = _one_of(frame, model.columns[0], self.vote_values[i])
+            else:
+                said[f"v{i}"] = predicts_positive(model, settled, types)
+        for i in scores:
+            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, types)
+        for i in labels:
+            model = settled.columns.models[i]
+            said[f"y{i}"] = (
+                nw.col(model.columns[0]) if model.kind == "label" else most_probable_class(model)
+            )
+        if shares is not None:
+            each = score_columns(settled.columns.models[shares], types)
+            said |= {f"p{k}": score for k, score in enumerate(each)}
+        return said
+
+    def runs_of_rows(self) -> tuple[int, list[int]]:
+        """Return the number of ids, and rows of each run; DataError where truth differs by run."""
+        rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
+        truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
+        if len(truths):
+            columns = self.settled.columns
+            what = f"'{truths['key'].min()}' has a different truth in another run"
+            what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
+            hint = "all rows of an id must have the same truth"
+            raise DataError.new(
+                what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
+            )
+        return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
+
+    def shared(self) -> str | None:
+        """Return a column nobody uses whose name says that it tells clusters, and which repeats."""
+        settled, columns = self.settled, self.settled.columns
+        used = {columns.id, columns.naming, columns.answer, *columns.constants}
+        used |= {name for model in columns.models for name in model.columns}
+        name = find_column(
+            [name for name in settled.peeks if name not in used], ColumnNames.CLUSTER
+        )
+        each = len(columns.models) if settled.layout.models else 1  # lines of an observation
+        seen = min(self.rows, SAMPLE_ROWS // each)
+        alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
+        return name if alike else None
+
+    def _among(self, frame: Frame, target: Target) -> Frame:
+        """Leave out rows that lack a value, weigh nothing or are of the other class."""
+        columns = self.settled.columns
+        wanted = [nw.col(columns.weight) != 0] if columns.weight is not None else []
+        if not self.complete:  # otherwise columns that nobody asked for need not be read
+            schema = frame.collect_schema()
+            labels = [m.columns[0] for m in columns.models if m.kind == "label"]
+            for name in (columns.truth, *labels):
+                wanted.append(~nw.col(name).is_null())
+                wanted += [~nw.col(name).is_nan()] if schema[name].is_float() else []
+            scored = [model for model in columns.models if model.kind != "label"]
+            wanted += [~lacks_score(model, self.settled) for model in scored]
+        if target != "all":
+            positive = _one_of(frame, columns.truth, self.positive_values)
+            wanted.append(positive if target == "positive" else ~positive)
+        return frame.filter(*wanted) if wanted else frame
+
+
+def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
+    """True where a column holds one of the values, which may be none; other files type them so."""
+    if len({isinstance(value, str) for value in values}) > 1:
+        text = frame.collect_schema()[column] == nw.String
+        values = tuple(value for value in values if isinstance(value, str) == text)
+    return nw.col(column).is_in(list(values)) if values else nw.col(column).is_null()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointCounts(WeightedCounts):
+    """The sufficient statistic of several models measured together: m distinct rows of a table.
+
+    truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
+    columns of models that hold labels, None where no score is counted; n (m,) is how many rows, or
+    what weight, are alike, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    then the votes and then the scores of the models in the order of their names.
+    """
+
+    models: tuple[str, ...]
+    truth: Bools
+    votes: Bools
+    scores: Floats | None
+    n: Counts
+    unit: float = 1
+
+    @classmethod
+    def from_rows(
+        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
+        unit: float = 1,
+    ) -> JointCounts:  # fmt: skip
+        """Merge equal rows, and put them in order."""
+        places = order_by_name(models)
+        keys: list[Any] = [truth, *(votes[:, i] for i in places)]
+        if scores is not None:  # NaN stands in whole columns, which tell no rows apart
+            keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
+        order = np.lexsort(keys[::-1])
+        new = np.zeros(len(n), bool)
+        new[:1] = True
+        for key in keys:
+            new[1:] |= key[order][1:] != key[order][:-1]
+        first = order[new]
+        merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
+        scores = None if scores is None else scores[first]
+        return cls(models, truth[first], votes[first], scores, merged, unit)
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        """Add the counts of other rows of the same models."""
+        if self.models != other.models or (self.scores is None) != (other.scores is None):
+            raise ValueError(f"different models: {self.models} and {other.models}")
+        truth, votes, n = stack_arrays(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else stack_arrays(self, other, "scores")[0]
+        return JointCounts.from_rows(self.models, truth, votes, scores, n, common_unit(self, other))
+
+    def digest(self) -> str:
+        """Return the sha256 of the counts, whatever the order of rows and columns was."""
+        places = order_by_name(self.models)
+        found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
+        found.update(np.packbits(self.truth).tobytes())
+        for i in places:
+            found.update(np.packbits(self.votes[:, i]).tobytes())
+            if self.scores is not None:
+                found.update(self.scores[:, i].astype("<f8").tobytes())
+        n = from_units(self.n, self.unit)
+        found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
+        return found.hexdigest()
+
+
+def joint_counts(kept: EvaluatedRows) -> JointCounts:
+    """Count the distinct rows of the whole table, with scores of all models: one more pass."""
+    models = tuple(model.name for model in kept.settled.columns.models)
+    scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
+    places = order_by_name(models)
+    keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
+    rows = concatenate_frames(kept.frames(votes=True, scores=scored))
+    table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
+    m, k = len(table), len(models)
+    # a column at a time is what everybody wants of them
+    votes, scores = np.empty((m, k), bool, order="F"), np.full((m, k), np.nan, order="F")
+    for i in range(k):
+        votes[:, i] = table[f"v{i}"].to_numpy()
+    for i in scored:
+        scores[:, i] = table[f"s{i}"].to_numpy()
+    n = table["w"].to_numpy().astype(np.int64)
+    truth = table["t"].to_numpy().astype(bool)
+    return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
+
+
+def list_exclusive(
+    kept: EvaluatedRows,
+    kinds: Sequence[str],
+    *,
+    target: Target,
+    rule: str,
+    groups: Mapping[str, tuple[str, ...]],
+) -> list[dict[str, Any]]:
+    """List the target rows that only one model detects (`found`) or misses (`missed`).
+
+    A row names model, list and file, and its id or row. Missed: while every other model (rule
+    `all`) or some other (rule `any`) detects it. Order: model, kind, then the order of the table
+    (of the ids, for a long table).
+    """
+    settled = kept.settled
+    key = "row" if settled.columns.id is None else "id"
+    models = [model.name for model in settled.columns.models]
+    together = group_members(models, groups)
+    others = len(together) - 1
+    listed = {(model, kind): list[dict[str, Any]]() for model in together for kind in kinds}
+    frames = kept.frames(votes=True, key=True, target=target)
+    for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
+        table = collect(frame)
+        votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
+        keys, hits = (
+            table["key"].to_numpy(),
+            merge_member_votes(votes == (target == "positive"), together),
+        )
+        finders = hits.sum(axis=1)
+        enough = finders == others if rule == "all" else finders > 0
+        for j, model in enumerate(together):
+            for kind in kinds:
+                alone = hits[:, j] & (finders == 1)
+                if kind == "missed":
+                    alone = ~hits[:, j] & enough & (others > 0)
+                listed[model, kind] += [
+                    {"model": model, "list": kind, "file": file.shown, key: name}
+                    for value in keys[alone].tolist()
+                    for name in [int(value) if key == "row" else as_text(value) or ""]
+                ]
+    if settled.layout.gathers:  # a long table has no order of observations
+        for rows in listed.values():
+            rows.sort(key=lambda row: natural_sort_key(row["id"]))
+    return list(chain.from_iterable(listed.values()))

@@ -1,0 +1,211 @@
+"""Labels that are nearly the same, and thresholds at which scores give the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import inf, isinf, nextafter
+
+from clfeval.errors import (
+    DataError,
+    Problem,
+    bad_option,
+    format_option,
+    join_texts,
+    list_names,
+    quote_word,
+)
+from clfeval.tables.cells import as_text, is_missing, missing_word_hint
+from clfeval.tables.input import DEFAULT_THRESHOLD, Input
+from clfeval.tables.lazy_imports import nw
+from clfeval.tables.peek import is_score
+from clfeval.tables.prediction import Columns, ModelColumns
+from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
+
+MAX_LABELS_IN_HINT = 4  # labels in a hint
+
+
+def refuse_missing_words(
+    file: str,
+    truth: str,
+    classes: Mapping[str, int],
+    roles: Input,
+    models: Iterable[ModelColumns],
+    predicted: Collection[str],
+) -> None:
+    """Raise for a word of missing values that would be a third class.
+
+    Not if declared, positive, with a column of probabilities, or predicted among text labels.
+    """
+    named = {name for name in classes if not missing_word_hint(name) and not is_score(name)}
+    said = {*roles.classes, roles.positive, *(predicted if named else ())}.union(
+        *(model.classes for model in models)
+    )
+    words = [name for name in classes if missing_word_hint(name) and name not in said]
+    if words and len(classes) - len(words) > 1:
+        rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
+        what = f"is this a class or a missing value: {rows}?"
+        flags = " ".join(format_option("--classes", word) for word in words)
+        gap = format_option("--null-value", words[0])
+        hint = f"add {gap} if it is missing, or {flags} if it is a class"
+        fixes = {"null_value": tuple(words)}
+        raise DataError.new(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
+
+
+def refuse_comma_joined_classes(classes: Collection[str], roles: Input) -> None:
+    """Raise UsageError for `--classes a,b,c` where several of these are classes, and it is none."""
+    for label in roles.classes:
+        parts = [part.strip() for part in label.split(",")]
+        if label not in classes and len({*parts} & {*classes}) > 1:
+            hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
+            raise bad_option(
+                f"--classes {quote_word(label)} names one class, which truth does not have", hint
+            )
+
+
+def refuse_similar_labels(
+    file: str, truth: str, classes: Mapping[str, int], roles: Input,
+    models: Iterable[ModelColumns] = (), others: Mapping[str, Collection[str]] | None = None,
+    predicted: Collection[str] = (),
+) -> None:  # fmt: skip
+    """Raise for labels that differ only by capitals or by spaces around them.
+
+    Not if all are declared. classes: rows of each label of truth; others: further labels by column.
+    predicted: labels that some model predicts.
+    """
+    refuse_comma_joined_classes(classes, roles)
+    refuse_missing_words(file, truth, classes, roles, models, predicted)
+
+    def twins(labels: Iterable[str]) -> list[list[str]]:
+        alike: dict[str, list[str]] = {}
+        for label in labels:
+            alike.setdefault(label.strip().lower(), []).append(label)
+        return [
+            same for same in alike.values() if len(same) > 1 and not {*same} <= {*roles.classes}
+        ]
+
+    found = [
+        (truth, join_texts([f"'{label}' ({classes[label]:,})" for label in same]), same)
+        for same in twins(classes)
+    ]
+    for column, strange in (others or {}).items():
+        found += [
+            (column, list_names(same), same)
+            for same in twins([*classes, *sorted(strange)])
+            if {*same} & {*strange}
+        ]
+    if not found:
+        return
+    what = "labels differ only in case or outer spaces: "
+    problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
+    every = list(dict.fromkeys(label for _, _, same in found for label in same))
+    keep = " ".join(format_option("--classes", label) for label in every[:MAX_LABELS_IN_HINT])
+    hint = f"add --fold-labels to merge them, or {keep} to keep them separate"
+    raise DataError(problems, hint=hint, fixes={"fold_labels": True})
+
+
+def threshold_from_labels(
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
+    write: Callable[..., list[str]], known: Collection[str],
+) -> tuple[float, float, float] | None:  # fmt: skip
+    """Return a threshold t at which scores give the labels of a model, and its range (low, high].
+
+    t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
+    numbers as in the score column. known: the labels of truth. Raises DataError where no threshold
+    gives the labels, and where no label is a known one.
+    """
+    label = str(model.beside)
+    chosen = columns.readings("plain")
+    readings: dict[str, Reading] = {label: columns.label(label), score: chosen[score]}
+    # positives score this or more, all others this or less
+    least, most, lowest = inf, -inf, inf
+    labels = set()
+    for file in files:
+        frame = scan(file, readings, null_values=columns.null_values)
+        number = nw.col(score).cast(nw.Float64)
+        frame = frame.filter(~nw.col(label).is_null(), ~number.is_null(), ~number.is_nan())
+        ends = [number.min().alias("least"), number.max().alias("most")]
+        try:
+            found = collect(frame.group_by(label).agg(*ends)).rows(named=True)
+        except engine_errors():
+            return None
+        for row in found:
+            if is_missing(row[label]):
+                continue
+            labels.add(as_text(row[label]))
+            lowest = min(lowest, row["least"])
+            if as_text(row[label]) == positive:
+                least = min(least, row["least"])
+            else:
+                most = max(most, row["most"])
+    if labels and not labels & {*known}:
+        what = (
+            f"its values ({list_names(sorted(map(str, labels)), 3)}) are not classes of truth "
+            f"({list_names(sorted(known), 3)})"
+        )
+        sure = lowest >= DEFAULT_THRESHOLD
+        what += "; none of the scores is below 0.5: are they of the predicted class?" * sure
+        raise _labels_differ_error(what, model, files[0].name, sure=sure, code="unknown-label")
+    if most >= least:
+        cuts = write(least, most)
+        what = (
+            f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
+            f"{cuts[0]}, other labels have scores up to {cuts[1]}"
+        )
+        sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
+        if lowest >= DEFAULT_THRESHOLD:
+            what += "; none is below 0.5: are they probabilities of the predicted class?"
+        raise _labels_differ_error(what, model, files[0].name, sure=sure)
+    return _shortest_number_between(most, least), most, least
+
+
+def check_labels_most_probable(
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns
+) -> None:
+    """Raise DataError where a label beside class probabilities is not the most probable class."""
+    label, chosen = str(model.beside), columns.readings("plain")
+    readings: dict[str, Reading] = {label: columns.label(label)}
+    readings |= {name: chosen[name] for name in model.columns}
+    other = rows = 0
+    for file in files:
+        frame = scan(file, readings, null_values=columns.null_values)
+        largest = nw.max_horizontal(*model.columns)
+        said = [
+            (nw.col(label).cast(nw.String) == name) & (nw.col(column) >= largest)
+            for name, column in zip(model.classes, model.columns, strict=True)
+        ]
+        frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
+        differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
+        try:
+            found = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
+        except engine_errors():
+            return
+        other, rows = other + (found[0] or 0), rows + found[1]
+    if other:
+        what = f"its labels differ from the most probable class in {other:,} of {rows:,} rows"
+        raise _labels_differ_error(what, model, files[0].name)
+
+
+def _labels_differ_error(
+    what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
+) -> DataError:
+    """Build the error of labels that contradict their scores; sure: of the predicted class."""
+    label, many = str(model.beside), len(model.columns) > 1
+    others = " ".join(format_option("--ignore", name) for name in model.columns[:2])
+    hint = f"add {format_option('--ignore', label)} to evaluate the "
+    hint += f"{'probabilities' if many else 'scores'}, or "
+    hint += f"{others}{' and so on' * (len(model.columns) > 2)} to evaluate the labels"
+    fixes = {"ignore": model.columns if sure else (label,)}
+    return DataError.new(what, code, file, None, label, hint=hint, fixes=fixes)
+
+
+def _shortest_number_between(above: float, up_to: float) -> float:
+    """Return 0.5, or else the shortest number that is above the one and not above the other."""
+    if above < DEFAULT_THRESHOLD <= up_to:
+        return DEFAULT_THRESHOLD
+    if isinf(above) or isinf(up_to):
+        return up_to if isinf(above) else nextafter(above, inf)
+    for digits in range(17):
+        number = round((above + up_to) / 2, digits)
+        if above < number <= up_to:
+            return number
+    return up_to

@@ -1,0 +1,243 @@
+"""What was counted of a prediction table, and further statistics taken of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clfeval.counts.classes import (
+    ClassPatterns,
+    ClassScores,
+    LabelRows,
+    ProbabilityRows,
+    class_order,
+    grouped_labels,
+    read_class_scores,
+    read_labels,
+    read_probability_rows,
+)
+from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.scores import ScoreCounts, count_model_scores
+from clfeval.counts.settings import CountSettings, input_file, is_multiclass, raw_values_of
+from clfeval.counts.value_checks import PatternCheck, patterns_by_slice
+from clfeval.document import InputFile
+from clfeval.tables.input import Input
+from clfeval.tables.lazy_imports import nw
+from clfeval.tables.prediction import ModelColumns
+from clfeval.tables.scan import collect
+
+S = TypeVar("S")
+FEW = 1 << 14  # rows of a statistic that is remembered
+
+
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """How many of the highest rows were asked for, and how many each model takes, ties included."""
+
+    count: float
+    taken: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionCounts:
+    """The counts of a prediction table; further statistics are computed on demand.
+
+    slices: patterns of the whole table under None, then of every slice.
+    thresholds: per model the cut in force, None for labels and for largest-class votes.
+    uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
+    models whose first rows looked like labels and which hold scores. order: the classes of truth,
+    --classes and columns, as declared, else in natural order. labelled: the labels of more than two
+    classes, None where no model holds any, or one holds probabilities.
+    """
+
+    slices: Mapping[str | None, PatternCounts]
+    files: tuple[InputFile, ...]
+    positive: str
+    classes: tuple[str, ...]
+    models: tuple[ModelColumns, ...]
+    thresholds: Mapping[str, float | None]
+    ties: Mapping[str, int]
+    blank_rows: int
+    reread: tuple[str, ...]
+    roles: Input
+    kept: EvaluatedRows
+    order: tuple[str, ...] = ()
+    labelled: LabelRows | None = None
+    top: TopRows | None = None
+    uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_patterns(
+        cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
+    ) -> PredictionCounts:
+        """Take what was accepted."""
+        grouped, models = judged.grouped, settled.columns.models
+        out = judged.missing & ~judged.excused
+        by_file = [
+            (grouped.rows * (grouped.origin == index)) for index in range(len(settled.files))
+        ]
+        tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
+        for file, rows in zip(settled.files, by_file, strict=True):
+            kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+            first, *others = file.files  # rows of several are counted in the first
+            files += (input_file(first, next(tasks), kept, lost),)
+            files += tuple(input_file(one, next(tasks), 0) for one in others)
+        slices, order = patterns_by_slice(judged, settled), class_order(judged, settled)
+        uncut = judged.unbounded if settled.roles.ranks else {}
+        return cls(
+            slices=slices,
+            files=files,
+            positive=settled.positive,
+            classes=judged.classes,
+            models=models,
+            thresholds={
+                model.name: cut if cuts and np.isfinite(cut) else None
+                for model in models
+                for cut in [settled.thresholds[model.name]]
+                for cuts in [model.kind != "label" and model.name not in uncut]
+            },
+            ties={model: count for model, count in grouped.ties.items() if count},
+            blank_rows=judged.blank,
+            reread=tuple(sorted(settled.reread)),
+            roles=settled.roles,
+            kept=EvaluatedRows(
+                settled=settled,
+                mode=grouped.mode,
+                positive_values=raw_values_of(grouped.truth, settled.positive),
+                vote_values=tuple(
+                    raw_values_of(votes, settled.positive) if model.kind == "label" else ()
+                    for model, votes in zip(models, grouped.votes, strict=True)
+                ),
+                complete=not judged.missing.any(),
+                rows=sum(file.rows for file in files),
+            ),
+            order=order,
+            labelled=grouped_labels(judged, settled, order),
+            top=top,
+            uncut=uncut,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return self.kept.settled.name
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes that are not positive."""
+        return tuple(name for name in self.classes if name != self.positive)
+
+    @property
+    def truth(self) -> str:
+        """The column of true labels."""
+        return self.kept.settled.columns.truth
+
+    @property
+    def patterns(self) -> PatternCounts:
+        """The patterns of the whole table."""
+        return self.slices[None]
+
+    @property
+    def several(self) -> bool:
+        """True where more than two classes were taken as they are, and none is positive."""
+        return is_multiclass(self.classes, self.roles, self.models)
+
+    @property
+    def ordered(self) -> bool:
+        """True where the order of all classes was declared."""
+        return {*self.order} <= {*self.roles.classes}
+
+    @property
+    def size(self) -> float:
+        """How many rows were counted: of weights that are no whole numbers, those above 0."""
+        if not self.patterns.fractional:
+            return float(self.patterns.n.sum())
+        some = nw.col("w") > 0
+        return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
+
+    @property
+    def row(self) -> float:
+        """How many units make a row: a weight of 1, of declared sampling weights the mean one."""
+        whole = self.patterns
+        return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
+
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
+        """Return it with the patterns of groups of models, as `PatternCounts.grouped` has them."""
+        if not groups:
+            return self
+        slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
+        return replace(self, slices=slices, _known={})
+
+    @property
+    def confusions(self) -> Mapping[str | None, ConfusionCounts]:
+        """The 2 x 2 tables of every model, of the whole table and of every slice."""
+        return self._once(
+            "confusions",
+            lambda: {name: ConfusionCounts.from_patterns(one) for name, one in self.slices.items()},
+            len,
+        )
+
+    def joint(self, *, scores: bool) -> JointCounts:
+        """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
+        if not scores or all(model.kind == "label" for model in self.models):
+            whole = self.patterns
+            sides = (whole.truth, whole.votes)
+            return JointCounts.from_rows(whole.models, *sides, None, whole.n, whole.unit)
+        return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
+
+    def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
+        """Return the scores of model i, of the whole table and of every slice: one pass more."""
+        return self._once(
+            ("scores", i),
+            lambda: count_model_scores(self.kept, i),
+            lambda found: len(found[None].scores),
+        )
+
+    def labels(self) -> Mapping[str | None, ClassPatterns]:
+        """Return the labels of the models, of the whole table and of every slice.
+
+        One more pass with class probabilities. Of many classes without models of one score.
+        """
+        return self._once(
+            "labels", self._labels, lambda found: sum(len(one.n) for one in found.values())
+        )
+
+    def _labels(self) -> dict[str | None, ClassPatterns]:
+        if len(self.order) == 2:
+            two = (self.order, self.positive)
+            return {
+                name: ClassPatterns.from_binary_patterns(one, *two)
+                for name, one in self.slices.items()
+            }
+        rows = self.labelled or read_labels(self.kept, self.order)
+        return {name: rows.patterns(name) for name in self.slices}
+
+    def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
+        """Return the class probabilities of model i, of all and of every slice: one more pass.
+
+        Errors: ValueError for a model without them.
+        """
+        return self._once(
+            ("class scores", i),
+            lambda: read_class_scores(self.kept, i, self.order),
+            lambda found: found[None].p.size,
+        )
+
+    def class_rows(self, i: int) -> ProbabilityRows:
+        """Return the class probabilities of model i row by row: one pass more."""
+        return read_probability_rows(self.kept, i, self.order)
+
+    def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
+        """Make a statistic, and remember it where it is small: ten million scores are no trifle."""
+        if key in self._known:
+            known: S = self._known[key]
+            return known
+        made = make()
+        if size(made) <= FEW:
+            self._known[key] = made
+        return made

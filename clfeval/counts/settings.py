@@ -1,0 +1,389 @@
+"""What a pass over the rows needs beforehand: hashed files, models, kinds, the positive class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
+from typing import Any, TypeAlias
+
+from clfeval.counts.label_checks import (
+    check_labels_most_probable,
+    refuse_similar_labels,
+    threshold_from_labels,
+)
+from clfeval.document import InputFile
+from clfeval.errors import DataError, Problem, format_option, join_texts, list_names, suggestion
+from clfeval.formatting import format_count
+from clfeval.tables.cells import (
+    as_text,
+    default_positive,
+    guess_positive,
+    known_labels,
+    missing_word_hint,
+    natural_sort_key,
+)
+from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
+from clfeval.tables.input import Input, Kind
+from clfeval.tables.lazy_imports import nw
+from clfeval.tables.peek import ColumnPeek, is_score
+from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
+from clfeval.tables.scan import (
+    NO_TAIL,
+    TEXT_BYTES,
+    TableFile,
+    collect,
+    count_distinct_values,
+    scan,
+    unreadable_error,
+)
+
+MOST_CLASSES = 1000
+MAX_NUMERIC_CLASSES = 20  # different fractions, or numbers that scores predict, that are no classes
+MISSING_CODES = ("-1", "-9", "-99", "-999", "99", "999")  # beside other classes
+OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
+
+
+def resolve_positive(
+    file: str, classes: Mapping[str, int], roles: Input, models: Iterable[ModelColumns] = ()
+) -> str:
+    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
+
+    Where none is needed (see `is_multiclass`) the first that all models can predict; classes: rows.
+    """
+    if roles.positive is not None:
+        if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
+            what = f"truth has no class '{roles.positive}'; its classes are {list_names(classes)}"
+            hint = suggestion(roles.positive, classes)
+            raise DataError.new(what, "unknown-positive", file, hint=hint)
+        return roles.positive
+    if is_multiclass(classes, roles, models):
+        columns = [{*model.classes} for model in models if model.kind == "classes"]
+        return min(
+            classes,
+            key=lambda name: (sum(name not in one for one in columns), natural_sort_key(name)),
+        )
+    default = default_positive(classes)
+    if default is None:
+        rows = (f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items())
+        codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
+        likely = {name: n for name, n in classes.items() if name not in codes}
+        guess, _ = guess_positive(likely or classes)
+        what = f"which class is positive? truth has {join_texts(list(rows))}"
+        hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
+        hint += "detect; all other classes are then negative"
+        fixes = {"positive": guess}
+        if codes:
+            null = format_option("--null-value", codes[0], bare=True)
+            hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
+        raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
+    return default
+
+
+def refuse_numeric_truth(
+    file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
+) -> None:
+    """Raise for a truth of many different numbers, which is what a regression predicts.
+
+    scored: models predict fractions.
+    """
+    numbers = [float(name) for name in classes if is_score(name)]
+    many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MAX_NUMERIC_CLASSES
+    if roles.positive is None and len(numbers) == len(classes) > MAX_NUMERIC_CLASSES and many:
+        what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
+        hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
+        raise DataError.new(what, "truth-of-numbers", file, None, truth, hint=hint)
+
+
+def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
+    """Raise for a truth that names the rows, or has more classes than anybody can compare."""
+    if roles.positive is not None or {*rows} <= {*roles.classes}:
+        return
+    if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
+        what = f"each of its {len(rows):,} values occurs once: is it an id?"
+        raise DataError.new(what, "truth-of-ids", file, None, truth, hint="add --truth COLUMN")
+    if len(rows) > MOST_CLASSES:
+        what = f"truth has {len(rows):,} classes"
+        hint = f"use a column with at most {MOST_CLASSES:,} classes, or merge rare classes"
+        raise DataError.new(what, "too-many-classes", file, None, truth, hint=hint)
+
+
+def is_multiclass(
+    classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()
+) -> bool:
+    """Tell whether there are more than two classes, of truth, --classes and probability columns.
+
+    False where one is named positive; a model of one score per row requires that.
+    """
+    if not roles.several or roles.positive is not None:
+        return False
+    if any(model.kind == "score" for model in models):
+        return False
+    named = {*classes, *roles.classes}
+    return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
+
+
+def refuse_class_columns_not_in_truth(
+    file: str, models: Iterable[ModelColumns], classes: Collection[str]
+) -> None:
+    """Raise for columns of probabilities of classes that truth lacks, while one has no column."""
+    problems = []
+    for model in models:
+        strange = [name for name in model.classes if name not in classes]
+        lacking = [name for name in classes if name not in model.classes]
+        if strange and lacking and model.kind == "classes":
+            columns = (model.columns[model.classes.index(name)] for name in strange)
+            have = "has" if len(lacking) == 1 else "have"
+            what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
+            problems += [Problem(what, "class-column", file, 1, name) for name in columns]
+    if problems:
+        hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
+               "without rows in truth"  # fmt: skip
+        raise DataError(problems, hint=hint)
+
+
+def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
+    """Return the distinct raw values that read as the label."""
+    return tuple(value for value in set(values) if as_text(value) == label)
+
+
+Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
+
+
+def underlying_files(files: Iterable[TableFile]) -> Iterator[TableFile]:
+    """Yield files, and in place of one that was made of several these."""
+    for file in files:
+        yield from file.files
+
+
+def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
+    """Start to read the bytes of every file beside the counting."""
+    return tuple(
+        start_fingerprint(one.source) if one.source else None for one in underlying_files(files)
+    )
+
+
+def input_file(
+    file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
+) -> InputFile:
+    """Say what a file contributed."""
+    return InputFile(file.shown, task.result().sha256 if task else None, rows, dropped)
+
+
+def check_structure(
+    files: Sequence[TableFile], tasks: Tasks, *, short_rows: bool | None = None
+) -> None:
+    """Raise for ragged rows, NUL bytes and wrong encodings.
+
+    `short_rows`: whether some row lacks its last field; None if unknown.
+    """
+    for file, task in zip(underlying_files(files), tasks, strict=False):
+        if file.head is None or file.source is None or task is None:
+            continue
+        seen, short = task.result(), short_rows
+        # without quote marks every line must hold this many delimiters
+        ragged = not seen.quotes and seen.delimiters != seen.lines * (len(file.columns) - 1)
+        suspect = seen.damaged or ragged
+        if not suspect and short is None:
+            marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
+            short = bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
+        if suspect or (seen.quotes and short):
+            inspect_structure(file.source, file.columns)
+
+
+def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
+    """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
+    for file in underlying_files(files):
+        if file.head and file.source:
+            inspect_structure(file.source, file.columns)
+    if files[0].source:
+        return unreadable_error(files[0].name, files[0].source.format, error)
+    return DataError.new(f"cannot be read: {error}", "bad-file", files[0].name)
+
+
+@dataclass(frozen=True, slots=True)
+class CountSettings:
+    """Settings for counting a table: how columns are read, and the positive class.
+
+    thresholds: per model; NaN asks for the largest class probability.
+    classes: truth's labels, if known. strange: per label model, first values that are neither
+    labels nor numbers. reread: models whose first rows looked like labels and which hold scores.
+    related: of models with labels and scores, the range (low, high] of thresholds that give the
+    labels, or None. unit: units per weight of 1; rounding: largest relative error of a weight.
+    """
+
+    columns: Columns
+    positive: str
+    thresholds: Mapping[str, float]
+    roles: Input
+    layout: Layout
+    files: tuple[TableFile, ...]
+    tasks: Tasks
+    peeks: Mapping[str, ColumnPeek]
+    classes: tuple[str, ...] = ()
+    strange: Mapping[str, frozenset[str]] | None = None
+    reread: frozenset[str] = frozenset()
+    related: Mapping[str, tuple[float, float]] | None = None
+    unit: float = 1
+    rounding: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return self.files[0].name
+
+    @property
+    def weighed(self) -> bool:
+        """True where rows have sampling weights and belong to no cluster: their squares count."""
+        return self.unit != 1 and self.columns.cluster is None
+
+    def column(self, name: str) -> str:
+        """Return the column that holds the answers of a model."""
+        models = self.columns.models
+        return next(self.columns.source(model) for model in models if model.name == name)
+
+    def ends(self, model: ModelColumns, *values: float) -> list[str]:
+        """Write numbers as the column of a model's answers has them, with its percent signs."""
+        if self.peeks[self.columns.source(model)].percent:
+            return [f"{100 * value:g}%" for value in values]
+        return [f"{value:g}" for value in values]
+
+    @property
+    def predicted(self) -> frozenset[str]:
+        """The labels that models predict in the first rows."""
+        labels = (self.texts(model) for model in self.columns.models if model.kind == "label")
+        return frozenset().union(*labels)
+
+    def texts(self, model: ModelColumns) -> frozenset[str]:
+        """Return the first values of a model's answers."""
+        return self.peeks[self.columns.source(model)].texts
+
+
+def resolve_settings(opened: Predictions) -> CountSettings:
+    """Resolve what the first values leave open, by the whole truth column if needed."""
+    files, columns, roles = opened.files, opened.columns, opened.roles
+    if opened.layout.models is not None:
+        columns = opened.layout.models(files, columns, opened.peeks, roles)
+    found = opened.peeks[columns.truth].texts
+    positive = roles.positive or default_positive(found)
+    # more than two classes vote by the largest, unless asked
+    thresholds = {
+        model.name: float("nan")
+        if len(model.columns) > 2 and not roles.has_threshold(model.name)
+        else roles.threshold_of(model.name)
+        for model in columns.models
+    }
+    settled = CountSettings(
+        columns=columns,
+        positive=str(positive),
+        thresholds=thresholds,
+        roles=roles,
+        layout=opened.layout,
+        files=files,
+        tasks=start_fingerprints(files),
+        peeks=opened.peeks,
+    )
+    # scores that are whole numbers: classes of a truth whose first rows lack them?
+    unsure = {
+        model.name: settled.texts(model)
+        for model in (() if roles.kind else columns.models)
+        if model.kind == "score"
+        and all(is_score(text) and float(text) % 1 == 0 for text in settled.texts(model))
+    }
+    if positive and not (unsure or _strange_values(settled, tuple(found))):
+        return settled
+    reading = columns.readings("plain")[columns.truth]
+    everywhere = count_distinct_values(files, columns.truth, columns.null_values, reading)
+    classes = tuple(sorted(everywhere, key=natural_sort_key))
+    rows = {name: everywhere[name] for name in classes}
+    if classes:
+        refuse_similar_labels(
+            settled.name,
+            columns.truth,
+            rows,
+            roles,
+            columns.models,
+            predicted=settled.predicted,
+        )
+        kinds = {model.name: model.kind for model in columns.models}
+        scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
+        refuse_numeric_truth(settled.name, columns.truth, classes, roles, scored=scored)
+        refuse_id_truth(settled.name, columns.truth, rows, roles)
+    labels = known_labels(classes, roles)
+    strange = _strange_values(settled, classes)
+    whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
+    settled = with_model_kinds(settled, whole)
+    if classes and not (
+        roles.several and declarable_labels(settled, strange)
+    ):  # then these are asked of
+        sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
+        settled = replace(settled, positive=sure)
+    return replace(settled, classes=classes, strange=strange)
+
+
+def declarable_labels(
+    settled: CountSettings, unknown: Mapping[str, Collection[str]]
+) -> tuple[str, ...]:
+    """Return labels absent from truth that may be declared, unless one may be a typo."""
+    columns, said = settled.columns, Counter[str]()
+    known = {*settled.peeks[columns.truth].texts, *settled.roles.classes}
+    names = [columns.source(model) for model in columns.models if model.name in unknown]
+    if not names or any(not settled.peeks[name].texts & known for name in names):
+        return ()
+    for name in dict.fromkeys(names):
+        said += count_distinct_values(settled.files, name, columns.null_values, columns.label(name))
+    words = {label for labels in unknown.values() for label in labels}
+    slips = any(said[label] < OFTEN or missing_word_hint(label) for label in words)
+    return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural_sort_key))
+
+
+def with_label_thresholds(settled: CountSettings) -> CountSettings:
+    """Return the settings with thresholds at which scores give the labels; DataError if none."""
+    columns, cuts = settled.columns, dict(settled.thresholds)
+    related = {}
+    for model in columns.models:
+        if model.beside and isnan(cuts[model.name]):
+            check_labels_most_probable(settled.files, columns, model)
+        elif model.beside and not settled.roles.has_threshold(model.name):
+            classes = dict(zip(model.classes, model.columns, strict=False))
+            score = classes.get(settled.positive, model.columns[0])
+            found = threshold_from_labels(
+                settled.files,
+                columns,
+                model,
+                score,
+                settled.positive,
+                partial(settled.ends, model),
+                known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles),
+            )
+            if found is not None:
+                cuts[model.name], above, up_to = found
+                related[model.name] = above, up_to
+    return replace(settled, thresholds=cuts, related=related)
+
+
+def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> CountSettings:
+    """Return the table with models read as another kind: all of them, if they share a column."""
+    if not kinds:
+        return settled
+    columns = settled.columns
+    if columns.answer:
+        kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
+    models = tuple(
+        replace(model, kind=kinds[model.name]) if model.name in kinds else model
+        for model in columns.models
+    )
+    return replace(settled, columns=replace(columns, models=models))
+
+
+def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return, per label model, values of the first rows that are no label and no number either."""
+    known = known_labels(classes, settled.roles) | set(settled.columns.null_values)
+    strange = {}
+    for model in settled.columns.models:
+        texts = settled.texts(model)
+        if model.kind == "label" and not (texts <= known or all(map(is_score, texts))):
+            strange[model.name] = frozenset(texts - known)
+    return strange

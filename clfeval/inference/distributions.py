@@ -1,0 +1,153 @@
+"""Quantiles and tails of distributions: normal, beta, Student's t, chi-square, binomial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats
+
+_NORMAL = NormalDist()
+_ROOT2 = math.sqrt(2)
+_MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
+_MOST_ERRORS = 38.0  # standard errors beyond which no float tells a level from 1
+
+
+def normal_quantile(p: float) -> float:
+    """Return the x with P(X <= x) = p for a standard normal X.
+
+    Range: real, 0 at p = 1/2; to 15 digits for 1e-300 <= p.
+    Errors: ValueError unless 0 < p < 1.
+    Source: Wichura 1988, Applied Statistics 37:477, as the standard library has it.
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"the probability {p} is not between 0 and 1")
+    return _NORMAL.inv_cdf(p)
+
+
+def normal_quantile_array(p: Floats) -> Floats:
+    """Return `normal_quantile` of many, (q,)."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(p), np.float64)
+
+
+def tail_probability(level: float) -> float:
+    """Return what a two-sided interval leaves out on each side; ValueError unless 0 < level < 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"the level {level} is not between 0 and 1")
+    return (1 - level) / 2
+
+
+def critical_value(level: float) -> float:
+    """Return the z with P(-z <= X <= z) = level for a standard normal X.
+
+    Errors: ValueError unless 0 < level < 1.
+    """
+    return abs(normal_quantile(tail_probability(level)))
+
+
+def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
+    """Return the level of each interval for simultaneous coverage of `level`.
+
+    The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) =
+    1 - level.
+
+    comparisons: how many families of intervals there are (Bonferroni). turn: how far, as an angle,
+    the direction turns in which the two errors of a family are added up, over all its intervals;
+    0 for one interval each; for sensitivity and specificity at all class ratios together pi/2.
+
+    Range: level..1, `level` for one interval.
+    Errors: ValueError unless 0 < level < 1, comparisons >= 1 and turn >= 0.
+    Source: Hotelling 1939, American Journal of Mathematics 61:440; Naiman 1986, Annals of
+    Statistics 14:896.
+    """
+    if comparisons < 1 or turn < 0:
+        raise ValueError(f"{comparisons} comparisons with a turn of {turn}")
+    least = critical_value(level)  # refuses what is no level
+    if comparisons == 1 and not turn:
+        return level
+    tail = (1 - level) / comparisons
+
+    def too_near(c: Floats) -> Bools:
+        beyond = math.erfc(float(c) / _ROOT2) + turn / math.pi * math.exp(-(float(c) ** 2) / 2)
+        return np.asarray(beyond > tail)
+
+    c, _ = bisect(too_near, np.asarray(least), np.asarray(_MOST_ERRORS))
+    return 1 - math.erfc(float(c) / _ROOT2)
+
+
+def beta_quantiles(
+    tail: float, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Return the quantiles `tail` of Beta(*first), 1 - tail of Beta(*second); as scipy has them."""
+    from scipy.special import betainccinv, betaincinv
+
+    return betaincinv(*first, tail), betainccinv(*second, tail)
+
+
+def student_quantile(df: ArrayLike, *, level: float) -> Floats:
+    """Return the quantile of Student's t that `critical_value` is of the normal distribution.
+
+    Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. As scipy has it.
+    Errors: ValueError unless 0 < level < 1.
+    """
+    free, tail = np.asarray(df, np.float64), tail_probability(level)
+    if not np.isfinite(free).any():
+        return np.where(free > 0, critical_value(level), np.nan)
+    from scipy.special import stdtrit
+
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.isinf(free), critical_value(level), -stdtrit(free, tail))
+    return np.where(free > 0, found, np.nan)
+
+
+def bisect(
+    holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
+) -> tuple[Floats, Floats]:
+    """Return brackets of the point between `near` and `far` where `holds` becomes false.
+
+    Shapes: near and far broadcast, and `holds` treats every element by itself.
+    """
+    for _ in range(times):
+        middle = (near + far) / 2
+        yes = holds(middle)
+        near, far = np.where(yes, middle, near), np.where(yes, far, middle)
+    return near, far
+
+
+_MAX_EXACT_TOSSES = 1000  # tosses whose outcomes are counted in whole numbers
+
+
+def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
+    """Return P(T > t) of Student's t.
+
+    Shapes: df and t broadcast; t >= 0, df above 0, both may be infinite; NaN elsewhere.
+    Range: 0..1/2.
+    """
+    from scipy.special import ndtr, stdtr
+
+    free, far = np.broadcast_arrays(np.asarray(df, np.float64), np.asarray(t, np.float64))
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.isinf(free), ndtr(-far), stdtr(free, -far))
+        return np.where((free > 0) & (far >= 0), np.where(np.isinf(far), 0.0, found), np.nan)
+
+
+def chi_square_tail(df: int, x: float) -> float:
+    """Return P(X > x) of chi² with df degrees of freedom; x >= 0. Range: 0..1."""
+    from scipy.special import chdtrc
+
+    return float(chdtrc(df, x))
+
+
+def coin_tail(k: int, n: int) -> float:
+    """Return P(X <= k) of how often n tosses of a coin show one side; 0 <= k < n / 2."""
+    if n <= _MAX_EXACT_TOSSES:
+        return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)
+    from scipy.special import betainc
+
+    return float(betainc(n - k, k + 1, 0.5))

@@ -1,0 +1,378 @@
+"""Confidence limits of proportions, differences and ratios; sign test; Holm's rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats
+from clfeval.inference.distributions import (
+    beta_quantiles,
+    coin_tail,
+    critical_value,
+    tail_probability,
+)
+
+Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+ENOUGH = 30  # rows of a class, below which an estimated error is itself too unsure
+MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is too
+
+
+def fourfold_counts(counts: Fourfold) -> list[Floats]:
+    """Return four counts as floats; ValueError when one is negative."""
+    cells = [np.asarray(count, np.float64) for count in counts]
+    if any(np.any(cell < 0) for cell in cells):
+        raise ValueError("a count must not be negative")
+    return cells
+
+
+Parts = tuple[Floats, Floats, Floats, Floats]
+
+
+def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the score interval of a binomial proportion: the p with |k/n - p| = z sqrt(p(1-p)/n).
+
+    s = z²/2 + z sqrt(k (n-k) / n + z²/4)
+    low = k/n * k / (k + s)   high = k/n + (n-k)/n * s / (n - k + s)
+
+    low is 0 at k = 0, high is 1 at k = n, both are k/n at z = 0.
+
+    Shapes: the parts, from `score_parts`, and z broadcast; counts need not be whole. Range 0..1;
+    low <= k/n <= high; NaN where n = 0.
+    Errors: ValueError unless z >= 0.
+    Source: Wilson 1927, Journal of the American Statistical Association 22:209.
+    """
+    p, q, hits, misses = parts
+    s = _score_spread(parts, z)
+    return np.asarray(p * _part_of_sum(hits, s)), np.asarray(
+        np.minimum(p + q * _part_of_sum(s, misses), 1)
+    )
+
+
+def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
+    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made.
+
+    Errors: ValueError unless 0 <= k <= n.
+    """
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    if np.any(hits < 0) or np.any(hits > trials):
+        raise ValueError("k must lie between 0 and n")
+    misses = trials - hits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return hits / trials, misses / trials, hits, misses
+
+
+def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
+    """Tell where the standard error of k/n is too unreliable for a log or logit scale.
+
+    n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
+    share of n). Shapes: broadcast.
+    """
+    hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    misses = rows - hits
+    least, most = np.minimum(hits, misses), np.maximum(hits, misses)
+    return np.asarray((rows < ENOUGH) | (least * rows < MIN_ERRORS_FROM_END**2 * most))
+
+
+def combine_proportions(
+    a: ArrayLike,
+    b: ArrayLike,
+    k1: ArrayLike,
+    n1: ArrayLike,
+    k2: ArrayLike,
+    n2: ArrayLike,
+    *,
+    level: float,
+) -> tuple[Floats, Floats, Floats]:
+    """Return a p1 + b p2 of two independent binomial proportions and its interval.
+
+    value = a k1/n1 + b k2/n2
+    low = value - sqrt((a d1)² + (b d2)²)   high = value + sqrt((a e1)² + (b e2)²)
+
+    with d, e the distances to the lower and upper Wilson limit, exchanged where the factor is
+    negative.
+
+    Shapes: all broadcast; counts need not be whole. Range: that of a x + b y over 0 <= x, y <= 1;
+    low <= value <= high; NaN where n1 = 0 or n2 = 0.
+    Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
+    Source: Newcombe 1998, Statistics in Medicine 17:873, method 10 (a = 1, b = -1); Zou and Donner
+    2008, Statistics in Medicine 27:1693, section 2.
+    """
+    z = critical_value(level)
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    p1, below1, above1 = wilson_distances(k1, n1, z)
+    p2, below2, above2 = wilson_distances(k2, n2, z)
+    value = first * p1 + second * p2
+    down = np.hypot(
+        first * np.where(first > 0, below1, above1), second * np.where(second > 0, below2, above2)
+    )
+    up = np.hypot(
+        first * np.where(first > 0, above1, below1), second * np.where(second > 0, above2, below2)
+    )
+    least = np.minimum(first, 0) + np.minimum(second, 0)
+    most = np.maximum(first, 0) + np.maximum(second, 0)
+    # the method stays inside by itself, its rounding does not
+    return (
+        np.asarray(value),
+        np.asarray(np.maximum(value - down, least)),
+        np.asarray(np.minimum(value + up, most)),
+    )
+
+
+def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return k / n and how far below and above it its Wilson limits lie, of z standard errors."""
+    p, q, hits, misses = parts = score_parts(k, n)
+    s = _score_spread(parts, z)
+    return p, p * _part_of_sum(s, hits), q * _part_of_sum(s, misses)
+
+
+def _score_spread(parts: Parts, z: ArrayLike) -> Floats:
+    """Return the s of `score_limits`."""
+    _, q, hits, _ = parts
+    width = np.asarray(z, np.float64)
+    if np.any(width < 0):
+        raise ValueError("z must not be negative")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4))
+
+
+def _part_of_sum(part: Floats, rest: Floats) -> Floats:
+    """Return part / (part + rest), 0 where both are 0."""
+    return np.asarray(part / np.maximum(part + rest, 5e-324))
+
+
+def rate_ratio(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, *, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return the ratio of two independent binomial proportions and its log interval.
+
+    value = (k1/n1) / (k2/n2)   limits: value exp(-+ z sqrt(v))
+    v = (1-p1) / (n1 p1) + (1-p2) / (n2 p2), the variance of ln value
+
+    LR+ is the ratio with (TP, P, FP, N), LR- with (FN, P, TN, N).
+
+    The limits are NaN wherever one of the four cells k1, n1-k1, k2, n2-k2 is 0.
+
+    Shapes: all broadcast; counts need not be whole. Range 0..inf; low <= value <= high. The value
+    is inf where k2 alone is 0, NaN where k1 = k2 = 0, n1 = 0 or n2 = 0.
+    Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
+    Source: Katz, Baptista, Azen and Pike 1978, Biometrics 34:469; for LR+ and LR-: Simel, Samsa
+    and Matchar 1991, Journal of Clinical Epidemiology 44:763.
+    """
+    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
+    return _quotient(part, whole, reach)
+
+
+def odds_ratio(
+    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike, *, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return the diagnostic odds ratio and its log interval.
+
+    value = tp tn / (fp fn)   limits: value exp(-+ z sqrt(1/tp + 1/fp + 1/fn + 1/tn))
+
+    Shapes: all broadcast; counts need not be whole. Range 0..inf; low <= value <= high. The value
+    is inf where tp tn > 0 = fp fn, NaN where both are 0; the limits are NaN wherever a count is 0.
+    Errors: ValueError when a count is negative or unless 0 < level < 1.
+    Source: Woolf 1955, Annals of Human Genetics 19:251; Glas and others 2003, Journal of Clinical
+    Epidemiology 56:1129.
+    """
+    z = critical_value(level)
+    a, b, c, d = fourfold_counts((tp, fp, fn, tn))
+    with np.errstate(divide="ignore"):
+        variance = 1 / a + 1 / b + 1 / c + 1 / d
+    return _quotient(a * d, b * c, _limit_factor(variance, z))
+
+
+def predictive_value(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, odds: ArrayLike, *, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return a predictive value for classes in given odds and its logit interval.
+
+    value = odds LR / (1 + odds LR)   LR = (k1/n1) / (k2/n2)
+    limits: the same with the limits of LR, see `rate_ratio`; they are logit value -+ z sqrt(v)
+
+    PPV at r positives for one negative is that of (TP, P, FP, N, r), NPV that of (TN, N, FN, P,
+    1/r). The odds are taken as known.
+
+    Shapes: all broadcast; counts need not be whole. Range 0..1; low <= value <= high. The value is
+    NaN where k1 = k2 = 0, n1 = 0 or n2 = 0, the limits are NaN where those of LR are.
+    Errors: ValueError unless 0 <= k <= n, odds >= 0 and 0 < level < 1.
+    Source: Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
+    """
+    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
+    ratio = np.asarray(odds, np.float64)
+    if np.any(ratio < 0):
+        raise ValueError("odds must not be negative")
+    # x / (x + y) keeps the digits next to 0 and next to 1, and neither side overflows
+    x, y = part * np.minimum(ratio, 1), whole / np.maximum(ratio, 1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value, low, high = x / (x + y), x / (x + y * reach), x / (x + y / reach)
+    return np.asarray(value), np.asarray(low), np.asarray(high)
+
+
+def _rate_products(
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, z: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return k1 n2 and k2 n1, in the ratio of the rates, and the factor to its limits."""
+    hits1, rows1, hits2, rows2 = (np.asarray(x, np.float64) for x in (k1, n1, k2, n2))
+    if np.any(np.minimum(hits1, hits2) < 0) or np.any(hits1 > rows1) or np.any(hits2 > rows2):
+        raise ValueError("k must lie between 0 and n")
+    misses1, misses2 = rows1 - hits1, rows2 - hits2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = misses1 / rows1 / hits1 + misses2 / rows2 / hits2
+    some = np.minimum(misses1, misses2) > 0
+    return hits1 * rows2, hits2 * rows1, _limit_factor(np.where(some, variance, np.nan), z)
+
+
+def _limit_factor(variance: Floats, z: float) -> Floats:
+    """Return what divides and multiplies a value to its limits, NaN at no finite variance."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(variance), np.exp(z * np.sqrt(variance)), np.nan)
+
+
+def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.asarray(part / whole)
+        return value, np.asarray(value / reach), np.asarray(value * reach)
+
+
+def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return the exact interval of a binomial proportion.
+
+    low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same;
+    low is 0 at k = 0, high is 1 at k = n.
+
+    Shapes: k and n broadcast; 0 <= k <= n, fractions where counts were divided by a design effect
+    (then the limits are those quantiles of the beta distribution that whole numbers have). Range
+    0..1; NaN where n = 0.
+    Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
+    Source: Clopper and Pearson 1934, Biometrika 26:404.
+    """
+    tail = tail_probability(level)
+    hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
+    if np.any(hits < 0) or np.any(hits > trials):
+        raise ValueError("k must lie between 0 and n")
+    pairs, where = np.unique(
+        np.column_stack([hits.ravel(), trials.ravel()]), axis=0, return_inverse=True
+    )
+    x, m = pairs[:, 0], pairs[:, 1]
+    # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
+    rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
+    some, other = rare > 0, often > 0
+    ends = (rare[some], often[some] + 1), (rare[other] + 1, often[other])
+    found = beta_quantiles(tail, *ends)
+    low, high = np.zeros(len(x)), np.ones(len(x))
+    low[some], high[other] = found
+    few = 2 * x <= m
+    low, high = np.where(few, low, 1 - high), np.where(few, high, 1 - low)
+    low[m == 0] = high[m == 0] = np.nan
+    index = where.ravel()
+    return low[index].reshape(hits.shape), high[index].reshape(hits.shape)
+
+
+def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return the score limits of k / n."""
+    return score_limits(score_parts(k, n), critical_value(level))
+
+
+def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return the quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0 and 1 at k = n.
+
+    Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    tail, none = tail_probability(level), np.where(trials > 0, 0.0, np.nan)
+    low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
+    high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
+    return low + none, high + none
+
+
+def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return p -+ z sqrt(p (1 - p) / m) within 0..1, with m = n + z² and p = (k + z²/2) / m.
+
+    Source: Agresti and Coull 1998, The American Statistician 52:119.
+    """
+    z = critical_value(level)
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    m = np.where(trials > 0, trials + z * z, np.nan)
+    p = (hits + z * z / 2) / m
+    reach = z * np.sqrt(p * (1 - p) / m)
+    return np.maximum(p - reach, 0.0), np.minimum(p + reach, 1.0)
+
+
+def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
+    """Return percentiles of k / n in bootstrap samples of the n rows.
+
+    They are the quantiles of a binomial of n and k/n, divided by n. At 0 or n successes the limits
+    are the exact ones. Fractions of rows are rounded.
+
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+    """
+    from scipy.stats import binom
+
+    rows, tail = np.asarray(n, np.float64), tail_probability(level)
+    whole, (low, high) = np.round(rows), clopper_pearson(k, n, level=level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.asarray(k, np.float64) / rows
+        least, most = (binom.ppf(one, whole, p) / whole for one in (tail, 1 - tail))
+    some = (p > 0) & (p < 1) & (whole > 0)
+    return np.where(some, least, low), np.where(some, most, high)
+
+
+# what --interval says of shares of rows
+SHARE_LIMITS: Mapping[str, Callable[..., tuple[Floats, Floats]]] = {
+    "exact": clopper_pearson, "wilson": wilson, "jeffreys": jeffreys,
+    "agresti-coull": agresti_coull, "bootstrap": bootstrap_share,
+}  # fmt: skip
+NAMED_SHARES = ("wilson", "jeffreys", "agresti-coull")
+
+
+def sign_test(a: int, b: int) -> float:
+    """Return the exact two-sided p-value that a and b of a + b are equally likely.
+
+    p = min(1, 2 P(X <= min(a, b))) with X binomial(a + b, 1/2); 1 when a + b = 0.
+    Range 0..1, small values speak against equality.
+    Source: the sign test; Conover 1999, Practical Nonparametric Statistics, section 3.4.
+    """
+    return 1.0 if a == b else min(1.0, 2 * coin_tail(min(a, b), a + b))
+
+
+def weighted_sign_test(a: float, b: float, squares: float) -> float:
+    """Return the two-sided p-value of the sign test for weights a and b, of these squared weights.
+
+    p = min(1, 2 I(1/2; m - x, x + 1))   m = (a + b)² / squares   x = m min(a, b) / (a + b)
+
+    m is Kish's effective number of rows, x of them for the lesser; I is the distribution function
+    of the beta distribution, P(X <= x) of the binomial of m and 1/2 where both are whole.
+
+    Shapes: numbers in one unit, none negative; squares in its square, positive where a and b
+    differ. Range 0..1, small values speak against equality; 1 where a = b.
+    Source: Kish 1965, Survey Sampling, section 11.7; the binomial distribution of fractions of rows
+    that tell as much: Korn and Graubard 1998, Survey Methodology 24:193.
+    """
+    if a == b:
+        return 1.0
+    from scipy.special import betainc
+
+    m = (a + b) ** 2 / squares
+    least = m * min(a, b) / (a + b)
+    return min(1.0, 2 * float(betainc(m - least, least + 1, 0.5)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm's step-down rule.
+
+    With p sorted upwards, the adjusted i-th of m is max over j <= i of min(1, (m - j + 1) p_j).
+    Range 0..1, never below the p-value itself.
+    Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, least = [0.0] * len(order), 0.0
+    for rank, index in enumerate(order):
+        least = max(least, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = least
+    return adjusted

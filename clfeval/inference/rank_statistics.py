@@ -1,0 +1,338 @@
+"""The area under the ROC curve with DeLong's interval, and rank correlations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Counts, Ints
+from clfeval.inference.clusters import sum_variance_factor
+from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
+from clfeval.inference.influence import SamplingUnits, degrees_of_freedom
+from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
+
+LOGIT = "DeLong, logit"
+OUTER = "DeLong, logit, and Newcombe's score interval"
+BORDER = "exact bound at the border"
+TIED = "exact bound, all scores tied"
+TOO_FEW = "too few rows"
+CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
+_BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
+_HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
+
+AreaLimits = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class AucInterval:
+    """An area under the ROC curve, its interval, its DeLong variance, and how the ends came."""
+
+    value: float
+    low: float
+    high: float
+    variance: float
+    method: str
+
+
+def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> AucInterval:
+    """Return P(a positive scores higher than a negative) + P(they tie) / 2 and its interval.
+
+    value = sum of pos neg over pairs with the higher or (one half) the same score / (P N)
+    variance = S10 / P + S01 / N, the variances (denominators P - 1, N - 1) of each positive's share
+    of negatives below it and each negative's share of positives above it, ties counted one half
+    interval: logit(value) -+ z sqrt(variance) / (value (1 - value)), back from the logit
+
+    With fewer than 30 rows of a class, or where the area lies within 3 sqrt(variance) of 0 or 1,
+    each limit is the outer one of this and of `auc_score_limits`.
+
+    At an area of 1 one limit is the A with A**m = alpha/2, m = min(P, N), mirrored at 0. When all
+    rows have one score, the same bounds the probability T of a tie, and the area lies in T/2 .. 1 -
+    T/2. Otherwise variance and limits are NaN with one positive or one negative.
+
+    Shapes: (s,) each, the whole-number weights of the rows at each distinct score, ascending; the
+    work is linear in s. Range 0..1; low <= value <= high.
+    Errors: ValueError unless both are vectors of one length, whole and not negative, with a
+    positive and a negative row, and 0 < level < 1.
+    Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837; the logit: Pepe 2003, The
+    Statistical Evaluation of Medical Tests for Classification and Prediction, chapter 5.
+    """
+    pos, neg = _check_weights(positives), _check_weights(negatives)
+    if pos.shape != neg.shape:
+        raise ValueError("positives and negatives differ in length")
+    used = pos + neg > 0
+    if not used.all():
+        pos, neg = pos[used], neg[used]
+    rows, others = int(pos.sum()), int(neg.sum())
+    if not rows or not others:
+        raise ValueError("ROC AUC needs a positive and a negative row")
+    # twice the negatives below and the positives above each score, ties once
+    below, above = np.cumsum(neg), np.cumsum(pos)
+    below *= 2
+    below -= neg
+    above *= -2
+    above += pos
+    above += 2 * rows
+    if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
+        won: float = (pos * below).sum().item()
+        lost: float = 2 * rows * others - won
+    else:
+        won, lost = ((pos * 1.0 * part).sum().item() for part in (below, 2 * others - below))
+    value = won / (won + lost)
+    spread = (
+        (_squared_deviations(pos, below, value, 2 * others),
+         _squared_deviations(neg, above, value, 2 * rows))
+        if min(rows, others) > 1 else (math.nan, math.nan)
+    )  # fmt: skip
+    return auc_interval(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
+
+
+def auc_interval(
+    won: float, lost: float, classes: tuple[int, int], spread: tuple[float, float], *, tied: bool,
+    level: float,
+) -> AucInterval:  # fmt: skip
+    """Return the AUC and interval of `delong_auc` from sums over the rows.
+
+    won, lost: twice the pairs in order and those out of it, ties once in either; classes: P and N;
+    spread: the sums of squares of each positive's and each negative's share less the area; tied:
+    all rows have one score.
+    """
+    z, few, (rows, others) = critical_value(level), min(classes), classes
+    value, variance = won / (won + lost), math.nan
+    if few > 1:
+        variance = sum(s / (n - 1) / n for s, n in zip(spread, classes, strict=True))
+    bound = tail_probability(level) ** (1 / few)
+    if tied:
+        return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
+    if not lost:
+        return AucInterval(value, bound, 1.0, variance, BORDER)
+    if not won:
+        return AucInterval(value, 0.0, 1 - bound, variance, BORDER)
+    if few == 1:
+        return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
+    odds = won / lost
+    # beyond e**700 a float ends, and so has the interval
+    reach = math.exp(min(z * math.sqrt(variance) / (value * (lost / (won + lost))), 700))
+    low, high = odds / (odds + reach), odds / (odds + 1 / reach)
+    method, outer = LOGIT, (value, value)
+    if few < ENOUGH or min(value, lost / (won + lost)) < MIN_ERRORS_FROM_END * math.sqrt(variance):
+        method, outer = OUTER, auc_score_limits(value, rows, others, level=level)
+    low, high = min(low, value, outer[0]), max(high, value, outer[1])
+    return AucInterval(value, low, high, variance, method)
+
+
+def auc_score_limits(
+    value: float, positives: float, negatives: float, *, level: float
+) -> AreaLimits:
+    """Return the areas A with |value - A| = z sqrt(v(A)), one on each side of the value.
+
+    v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1
+
+    The variance at exponential scores, with s for both P - 1 and N - 1; not 0 without an error.
+
+    Range 0..1; low <= value <= high. Errors: ValueError unless 0 < level < 1.
+    Source: Newcombe 2006, Statistics in Medicine 25:559, method 5; the variance: Hanley and McNeil
+    1982, Radiology 143:29.
+    """
+    z = critical_value(level)
+    s, pairs = (positives + negatives) / 2 - 1, positives * negatives
+
+    def plausible(area: float) -> bool:
+        more = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
+        return abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * more)
+
+    def limit(end: float) -> float:
+        near, far = value, end
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if plausible(middle) else (near, middle)
+        return far
+
+    return limit(0.0), limit(1.0)
+
+
+def clustered_auc(
+    positives: ArrayLike, negatives: ArrayLike, clusters: SamplingUnits, *, level: float,
+    alone: bool = False,
+) -> AucInterval:  # fmt: skip
+    """Return the area of `delong_auc` with an interval for rows that share clusters.
+
+    The share of negatives below a positive, less the area A, is summed over the positives of each
+    cluster and divided by P: a_c; likewise b_c for its negatives. The variance is that of the sum,
+    h_P sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1), g of `design`; the
+    first two are at least DeLong's. The logit takes t with Welch's degrees of freedom, or those of
+    a + b by its kurtosis if fewer (`degrees_of_freedom`).
+
+    At an area of 1 or 0, and with one score for all, m counts pairs from different clusters.
+
+    alone: the clusters are rows with different weights. Then P and N are their effective numbers g
+    in `auc_score_limits`.
+
+    Shapes: positives, negatives (s,) as for `delong_auc`; clusters: of rows at these 2 s places.
+    The ends are NaN with fewer than two clusters that have positives, or negatives, except in those
+    cases.
+    Errors: as for `delong_auc`.
+    Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
+    """
+    plain = delong_auc(positives, negatives, level=level)
+    pos, neg = _check_weights(positives), _check_weights(negatives)
+    p, n, s = float(pos.sum()), float(neg.sum()), len(pos)
+    below, above = (np.cumsum(neg) - neg / 2) / n, (p - np.cumsum(pos) + pos / 2) / p
+    none = np.zeros(s)
+    weights = [
+        np.concatenate([(below - plain.value) / p, none]),
+        np.concatenate([none, (above - plain.value) / n]),
+        np.concatenate([none + 1, none]), np.concatenate([none, none + 1]),
+    ]  # fmt: skip
+    if plain.method in (BORDER, TIED):
+        pairs = clusters.pairs(np.arange(2 * s) < s)
+        bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
+        if plain.method == TIED:
+            return replace(plain, low=bound / 2, high=1 - bound / 2)
+        low, high = (bound, 1.0) if plain.value == 1 else (0.0, 1 - bound)
+        return replace(plain, low=low, high=high)
+    if not alone:
+        weights.append(weights[0] + weights[1])
+    products, kurtosis = clusters.moments(np.array(weights))
+    g = [p**2 / float(products[2, 2]), n**2 / float(products[3, 3])]
+    if min(g) <= 1 or math.isnan(plain.variance):
+        return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
+    h = [one / (one - 1) for one in g]
+    parts = [h[0] * float(products[0, 0]), h[1] * float(products[1, 1])]
+    both = math.sqrt(h[0] * h[1]) * float(products[0, 1])
+    shared = float(sum_variance_factor((parts[0], parts[1]), (both,)))
+    least = [_squared_deviations(pos, below, plain.value) / (p - 1) / p,
+             _squared_deviations(neg, above, plain.value) / (n - 1) / n]  # fmt: skip
+    parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
+    whole = sum(parts)
+    df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
+    if not alone:
+        df = float(degrees_of_freedom(clusters.size, kurtosis[-1:], df + 1)[0])
+    variance = whole * shared
+    odds = plain.value / (1 - plain.value)
+    width = float(student_quantile(df, level=level)) * math.sqrt(variance)
+    reach = math.exp(min(width / (plain.value * (1 - plain.value)), 700))
+    low, high = odds / (odds + reach), odds / (odds + 1 / reach)
+    if not alone:
+        return AucInterval(plain.value, low, high, variance, CLUSTERED)
+    if min(g) < ENOUGH or min(plain.value, 1 - plain.value) < MIN_ERRORS_FROM_END * math.sqrt(
+        variance
+    ):
+        outer = auc_score_limits(plain.value, *g, level=level)
+        low, high = min(low, outer[0]), max(high, outer[1])
+    return AucInterval(plain.value, low, high, variance, WEIGHED)
+
+
+def _check_weights(weights: ArrayLike) -> Ints:
+    given = np.asarray(weights)
+    if given.ndim == 1 and given.dtype.kind in "iu" and not (given < 0).any():
+        return given.astype(np.int64, copy=False)
+    whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
+    if given.ndim != 1 or not whole.all():
+        raise ValueError("weights must be a vector of whole numbers of at least 0")
+    return given.astype(np.int64)
+
+
+def _squared_deviations(weights: Ints, values: Counts, centre: float, unit: float = 1) -> float:
+    blocks = (slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK))
+    return math.fsum((weights[part] * (values[part] / unit - centre) ** 2).sum() for part in blocks)
+
+
+_EXACT = 2**14  # products of ranks whose sum fits 64 bits, up to 20 million values
+
+
+def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
+    """Return Kendall's rank correlation with ties.
+
+    tau_b = (C - D) / sqrt((N - Tx) (N - Ty)), over all N = k (k - 1) / 2 pairs: C in the same
+    order in both, D in opposite orders, Tx tied in x, Ty tied in y
+
+    Shapes: (k,) each; the work is k log(k)**2. Range -1..1; 0 when the orders are unrelated.
+    Undefined (NaN) for fewer than two values, for constant x or y, or with a NaN.
+    Errors: ValueError unless both are vectors of one length.
+    Source: Kendall 1945, Biometrika 33:239; counting in this way: Knight 1966, JASA 61:436.
+    """
+    first, second = _smaller_counts(x, y)
+    if not len(first):
+        return math.nan
+    base = len(first)
+    # sorted by x, and by y where x ties: what then stands before a smaller y is in D
+    both = np.sort(first * base + second)
+    pairs = base * (base - 1) // 2
+    tied_x, tied_y, tied = _tied_pairs(first), _tied_pairs(second), _tied_pairs(both)
+    difference = pairs - tied_x - tied_y + tied - 2 * _inversions(both % base)
+    return _correlation_ratio(difference, pairs - tied_x, pairs - tied_y)
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    """Return Spearman's rank correlation: Pearson's correlation of the average ranks.
+
+    rho = sum u v / sqrt(sum u**2 sum v**2), u and v the ranks less their mean
+
+    Shapes: (k,) each. Range -1..1; 0 when the ranks are uncorrelated.
+    Undefined (NaN) for fewer than two values, for constant x or y, or with a NaN.
+    Errors: ValueError unless both are vectors of one length.
+    Source: Spearman 1904, American Journal of Psychology 15:72; ties: Kendall 1945.
+    """
+    first, second = _smaller_counts(x, y)
+    if not len(first):
+        return math.nan
+    u, v = (_twice_ranks(places) - len(places) - 1 for places in (first, second))
+    return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
+
+
+def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
+    """Return how many distinct values are smaller, in x and in y; nothing if one is no order."""
+    values = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if values[0].ndim != 1 or values[1].ndim != 1:
+        raise ValueError("the values must be a vector")
+    if len(values[0]) != len(values[1]):
+        raise ValueError("x and y differ in length")
+    none = np.empty(0, np.int64)
+    if any(np.isnan(one).any() for one in values):
+        return none, none
+    first, second = (np.unique(one, return_inverse=True)[1] for one in values)
+    return (first, second) if first.any() and second.any() else (none, none)
+
+
+def _twice_ranks(places: Ints) -> Ints:
+    """Return first plus last rank of those that tie: twice their mean."""
+    counts = np.bincount(places)
+    return np.asarray((2 * np.cumsum(counts) - counts + 1)[places])
+
+
+def _tied_pairs(places: Ints) -> int:
+    counts = np.unique(places, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(values: Ints) -> int:
+    """Return the number of inversions of a permutation of 0..k-1, by vectorised merge sort."""
+    k = len(values)
+    runs = np.full(1 << (k - 1).bit_length(), k, np.int64)
+    runs[:k] = values
+    width, inversions = 1, 0
+    while width < len(runs):
+        pairs = runs.reshape(-1, 2, width)
+        lift = np.arange(len(pairs))[:, None] * (k + 1)
+        left, right = ((pairs[:, side] + lift).ravel() for side in (0, 1))
+        # left values up to the end of the pair, less those not above the right value
+        ends = np.repeat(np.arange(1, len(pairs) + 1) * width, width)
+        inversions += int((ends - np.searchsorted(left, right, side="right")).sum())
+        runs = np.sort(runs.reshape(-1, 2 * width), axis=1).ravel()
+        width *= 2
+    return inversions
+
+
+def _exact_sum(products: Ints) -> int:
+    """Return the exact sum, though it may not fit 64 bits."""
+    return sum(np.add.reduceat(products, np.arange(0, len(products), _EXACT)).tolist())
+
+
+def _correlation_ratio(value: int, first: int, second: int) -> float:
+    """Return value / sqrt(first second), exactly 1 or -1 where it is."""
+    if value * value == first * second:
+        return math.copysign(1, value)
+    return max(-1.0, min(value / math.sqrt(first * second), 1.0))

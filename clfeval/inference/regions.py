@@ -1,0 +1,346 @@
+"""The range of a measure over the region of two proportions that the data leave plausible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.inference.distributions import bisect, critical_value
+from clfeval.inference.proportions import Parts, score_parts
+
+OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share of the first class
+
+_DIRECTIONS = 256  # at first, evenly over the sphere
+_SPACING = np.sqrt(4 * np.pi / _DIRECTIONS)
+_SHRINK = 3.0  # a look around that finds no better place is followed by one this much closer
+_FIRST, _LOOKS = 2, 24  # looks at every candidate, and in all at most
+_CLOSE_DIRECTION = 1e-7  # a direction this far off changes a value by the square of it
+_EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate as observed
+_NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+
+
+def range_over_sample(
+    measure: OfShares,
+    k1: ArrayLike,
+    n1: ArrayLike,
+    k2: ArrayLike,
+    n2: ArrayLike,
+    *,
+    level: float,
+    kink: OfProportions | None = None,
+    share: tuple[ArrayLike, ArrayLike] | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
+
+    z1, z2: of k1/n1 and k2/n2 as in `range_over_region`; z0(p) = (n1/M - p) / sqrt(p (1-p) / M)
+    with M = n1 + n2. z is the two-sided normal quantile of the level, one degree of freedom. share:
+    other counts for p than n1 of M, where those of the two classes were divided.
+
+    Extremes: on the boundary, at the observed point and on the zero set of a `kink`, as in
+    `range_over_region`, by quadratic steps from the best of 256 directions in each octant.
+
+    Shapes: counts broadcast to (m,); the measure is called with arrays (..., m) and treats every
+    element by itself. low <= observed value <= high; values that are NaN are left out, NaN where
+    all are, as where a class is empty.
+    Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
+    Source: the region of Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154,
+    with a third share.
+    """
+    counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
+    flat = [x.ravel() for x in counts]
+    hits1, rows1, hits2, rows2 = flat
+    third = (rows1, rows1 + rows2) if share is None else share
+    pairs = (hits1, rows1), (hits2, rows2), third
+    parts, z = [score_parts(*pair) for pair in pairs], critical_value(level)
+
+    def at(directions: Floats) -> Floats:
+        """Return the measure on the boundary in directions (3, ..., m)."""
+        return ignore_undefined(measure, *map(wilson_limit, parts, z * directions))
+
+    observed = ignore_undefined(measure, *(part[0] for part in parts))
+    grid = _sphere_directions()
+    values = at(grid[:, :, None])
+    low, high = -_maximize(lambda d: -at(d), grid, -values), _maximize(at, grid, values)
+    if kink is not None:
+        crossed, *there = kink_in_region(kink, *flat, level=level)
+        least = ignore_undefined(measure, *there, parts[2][0])
+        low = np.where(crossed & ~np.isnan(least), least, low)
+    low, high = np.fmin(observed, low), np.fmax(observed, high)
+    return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
+
+
+def _sphere_directions() -> Floats:
+    """Return directions (3, d), evenly spread over the sphere along a spiral."""
+    i = np.arange(_DIRECTIONS) + 0.5
+    height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
+    flat = np.sqrt(1 - height**2)
+    return np.stack([flat * np.cos(turn), flat * np.sin(turn), height])
+
+
+def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
+    """Return the highest value (m,) of a function of directions (3, ..., m) on the sphere.
+
+    values (d, m): its values in the directions `grid` (3, d).
+    """
+    values = np.where(np.isnan(values), -np.inf, values)
+    octants = (grid > 0).T @ np.array([1, 2, 4])
+    sectors = [np.flatnonzero(octants == i) for i in range(8)]
+    best = np.stack([some[values[some].argmax(axis=0)] for some in sectors])  # (8, m)
+    centres, tops = grid[:, best], np.take_along_axis(values, best, axis=0)
+    steps = np.full(tops.shape, _SPACING / 2)
+    for look in range(_LOOKS):
+        if look == _FIRST:  # by now they are told apart
+            first = tops.argmax(axis=0)[None]
+            centres = np.take_along_axis(centres, first[None], axis=1)
+            tops, steps = (np.take_along_axis(one, first, axis=0) for one in (tops, steps))
+        # what is found stays as it is, whatever else is in the block
+        seeking = steps > _CLOSE_DIRECTION
+        if not seeking.any():
+            break
+        found, higher = _search_neighbours(function, centres, tops, steps)
+        far = ((found - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
+        centres, tops = np.where(seeking, found, centres), np.where(seeking, higher, tops)
+        steps = np.where(far, steps, steps / _SHRINK)  # what still goes on keeps its pace
+    top = tops.max(axis=0)
+    return np.where(np.isneginf(top), np.nan, top)
+
+
+def _search_neighbours(
+    function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
+) -> tuple[Floats, Floats]:
+    """Return the best directions a step (c, m) around the centres (3, c, m), and their values."""
+    a, b = (steps * tangent for tangent in _tangents(centres))
+    at = np.array(_NEIGHBOUR_STEPS, np.float64)  # (9, 2)
+    around = (
+        centres[:, None] + at[:, 0, None, None] * a[:, None] + at[:, 1, None, None] * b[:, None]
+    )
+    around /= np.sqrt((around**2).sum(axis=0))
+    values = function(around)  # (9, c, m)
+    x, y = _quadratic_peak(values)
+    beyond = centres + x * a + y * b
+    # of a rate of 0 or 1 one side of the region is flat, and the best may lie on its edge
+    edges = [beyond * keep[:, None, None] for keep in _EDGES]
+    tried = np.stack([beyond, *edges], axis=1)
+    tried /= np.maximum(np.sqrt((tried**2).sum(axis=0)), 1e-300)
+    points = np.concatenate([centres[:, None], around, tried], axis=1)
+    heights = np.concatenate([tops[None], values, function(tried)])
+    heights = np.where(np.isnan(heights), -np.inf, heights)
+    best = heights.argmax(axis=0)[None]
+    chosen = np.take_along_axis(points, best[None], axis=1)[:, 0]
+    return chosen, np.take_along_axis(heights, best, axis=0)[0]
+
+
+def _tangents(centres: Floats) -> tuple[Floats, Floats]:
+    """Return two directions (3, ...) at right angles to each centre and to each other."""
+    x, y, z = centres
+    sign = np.where(z < 0, -1.0, 1.0)
+    a = -1 / (sign + z)
+    b = x * y * a
+    return (
+        np.stack([1 + sign * x * x * a, sign * b, -sign * x]),
+        np.stack([b, sign + y * y * a, -y]),
+    )
+
+
+def _quadratic_peak(values: Floats) -> tuple[Floats, Floats]:
+    """Return where in -1..1 the quadratic through nine values (9, ...) is highest, else 0."""
+    v = dict(zip(_NEIGHBOUR_STEPS, values, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        gx, gy = (v[1, 0] - v[-1, 0]) / 2, (v[0, 1] - v[0, -1]) / 2
+        xx, yy = v[1, 0] - 2 * v[0, 0] + v[-1, 0], v[0, 1] - 2 * v[0, 0] + v[0, -1]
+        xy = (v[1, 1] - v[1, -1] - v[-1, 1] + v[-1, -1]) / 4
+        det = xx * yy - xy * xy
+        x, y = (xy * gy - yy * gx) / det, (xy * gx - xx * gy) / det
+    peak: Bools = (xx < 0) & (det > 0) & np.isfinite(x) & np.isfinite(y)
+    return np.where(peak, np.clip(x, -1, 1), 0.0), np.where(peak, np.clip(y, -1, 1), 0.0)
+
+
+OfProportions = Callable[[Floats, Floats], Floats]
+
+_GRID = 512  # directions at first
+_STEP = 2 * np.pi / _GRID
+_HILLS = 4  # local extremes followed, the best by the grid
+_ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
+_ZOOMS = 10  # 8**-10 of 2 / 512 of a turn
+_RELATIVE_TOLERANCE = 1e-9  # relative
+
+
+def range_over_region(
+    measure: OfProportions,
+    k1: ArrayLike,
+    n1: ArrayLike,
+    k2: ArrayLike,
+    n2: ArrayLike,
+    *,
+    level: float,
+    kink: OfProportions | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the least and the greatest measure(p1, p2) where z1(p1)² + z2(p2)² <= z².
+
+    z_i(p) = (k_i/n_i - p) / sqrt(p (1-p) / n_i), z the two-sided normal quantile of the level: one
+    degree of freedom, as fits an interval of one number. The boundary is p1 = the Wilson limit at
+    z |cos t|, p2 = that at z |sin t|, the lower one where cos or sin is negative.
+
+    Extremes are searched on the boundary, at the observed point and on the zero set of a `kink`, a
+    function of p1 and p2 that is 0 exactly where the measure has its least value, as p1 - p2 for
+    |p1 - p2|. The measure must have no other extreme inside.
+
+    Shapes: k and n broadcast; the measure is called with arrays whose last axis is the flat
+    broadcast models (1 for scalars), the kink once for models of the same counts; both must treat
+    every element by itself. low <= observed value <= high; values that are NaN are left out, NaN
+    where all are, as where n1 = 0 or n2 = 0.
+    Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
+    Source: Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154.
+    """
+    counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
+    flat = np.array([x.ravel() for x in counts])
+    # where the limits lie depends on the counts alone, and at other odds these are the same
+    few, place = np.unique(flat, axis=1, return_inverse=True)
+    place, z = place.ravel(), critical_value(level)
+    region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
+    centre = distinct.at(np.zeros(few.shape[1]), 0.0)
+    edge = distinct.at(_directions())
+    observed = ignore_undefined(measure, *(p[place] for p in centre))
+    _, (low, high) = _maximize_on_boundary(
+        measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
+    )
+    low, high = -low, np.fmax(observed, high)
+    if kink is not None:
+        crossed, points = _kink_crossing(kink, centre, edge, distinct)
+        inside = np.where(
+            crossed[place], ignore_undefined(measure, *(p[place] for p in points)), np.nan
+        )
+        low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
+    return np.fmin(observed, low).reshape(counts[0].shape), high.reshape(counts[0].shape)
+
+
+def kink_in_region(
+    kink: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
+) -> tuple[Bools, Floats, Floats]:
+    """Return whether the kink passes through each region, and where on it p1, p2 lie; (m,) each."""
+    distinct = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
+    centre, edge = distinct.at(np.zeros(len(k1)), 0.0), distinct.at(_directions())
+    crossed, points = _kink_crossing(kink, centre, edge, distinct)
+    return crossed, *points
+
+
+def _directions() -> Floats:
+    """Return the directions to look in first, (d, 1)."""
+    return np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
+
+
+def _kink_crossing(
+    kink: OfProportions, centre: Sequence[Floats], edge: Sequence[Floats], region: _Region
+) -> tuple[Bools, tuple[Floats, Floats]]:
+    """Return whether the kink passes through each region, and a point on it where it does."""
+    # from the observed point go towards where the kink is most on the other side
+    side = np.sign(ignore_undefined(kink, *centre))
+    (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
+    return least >= 0, _at_kink(kink, side, t, region)
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The plausible region of some tables (m,), in directions and shares of the way out."""
+
+    first: Parts
+    second: Parts
+    z: float
+
+    def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
+        """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
+        reach = self.z * np.asarray(share)
+        return (
+            wilson_limit(self.first, reach * np.cos(t)),
+            wilson_limit(self.second, reach * np.sin(t)),
+        )
+
+
+def wilson_limit(parts: Parts, z: Floats) -> Floats:
+    """Return the upper Wilson limit at z, the lower one where z is negative."""
+    p, q, hits, misses = parts
+    below, width = z < 0, np.abs(z)
+    square = width * width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = square / 2 + width * np.sqrt(hits * q + square / 4)
+    # one division a point, as `score_limits` does it for either limit
+    part = np.where(below, hits, s)
+    share = part / np.maximum(part + np.where(below, s, misses), 5e-324)
+    return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
+
+
+def ignore_undefined(function: Callable[..., Floats], *shares: Floats) -> Floats:
+    """Return the values of a function that may be undefined or infinite at some points."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.broadcast_to(np.asarray(function(*shares), np.float64), shares[0].shape)
+
+
+def _maximize_on_boundary(
+    function: OfProportions, factors: Floats, region: _Region, edge: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """Return where on the boundary each factor (f, m) times a function is highest, and how high."""
+    factors = factors[:, None]
+    centres, tops = _local_maxima(_undefined_last(factors * ignore_undefined(function, *edge)))
+    offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
+    step = _STEP
+    for _ in range(_ZOOMS):
+        around = centres[:, None] + step * offsets
+        values = _undefined_last(factors[:, None] * ignore_undefined(function, *region.at(around)))
+        best = values.argmax(axis=1)[:, None]
+        found = np.take_along_axis(values, best, axis=1)[:, 0]
+        better = found > tops
+        centres = np.where(better, np.take_along_axis(around, best, axis=1)[:, 0], centres)
+        tops = np.where(better, found, tops)
+        step *= 2 / (_ZOOM - 1)
+    best = tops.argmax(axis=1)[:, None]
+    top = np.take_along_axis(tops, best, axis=1)[:, 0]
+    centre = np.take_along_axis(centres, best, axis=1)[:, 0]
+    return centre, np.where(np.isneginf(top), np.nan, top)
+
+
+def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
+    """Return directions and values (f, 4, m) of the highest local extremes among (f, d, m)."""
+    # the first point of a plateau stands for all of it
+    hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
+    np.put_along_axis(hill, values.argmax(axis=1)[:, None], True, axis=1)
+    left = np.where(hill, values, -np.inf)
+    places: list[Ints] = []
+    while len(places) < _HILLS and not (places and np.isneginf(left).all()):
+        places.append(left.argmax(axis=1)[:, None])
+        np.put_along_axis(left, places[-1], -np.inf, axis=1)
+    order = np.concatenate(places, axis=1)
+    tops = np.take_along_axis(values, order, axis=1)
+    beside = [np.take_along_axis(values, (order + by) % _GRID, axis=1) for by in (-1, 1)]
+    with np.errstate(invalid="ignore"):
+        # a smooth hill rises above its point of the grid by less than its neighbours lie below
+        reach = tops + (tops - np.minimum(*beside)) + _RELATIVE_TOLERANCE * np.abs(tops)
+        hopeful = ~(reach < tops[:, :1]).all(axis=(0, 2))
+    some = int(np.flatnonzero(hopeful)[-1]) + 1 if hopeful.any() else 1
+    return _STEP * order[:, :some].astype(np.float64), tops[:, :some]
+
+
+def _undefined_last(values: Floats) -> Floats:
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+def _at_kink(
+    kink: OfProportions, side: Floats, t: Floats, region: _Region
+) -> tuple[Floats, Floats]:
+    """Return the points where the kink, of a `side` at the observed one, is 0 in direction t."""
+    nowhere = np.zeros(t.size)
+    _, far = bisect(
+        lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+    )
+    p1, p2 = region.at(t, far)
+    # Bisection ends a rounding error away from the line: where one of the two usual lines passes
+    # that close, take the point on it, for the measure to be its least value to the last bit.
+    for line in (p1, 1 - p1):
+        on = (np.abs(p2 - line) <= _RELATIVE_TOLERANCE * line) & (
+            ignore_undefined(kink, p1, line) == 0
+        )
+        p2 = np.where(on, line, p2)
+    return p1, p2

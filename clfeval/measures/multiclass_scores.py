@@ -1,0 +1,364 @@
+"""Measures of the probabilities of C classes, two or more, and their influence functions.
+
+Of distinct rows: truth (m,) is the number of the true class, p (m, C) the probabilities, n (..., m)
+the frequency. A measure is (...), NaN where undefined. Its influence function takes n (m,) and is f
+(m,), with sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined. All
+raise ValueError for probabilities outside 0..1; rows need not sum to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
+from clfeval.measures import calibration
+from clfeval.measures import decisions as selective
+from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
+from clfeval.measures.record import Measure, MulticlassDefinition
+
+_EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs, from which on two sums of the same may differ
+
+Weighting = Literal["macro", "weighted"]
+RowLoss = Callable[[Ints, Floats], Floats]
+
+
+def log_losses(truth: Ints, p: Floats) -> Floats:
+    """Return -ln(probability of the true class) of each row, (m,); 0..52 ln 2, best 0.
+
+    Probabilities below 2**-52 count as 2**-52: see `clipped_weight`.
+    Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
+    """
+    return np.asarray(
+        0.0 - np.log(np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY))
+    )  # never -0.0
+
+
+def squared_sums(truth: Ints, p: Floats) -> Floats:
+    """Return sum (y_k - p_k)² over the classes of each row, (m,); 0..2, best 0.
+
+    Source: Brier 1950, Monthly Weather Review 78:1.
+    """
+    return np.asarray(((_indicators(truth, p) - _check_probabilities(p)) ** 2).sum(axis=1))
+
+
+def half_squares(truth: Ints, p: Floats) -> Floats:
+    """Return half of that, which of two classes is (y - p)² of one of them, (m,); 0..1, best 0.
+
+    Source: Kuhn and Johnson, AML4TD, equation 15.24.
+    """
+    return np.asarray(squared_sums(truth, p) / 2)
+
+
+def mean_squares(truth: Ints, p: Floats) -> Floats:
+    """Return sum (y_k - p_k)² / C of each row, (m,); 0..2/C, best 0."""
+    return np.asarray(squared_sums(truth, p) / p.shape[1])
+
+
+def ranked_squares(truth: Ints, p: Floats) -> Floats:
+    """Return the ranked probability score of each row, (m,); 0..1, best 0.
+
+    sum over k < C of (sum_(j<=k) y_j - sum_(j<=k) p_j)² / (C - 1)
+
+    Source: Epstein 1969, Journal of Applied Meteorology 8:985; Kuhn and Johnson, AML4TD, 15.27.
+    """
+    apart = (_indicators(truth, p) - _check_probabilities(p)).cumsum(axis=1)[:, :-1]
+    return divide((apart**2).sum(axis=1), p.shape[1] - 1)
+
+
+def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
+    """Return 1 for rows whose true class is among the k most probable, (m,); else 0.
+
+    Of equally probable classes the earlier in their order goes first.
+    """
+    own = _true_class_probability(truth, p)[:, None]
+    before = np.arange(p.shape[1]) < truth[:, None]
+    return np.asarray(((p > own) | ((p == own) & before)).sum(axis=1) < k, np.float64)
+
+
+def excess_confidence(truth: Ints, p: Floats) -> Floats:
+    """Return the largest probability, less 1 where it is that of the true class, (m,); -1..1.
+
+    Of equally probable classes the earlier in their order is named.
+    """
+    each = _check_probabilities(p)
+    return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
+
+
+def clipped_weight(truth: Ints, p: Floats, n: Counts) -> Counts:
+    """Return how many rows, or what weight, gave their truth less than 2**-52, (...)."""
+    return np.asarray(n[..., _true_class_probability(truth, p) < MIN_PROBABILITY].sum(axis=-1))
+
+
+def mean_row_loss(
+    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
+) -> Floats:
+    """Return the mean of what each row has."""
+    return divide((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
+
+
+def mean_row_loss_influence(
+    loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
+) -> Floats:
+    """Return f of a mean: what the row has less the mean."""
+    each = loss(truth, p, **given)
+    return np.asarray(each - divide((n * each).sum(axis=-1), n.sum(axis=-1)))
+
+
+def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
+    """Return half the Brier sum of the class shares, (...), and what a row of each class adds."""
+    return (1 - (share**2).sum(axis=-1)) / 2, -share
+
+
+def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
+    """Return the log loss of the class shares, (...), and what a row of each class adds."""
+    each = -np.log(np.where(share > 0, share, 1.0))
+    return (share * each).sum(axis=-1), each
+
+
+Prior = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return 1 - mean loss / loss of the sample's class shares; best 1, that of the shares 0.
+
+    NaN where all rows are of one class.
+    """
+    none = np.asarray(prior(_class_shares(truth, p, n))[0])
+    return np.asarray(1 - mean_row_loss(loss, truth, p, n) / np.where(none > 0, none, np.nan))
+
+
+def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return f of a skill: of a ratio, the loss's f / prior's loss, and the share of the prior."""
+    none, slopes = prior(_class_shares(truth, p, n))
+    none = np.where(none > 0, none, np.nan)
+    ratio = mean_row_loss(loss, truth, p, n) / none
+    own = slopes[truth]
+    moved = own - (n * own).sum() / n.sum()
+    return np.asarray((ratio * moved - mean_row_loss_influence(loss, truth, p, n)) / none)
+
+
+def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return the mean ROC AUC over pairs of classes; 0..1.
+
+    mean over i < j of (A(i|j) + A(j|i)) / 2, A(i|j) = P(p_i of a row of class i > p_i of one of
+    class j), ties 1/2; over the pairs of classes that both have rows. Best 1, chance 1/2.
+
+    NaN where fewer than two classes have rows. Independent of prevalence.
+    Source: Hand and Till 2001, Machine Learning 45:171.
+    """
+    areas = _pairwise_areas(truth, p, n)
+    some = ~np.isnan(areas)
+    return divide(np.where(some, areas, 0.0).sum(axis=(-2, -1)), some.sum(axis=(-2, -1)))
+
+
+def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return f of the mean over pairs: the mean of their placements, of the rows of both."""
+    pairs = np.where(np.isnan(_pairwise_areas(truth, p, n)), 0.0, 1.0)
+    each = (_placements(p[:, i], truth, i, n, some) for i, some in enumerate(pairs))
+    return divide(sum(each, np.zeros(len(n))), pairs.sum())
+
+
+def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return the area under the ROC curve of each class against all others, (..., C)."""
+    sides = (_win_shares(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
+    return np.stack(
+        [divide(won[..., 1], rows[..., 0] * rows[..., 1]) for won, rows in sides], axis=-1
+    )
+
+
+def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
+    """Return the mean over classes of the ROC AUC of each against the rest; 0..1, best 1.
+
+    macro: over the classes that have rows; weighted: each by its rows. NaN where fewer than two
+    have any.
+    Source: Provost and Domingos 2000, NYU Stern IS-00-04.
+    """
+    areas, weights = _areas_and_weights(truth, p, n, by)
+    return divide((np.nan_to_num(areas) * weights).sum(axis=-1), weights.sum(axis=-1))
+
+
+def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
+    """Return f of the mean area: the weighted placements, and the weight of the row's own class."""
+    areas, weights = _areas_and_weights(truth, p, n, by)
+    found = np.zeros(len(n))
+    for k in np.flatnonzero(weights):
+        found += _placements(p[:, k], (truth != k) * 1, 0, n, np.array([0.0, weights[k]]))
+    if by == "weighted":
+        value = roc_auc_ovr(truth, p, n, by)
+        found += np.where(weights > 0, np.nan_to_num(areas) - value, 0.0)[truth]
+    return divide(found, weights.sum())
+
+
+def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tuple[Floats, Floats]:
+    areas = roc_auc_by_class(truth, p, n)
+    share = _class_shares(truth, p, n) if by == "weighted" else 1.0
+    return areas, np.where(np.isnan(areas), 0.0, share)
+
+
+def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return A(i|j) of every two classes, (..., C, C); NaN on the diagonal and without rows."""
+    c = p.shape[1]
+    each = (_win_shares(p[:, i], truth, i, c, n) for i in range(c))
+    found = np.stack([divide(won, rows * rows[..., [i]]) for i, (won, rows) in enumerate(each)], -2)
+    found[..., np.arange(c), np.arange(c)] = np.nan
+    return found
+
+
+def _win_shares(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
+    """Return how often rows of one side are above those of each, ties 1/2, and rows, (..., sides).
+
+    side (m,): of each row, below `sides`.
+    """
+    place, known = _positions_among(x, side == own)
+    won, rows = (np.zeros((*n.shape[:-1], sides)) for _ in range(2))
+    for at in np.ndindex(n.shape[:-1]):
+        below, counts = _rows_below(place, known, side, sides, n[at])
+        won[at] = counts[1::2, own] @ below
+        rows[at] = counts.sum(axis=0)
+    pairs = rows * rows[..., [own]]
+    all_won = (pairs >= _EXACT) & np.isclose(won, pairs, rtol=_ROUNDING, atol=0)
+    return np.where(all_won, pairs, won), rows
+
+
+def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> Floats:
+    """Return f of all rows, (m,), of a weighted sum of the areas of one side above each, (sides,).
+
+    of a row of this side: its share of the others below - area; of one of another side, the share
+    of this side above it - area; each over the share of the row's side among all rows.
+    """
+    place, known = _positions_among(x, side == own)
+    below, counts = _rows_below(place, known, side, len(weights), n)
+    mine, rows = counts[:, own], counts.sum(axis=0)
+    if not rows[own]:
+        return np.zeros(len(n))
+    areas = np.nan_to_num(divide(mine[1::2] @ below, rows * rows[own]))
+    some = np.where(weights > 0, weights / np.where(rows > 0, rows, 1.0), 0.0)
+    above = (rows[own] - mine.cumsum() + mine / 2) / rows[own]
+    found = (above[place] - areas[side]) * some[side]
+    at = side == own  # whose places are odd: one for each of its values
+    found[at] = ((below @ some - areas @ weights) / rows[own])[place[at] // 2]
+    return np.asarray(found * rows.sum())
+
+
+def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
+    """Return where each x is among the distinct values of some, and how many these are.
+
+    2 b + 1 at the value b, 2 b below it and above the one before.
+    """
+    values = np.unique(_check_probabilities(x)[own])
+    low = np.searchsorted(values, x)
+    return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
+
+
+def _rows_below(
+    place: Ints, known: int, side: Ints, sides: int, n: Counts
+) -> tuple[Floats, Floats]:
+    """Return how many rows of each side are below each value, ties 1/2; counts at each place."""
+    cells = np.bincount(place * sides + side, n, minlength=(2 * known + 1) * sides)
+    counts: Floats = cells.astype(np.float64).reshape(-1, sides)
+    up_to = counts.cumsum(axis=0)
+    return (up_to[:-1:2] + up_to[1::2]) / 2, counts
+
+
+def _class_shares(truth: Ints, p: Floats, n: Counts) -> Floats:
+    """Return the share of each class among the rows, (..., C)."""
+    masks: Bools = truth == np.arange(p.shape[1])[:, None]
+    rows = np.stack([n[..., mask].sum(axis=-1) for mask in masks], axis=-1)
+    return divide(rows, rows.sum(axis=-1, keepdims=True))
+
+
+def _indicators(truth: Ints, p: Floats) -> Bools:
+    return np.asarray(truth[:, None] == np.arange(p.shape[1]))
+
+
+def _true_class_probability(truth: Ints, p: Floats) -> Floats:
+    """Return the probability of the true class of each row."""
+    return np.asarray(_check_probabilities(p)[np.arange(len(truth)), truth])
+
+
+def _check_probabilities(p: Floats) -> Floats:
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("probabilities lie between 0 and 1")
+    return np.asarray(p, np.float64)
+
+
+_FEW, _SINGLE = ("too_few_rows",), ("single_class",)
+
+
+def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, Counts]:
+    return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
+
+
+def _mean_measure(loss: Callable[..., Floats], **more: object) -> MulticlassDefinition:
+    of, influence = partial(mean_row_loss, loss), partial(mean_row_loss_influence, loss)
+    return MulticlassDefinition(of, influence, _FEW, **more)  # type: ignore[arg-type]
+
+
+def _skill_measure(loss: RowLoss, prior: Prior) -> MulticlassDefinition:
+    influence = partial(row_skill_influence, loss, prior)
+    return MulticlassDefinition(partial(row_skill, loss, prior), influence, _SINGLE)
+
+
+# what measures of the scores of two classes are of the probabilities of more, by id
+OF_PROBABILITIES: Mapping[str, MulticlassDefinition] = {
+    "roc_auc": MulticlassDefinition(roc_auc, roc_auc_influence, _SINGLE),
+    "roc_auc_ovr": MulticlassDefinition(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
+    "log_loss": _mean_measure(log_losses),
+    "brier": _mean_measure(half_squares),
+    "brier_sum": _mean_measure(squared_sums),
+    "log_loss_skill": _skill_measure(log_losses, _log_loss_of_shares),
+    "brier_skill": _skill_measure(half_squares, _brier_of_shares),
+    "overconfidence": _mean_measure(excess_confidence),
+}
+
+# of probabilities of many classes alone
+OF_MANY = (
+    Measure("brier_per_class", "Brier (per class)", None, "probabilities", "min", 0, 1, _FEW,
+            "influence", "mean of sum (y - p)² / C over classes",
+            "Brier 1950, Monthly Weather Review 78:1", scale="logit",
+            classes=_mean_measure(mean_squares)),
+    Measure("rps", "RPS", None, "probabilities", "min", 0, 1, _FEW, "influence",
+            "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
+            "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",),
+            scale="logit", ordered=True, classes=_mean_measure(ranked_squares)),
+    Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", "max", 0, 1, _FEW, "share",
+            "share of rows whose true class is among the k most probable", "textbook",
+            classes=_mean_measure(in_top_k, takes=("k",), share=_top_share)),
+)  # fmt: skip
+
+
+MeasureFunction = Callable[..., Floats]
+
+
+def top_label_measure(
+    measure: MeasureFunction, truth: Ints, p: Floats, n: Counts, **given: Any
+) -> Floats:
+    """Return a measure of a probability, and of how many rows have it rightly and wrongly, (...).
+
+    Errors: ValueError for probabilities outside 0..1.
+    """
+    each = check_probabilities(p)
+    largest = each.max(axis=1)
+    order = np.argsort(largest, kind="stable")
+    right = (each.argmax(axis=1) == truth)[order]
+    counts = n[..., order]
+    return measure(largest[order], counts * right, counts * ~right, **given)
+
+
+def _top_label_definition(measure: MeasureFunction, *takes: str) -> MulticlassDefinition:
+    return MulticlassDefinition(
+        partial(top_label_measure, measure), None, ("too_few_rows",), takes=takes
+    )
+
+
+# what measures of two classes are of the most probable of more, by id
+OF_TOP: Mapping[str, MulticlassDefinition] = {
+    "ece": _top_label_definition(calibration.ece, "bins"),
+    "mce": _top_label_definition(calibration.mce, "bins"),
+    "ece_debiased": _top_label_definition(calibration.ece_debiased, "bins", "row"),
+    "aurc": _top_label_definition(selective.mean_risk),
+    "selective_accuracy": _top_label_definition(selective.confident_accuracy, "coverage"),
+}

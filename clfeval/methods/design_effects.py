@@ -1,0 +1,238 @@
+"""Counts of rows that share clusters, divided to be those of independent rows that tell as much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import ClusterCounts, Owned, RowWeights
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.document import ResultWarning
+from clfeval.errors import format_option
+from clfeval.inference.clusters import design_effect, rate_divisors, share_divisor
+from clfeval.inference.influence import covariance_from_influence, partial_derivatives
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.multiclass_table import accuracy_influence
+from clfeval.measures.record import Measure
+
+if TYPE_CHECKING:
+    from clfeval.methods.estimates import Cells
+
+_UNIT = np.eye(4)
+_COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
+
+
+def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
+    """Return which part of which rows a share is."""
+    assert measure.share is not None
+    part, whole = measure.share(cells)
+    if cells.sums is None:
+        return part, whole
+    # the same share of unit counts says what its two counts are sums of
+    made = (one[None] for one in measure.share(_COUNTS))
+    by = share_divisor(cells.sums, cells.totals, *made, level=level)
+    return part / by, whole / by
+
+
+def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells:
+    """Return the counts for a measure of the two rates in populations of known class ratio."""
+    if cells.sums is None:
+        return cells
+    along = partial_derivatives(
+        lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
+    )
+    return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(along), level=level))
+
+
+def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cells:
+    """Return the counts for a measure of the two rates and of the class ratio of the rows."""
+    if cells.sums is None:
+        return cells
+    tp, fp, ratio = (*cells.rates, cells.p)
+    over_p, _ = partial_derivatives(
+        lambda p, _: measure.function(Confusion.from_prevalence(tp, fp, p)), ratio, 0.5
+    )
+    rates = partial_derivatives(
+        lambda x, y: measure.function(Confusion.from_prevalence(x, y, ratio)), tp, fp
+    )
+    along = np.stack([*rates, over_p])
+    return cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
+
+
+ENOUGH = 20  # clusters
+ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
+CLUSTERED = {  # beside the methods of independent rows
+    "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
+    "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
+    "clusters",
+}
+WEIGHED = {
+    "rows with sampling weights": "influence values with squared weights (Binder 1983); counts "
+    "scaled to the effective sample size (Kish 1965) and divided by (t/z)²; Bayesian bootstrap "
+    "(Rubin 1981)",
+}
+_CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
+
+
+def describe_independence(column: str | None) -> str:
+    """Say what intervals take as independent."""
+    if column is None:
+        return "independent rows"
+    return f"independent clusters of '{column}'"
+
+
+def share_design(
+    clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
+) -> tuple[Floats, Floats]:
+    """Return the design effects and effective numbers of clusters of s shares, (s,) each.
+
+    part, whole (s, m): numerator and denominator among the m patterns; whole may be (1, m). heavy:
+    as in `design_effect`.
+    """
+    sums = np.empty((5, len(part)))
+    step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
+    for start in range(0, len(part), step):
+        some = slice(start, start + step)
+        sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
+    k, n, kk, kn, nn = sums
+    return design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableResampler:
+    """Resampled table of a model; cells (4, m): 1 for the patterns that are TP, FP, FN, TN."""
+
+    clusters: Owned
+    cells: Floats
+
+    @classmethod
+    def from_patterns(cls, patterns: PatternCounts | None, model: str) -> TableResampler | None:
+        """Take a model of a table; None where rows are equal, and drawn one by one."""
+        if patterns is None or patterns.clusters is None:
+            return None
+        truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
+        which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
+        return cls(patterns.clusters, np.array(which, np.float64))
+
+    def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
+        """Return TP, FP, FN and TN of so many tables drawn again, (4, r)."""
+        return self.clusters.drawn(self.cells, resamples=resamples, rng=rng)
+
+
+def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return the effective rows, or clusters n² / sum n_c², of each class, (classes,)."""
+    places = np.array([patterns.truth == k for k in range(classes)])
+    if isinstance(patterns.clusters, RowWeights):
+        return np.array([patterns.clusters.among(mine).size for mine in places])
+    n = places @ patterns.n.astype(np.float64)
+    if patterns.clusters is None or not patterns.fractional:
+        return np.asarray(n / patterns.unit)
+    squares = patterns.clusters.shares(places, places)[-1]
+    return np.asarray(np.divide(n**2, squares, out=np.zeros_like(n), where=squares > 0))
+
+
+def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
+    """Return the rows of the smallest class that truth has, or how many clusters tell as much."""
+    sizes = effective_class_sizes(patterns, classes)
+    return float(sizes[sizes > 0].min())
+
+
+def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
+    """Return how many rows a slice has, and whether models are compared in it: 30, 5 a class."""
+    sizes = class_sizes(patterns, 2)
+    return float(patterns.rows), bool(
+        sizes.sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    )
+
+
+def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return the rows, or effective clusters n² / sum n_c², of each class, (classes,)."""
+    if not isinstance(patterns.clusters, ClusterCounts):
+        sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
+        return sizes if classes > 1 else sizes.sum(keepdims=True)
+    places = np.array([(patterns.truth == k) | (classes == 1) for k in range(classes)])
+    n, squares = places @ patterns.n.astype(np.float64), patterns.clusters.shares(places, places)
+    return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
+
+
+def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
+    """Return the number of clusters and the largest design effect of a model's rates.
+
+    The design effect is that of sensitivity or specificity, of more classes accuracy, or None. With
+    sampling weights Kish's effective number (sum w)² / sum w².
+    """
+    if patterns is None or patterns.clusters is None:
+        return {}
+    if isinstance(patterns.clusters, RowWeights):
+        return {"effective_rows": patterns.clusters.size}
+    if patterns.fractional:
+        every = np.ones((1, len(patterns.n)), bool)
+        size = float(share_design(patterns.clusters, every, every)[1][0])
+        return {
+            "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
+        }  # fmt: skip
+    effects = (
+        _of_accuracies(patterns)
+        if isinstance(patterns, ClassPatterns)
+        else _of_rates(patterns, patterns.clusters)
+    )
+    effects = effects[np.isfinite(effects)]
+    most = float(effects.max()) if len(effects) else None
+    return {"clusters": len(patterns.clusters), "design_effect": most}
+
+
+def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
+    """Return the design effects of sensitivities and specificities."""
+    truth, votes = patterns.truth[:, None], patterns.votes
+    found = [
+        share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
+        for mine, right in ((truth, votes), (~truth, ~votes))
+    ]
+    moves = [
+        ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
+        for mine, right in ((truth, votes), (~truth, ~votes))
+    ]
+    return np.asarray(np.concatenate(found)[np.concatenate(moves)])
+
+
+def _of_accuracies(patterns: ClassPatterns) -> Floats:
+    """Return the design effects of accuracies."""
+    each = accuracy_influence(patterns.tables)
+    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+    return covariance_from_influence(moved, patterns.n, clusters=patterns.clusters).effect
+
+
+def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
+    """Say that there are few clusters, or that a column looks as if it named some."""
+    clusters = counted.patterns.clusters
+    if isinstance(clusters, ClusterCounts):
+        if len(clusters) < 2:
+            text = "all rows are in one cluster: intervals cannot be computed"
+            return [ResultWarning("few-clusters", text)]
+        if len(clusters) < ENOUGH:
+            text = f"only {len(clusters)} clusters: intervals are approximate"
+            return [ResultWarning("few-clusters", text)]
+        n = counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
+        if alike < ENOUGH:
+            size = "weight" if counted.patterns.fractional else "size"
+            text = (
+                f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
+                "ones: intervals are approximate"
+            )
+            return [ResultWarning("few-clusters", text)]
+        return []
+    name = counted.kept.shared()
+    if name is None:
+        return []
+    text = (
+        f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
+        f"add {format_option('--cluster', name)}"
+    )
+    return [ResultWarning("may-share", text)]

@@ -1,0 +1,121 @@
+"""Shares of target rows where rows share clusters: by what their counts are divided; sign tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.clusters import RowWeights
+from clfeval.counts.patterns import TargetCounts
+from clfeval.inference.clusters import count_divisor, flip_test
+from clfeval.inference.proportions import sign_test, weighted_sign_test
+from clfeval.methods.design_effects import share_design
+
+_SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
+
+
+def share_divisors(
+    counts: TargetCounts, part: Bools, whole: Bools, *, level: float | None
+) -> Floats | None:
+    """Return the divisors of numerator and denominator of s shares; None without clusters or level.
+
+    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be (1,
+    p + q).
+    """
+    if counts.clusters is None or level is None:
+        return None
+    return count_divisor(*share_design(counts.clusters, part, whole), level=level)
+
+
+def _named_divisors(
+    counts: TargetCounts, parts: Mapping[str, tuple[Bools, Bools]], level: float
+) -> dict[str, Floats]:
+    """Return the divisors of named shares, parts and wholes as of `share_divisors`."""
+    target, clusters = target_patterns(counts), counts.clusters
+    assert clusters is not None
+    heavy = 0.0
+    if isinstance(clusters, RowWeights):  # as in `share_divisor`
+        heavy = max(clusters.among(mine).weight for mine in (target, ~target) if mine.any())
+    found = {}
+    for name, pair in parts.items():
+        design = share_design(
+            clusters, *pair, heavy=heavy if name in _SHARES_OF_BOTH_CLASSES else 0.0
+        )
+        found[name] = count_divisor(*design, level=level)
+    return found
+
+
+def flagged_patterns(counts: TargetCounts, members: Bools) -> Bools:
+    """Return which of the p + q patterns any member of each subset (s, k) claims: (s, p + q)."""
+    return _overlap_counts(np.concatenate([counts.hits, counts.alarms]), members) > 0
+
+
+def subset_divisors(
+    counts: TargetCounts, members: Bools, rule: str, *, level: float | None
+) -> dict[str, Floats]:
+    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k)."""
+    if counts.clusters is None or level is None:
+        return {}
+    target, others = (
+        target_patterns(counts),
+        len(counts.models) - members.sum(axis=1, keepdims=True),
+    )
+    patterns = np.concatenate([counts.hits, counts.alarms])
+    inside = _overlap_counts(patterns, members)
+    outside = patterns.sum(axis=1) - inside
+    missed = outside == others if rule == "all" else outside > 0
+    found = (patterns.any(axis=1) & target)[None]
+    parts: dict[str, tuple[Bools, Bools]] = {
+        "yield": ((inside > 0) & target, inside > 0),
+        "shine_through": ((inside > 0) & (outside == 0) & target, found),
+        "occlusion": ((inside == 0) & missed & (others > 0) & target, found),
+    }
+    return _named_divisors(counts, parts, level)
+
+
+def model_rate_divisors(
+    counts: TargetCounts, target: str, *, level: float | None
+) -> dict[str, Floats]:
+    """Return the divisors of accuracy, precision and recall of each model, as
+    `subset_divisors` does.
+    """
+    if counts.clusters is None or level is None:
+        return {}
+    says, positive = np.concatenate([counts.hits, counts.alarms]).T, target_patterns(counts)
+    if target == "negative":
+        says, positive = ~says, ~positive
+    parts: dict[str, tuple[Bools, Bools]] = {
+        "accuracy": (says == positive, np.ones_like(positive)[None]),
+        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
+    }  # fmt: skip
+    return _named_divisors(counts, parts, level)
+
+
+def target_patterns(counts: TargetCounts) -> Bools:
+    """Return which of the p + q patterns are of the target class."""
+    return np.arange(len(counts.hit_n) + len(counts.alarm_n)) < len(counts.hit_n)
+
+
+def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
+    """Return the p-value of the sign test of rows of the patterns `first` against `second`.
+
+    first, second (p,): disjoint patterns of the target class. The exact sign test of rows; of
+    clusters the sign-flip permutation test; of weighted rows with Kish's effective number.
+    """
+    sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares[: len(first)] @ (first | second)
+        return weighted_sign_test(*sums, float(squares))
+    if counts.clusters is None:
+        return sign_test(*sums)
+    more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
+    more[: len(first)] = first.astype(np.float64) - second
+    return flip_test(counts.clusters.totals(more[None])[0])
+
+
+def _overlap_counts(patterns: Bools, members: Bools) -> NDArray[np.float32]:
+    # matrix products of small whole numbers, exact in float32 and much faster than integers
+    return members.astype(np.float32) @ patterns.T.astype(np.float32)

@@ -1,0 +1,146 @@
+"""What a chosen set of models is worth on rows it was not chosen on, by cross-fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import comb
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.patterns import TargetCounts
+from clfeval.document import Estimate
+from clfeval.inference.slice_complement import split_into_folds
+from clfeval.methods.mars.cluster_divisors import target_patterns
+from clfeval.methods.mars.coverage import (
+    ENUMERATED,
+    GREEDY,
+    ChosenSubset,
+    best_subsets,
+    best_within_effort,
+    score_subsets,
+)
+
+FOLDS, REPEATS = 10, 5  # where few subsets are chosen from
+FEW, FULL_FOLD_SUBSETS, FEWER = (
+    2**12,
+    2**15,
+    5,
+)  # subsets up to which it is repeated, and has all its folds
+Choose = Callable[[TargetCounts], Bools]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidatedCounts:
+    """Rows found and called by sets chosen on other rows, (s,) each; as many rows as there are."""
+
+    covered: Floats
+    effort: Floats
+
+
+def cross_validate_choice(
+    counts: TargetCounts, choose: Choose, *, folds: int, repeats: int, rng: np.random.Generator
+) -> CrossValidatedCounts:
+    """Return cross-validated detections of the sets that `choose` returns, (s, k) members.
+
+    Folds are stratified by class, and whole clusters by whether they have target rows. Per fold
+    sets are chosen on the other folds; detections and flagged rows are summed over folds and
+    averaged over repeats. The estimate is of the choice from a share 1 - 1/folds of the rows.
+    Errors: ValueError unless folds >= 2, repeats >= 1 and counts are whole.
+    Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
+    """
+    if folds < 2 or repeats < 1 or counts.fractional:
+        raise ValueError("cross-fitting needs whole rows, two folds and one repeat")
+    covered, effort = np.zeros(1), np.zeros(1)
+    for _ in range(repeats):
+        for hits, alarms in zip(*_fold_counts(counts, folds, rng), strict=True):
+            held = replace(counts, hit_n=hits, alarm_n=alarms, clusters=None)
+            rest = replace(held, hit_n=counts.hit_n - hits, alarm_n=counts.alarm_n - alarms)
+            found = score_subsets(held, choose(rest))
+            covered, effort = covered + found.covered, effort + found.effort
+    return CrossValidatedCounts(covered / repeats, effort / repeats)
+
+
+def _fold_counts(
+    counts: TargetCounts, folds: int, rng: np.random.Generator
+) -> tuple[Counts, Counts]:
+    """Return the rows of both classes in each fold, (folds, p) and (folds, q)."""
+    if not isinstance(counts.clusters, ClusterCounts):
+        return split_into_folds(counts.hit_n, folds, rng), split_into_folds(
+            counts.alarm_n, folds, rng
+        )[::-1]
+    dealt = counts.clusters.dealt(folds, target_patterns(counts), rng)
+    return dealt[:, : len(counts.hit_n)], dealt[:, len(counts.hit_n) :]
+
+
+def cross_validate_best(
+    counts: TargetCounts, choices: Sequence[ChosenSubset], sizes: int, rng: np.random.Generator
+) -> list[tuple[Estimate, Estimate]]:
+    """Return cross-validated detections and yield of each set of --best but greedy ones."""
+    sizes = min(sizes, len(counts.models))
+
+    def choose(rest: TargetCounts) -> Bools:
+        found = (one for one in best_subsets(rest, sizes) if one.method != GREEDY)
+        return np.vstack([one.scores.members for one in found])
+
+    never = Estimate(None, reason="too_many_subsets")
+    best = [one for one in choices if one.method != GREEDY]
+    if len(best) != sizes:
+        return [(never, never)] * len(choices)
+    k = len(counts.models)
+    judged = _cross_validated_estimates(
+        counts, best, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng
+    )
+    found = iter(judged)
+    return [(never, never) if one.method == GREEDY else next(found) for one in choices]
+
+
+def cross_validate_within_effort(
+    counts: TargetCounts, choice: ChosenSubset, effort: float, rng: np.random.Generator
+) -> tuple[Estimate, Estimate]:
+    """Return cross-validated detections and yield of the set of --max-effort."""
+    rows, k = counts.hit_n.sum() + counts.alarm_n.sum(), len(counts.models)
+
+    def choose(rest: TargetCounts) -> Bools:
+        part = (rest.hit_n.sum() + rest.alarm_n.sum()) / rows
+        found = best_within_effort(rest, effort * part)
+        return np.zeros((1, k), bool) if found is None else found.scores.members
+
+    (one,) = _cross_validated_estimates(counts, [choice], choose, 2**k, rng)
+    return one
+
+
+def _cross_validated_estimates(
+    counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Choose, subsets: int,
+    rng: np.random.Generator,
+) -> list[tuple[Estimate, Estimate]]:  # fmt: skip
+    """Return rows found and yield, or why there are none."""
+    reason = None
+    if counts.fractional:
+        reason = "fractional_weights"
+    elif counts.hit_n.sum() < 2:
+        reason = "too_few_rows"
+    elif (
+        isinstance(counts.clusters, ClusterCounts)
+        and counts.clusters.having(target_patterns(counts)) < 2
+    ):
+        reason = "too_few_clusters"
+    elif any(one.method != ENUMERATED for one in choices):
+        reason = "too_many_subsets"  # another search for each fold would take too long
+    if reason:
+        never = Estimate(None, reason=reason)
+        return [(never, never)] * len(choices)
+    folds = FOLDS if subsets <= FULL_FOLD_SUBSETS else FEWER
+    most = max(counts.hit_n.sum().item(), counts.alarm_n.sum().item())
+    if isinstance(counts.clusters, ClusterCounts):
+        most = len(counts.clusters)
+    found = cross_validate_choice(
+        counts, choose, folds=min(folds, most), repeats=REPEATS if subsets <= FEW else 1, rng=rng
+    )
+    none = Estimate(None, reason="no_positive_prediction")
+    return [
+        (Estimate(hits), Estimate(hits / called) if called else none)
+        for hits, called in zip(found.covered.tolist(), found.effort.tolist(), strict=True)
+    ]

@@ -1,0 +1,217 @@
+"""Slices seen from the target class, and the columns of models and of sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.patterns import PatternCounts, TargetCounts, from_units
+from clfeval.document import Estimate
+from clfeval.inference.resampling import random_stream
+from clfeval.lazy_rows import CellColumns
+from clfeval.methods.estimates import Estimates, share_estimates
+from clfeval.methods.mars import cluster_divisors as clustered
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars.coverage import SubsetScores
+from clfeval.methods.mars.options import MarsOptions
+
+NO_CLUSTERS: Mapping[str, Floats] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSlice:
+    """One slice seen from the target class; ttp: target rows that some model finds, in units."""
+
+    label: str | None
+    counts: TargetCounts
+    options: MarsOptions
+    ttp: int | float
+
+    @classmethod
+    def from_patterns(
+        cls, label: str | None, patterns: PatternCounts, options: MarsOptions
+    ) -> TargetSlice:
+        """See a slice from the class the options name, groups as one model each."""
+        counts = patterns.grouped(options.group, options.target).targets(options.target)
+        return cls(label, counts, options, coverage.total_detected(counts))
+
+    @property
+    def folds(self) -> np.random.Generator:
+        """The random numbers that deal its rows to folds."""
+        return random_stream(self.options.seed, f"folds\0{self.label or ''}")
+
+    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
+        """Return a measure that is k of n rows, with intervals."""
+        return share_estimates(name, k, n, **self.options.sure, divided=divided)
+
+    def shown(self, n: Counts) -> list[Any]:
+        """Return counts in units as rows, or as weight."""
+        found: list[Any] = from_units(n, self.counts.unit).tolist()
+        return found
+
+
+def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the columns every table of subsets has; the slices are estimated together."""
+    subsets, view, divided = (
+        SubsetScores.joined(scores),
+        views[0],
+        _concat_subset_divisors(views, scores),
+    )
+    names = view.counts.models
+    return {
+        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "covered": view.shown(subsets.covered),
+        "effort": view.shown(subsets.effort),
+        "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
+        **subset_exclusive_columns(views, scores, divided),
+    }
+
+
+def subset_exclusive_columns(
+    views: Sequence[TargetSlice], scores: Sequence[SubsetScores],
+    divided: Mapping[str, Floats] | None = None,
+) -> CellColumns:  # fmt: skip
+    """Return the four MARS columns of the subsets of each slice."""
+    subsets, options = SubsetScores.joined(scores), views[0].options
+    ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
+    missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
+    return exclusive_columns(
+        subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit,
+        _concat_subset_divisors(views, scores) if divided is None else divided,
+    )  # fmt: skip
+
+
+def _concat_subset_divisors(
+    views: Sequence[TargetSlice], scores: Sequence[SubsetScores]
+) -> Mapping[str, Floats]:
+    """Return by what the counts of the subsets of each slice are divided."""
+    return _concatenate_by_name(
+        [
+            clustered.subset_divisors(
+                view.counts, mine.members, view.options.occlusion, level=view.options.confidence
+            )
+            for view, mine in zip(views, scores, strict=True)
+        ]
+    )
+
+
+def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
+    """Return by what the counts of accuracy, precision and recall of each model are divided."""
+    found = (
+        clustered.model_rate_divisors(one.counts, one.options.target, level=one.options.confidence)
+        for one in views
+    )
+    return _concatenate_by_name(list(found))
+
+
+def _concatenate_by_name(parts: Sequence[Mapping[str, Floats]]) -> Mapping[str, Floats]:
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+
+
+def exclusive_columns(
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
+    unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
+) -> CellColumns:  # fmt: skip
+    """Return unique detections and misses, and their shares of TTP, all given in units.
+
+    others: whether a model is outside. divided: divisors by measure. sure: with intervals.
+    """
+    how = options.sure if sure else {"level": None}
+    positive = options.target == "positive"
+    hidden = share_estimates("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
+    nobody = Estimate(None, reason="no_other_model")
+    measured = others | (np.asarray(ttp) == 0)
+    return {
+        "exclusive_tp" if positive else "exclusive_tn": from_units(hits, unit).tolist(),
+        "shine_through": share_estimates(
+            "shine_through", hits, ttp, **how, divided=divided.get("shine_through")
+        ),
+        "exclusive_fn" if positive else "exclusive_fp": from_units(missed, unit).tolist(),
+        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
+    }
+
+
+MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unless all are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCounts:
+    """Counts at c cuts for k models, on the target rows; at a cut, score >= cut is positive.
+
+    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
+    """
+
+    cuts: Floats
+    found: Counts
+    hits: Counts
+    exclusive: Counts
+    missed_all: Counts
+    missed_any: Counts
+
+
+def distinct_cuts(scores: Sequence[Floats]) -> Floats:
+    """Return the distinct scores of the target rows, ascending; inf as the largest number."""
+    cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
+    return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
+
+
+def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
+    """Count detections and misses at the given cuts.
+
+    With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model
+    alone is positive for cuts in (top2, top1], the lowest alone is not for cuts in (low1, low2].
+    For the positive class the first are unique detections and the second unique misses; for the
+    negative class vice versa.
+    Shapes: k score columns of length p; n (p,) counts or weights. O((k + 4) p log p).
+    """
+    top1, top2, top_model = _two_highest(scores)
+    low1, low2, low_model = _two_highest([-column for column in scores])
+    low1, low2 = -low1, -low2
+
+    def below(values: Floats, weights: Counts) -> Counts:
+        """Return how many values lie below each cut."""
+        order = np.argsort(values)
+        running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
+        return running[np.searchsorted(values[order], cuts, side="left")]
+
+    def inside(low: Floats, high: Floats, mine: Bools) -> Counts:
+        return below(low[mine], n[mine]) - below(high[mine], n[mine])
+
+    models = range(len(scores))
+    alone = np.array([inside(top2, top1, top_model == j) for j in models])
+    alone_not = np.array([inside(low1, low2, low_model == j) for j in models])
+    under = np.array([below(column, n) for column in scores])
+    if target == "negative":
+        found, hits, exclusive, missed = below(low1, n), under, alone_not, alone
+    else:
+        found, hits = n.sum() - below(top1, n), n.sum() - under
+        exclusive, missed = alone, alone_not
+    if len(scores) == 1:  # nobody is outside: all that is found is found alone
+        exclusive, missed = hits, np.zeros_like(missed)
+    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
+
+
+def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
+    """Return per row the highest and second highest value and whose the highest is."""
+    first = columns[0].copy()
+    second = np.full_like(first, -np.inf)
+    who = np.zeros(len(first), np.int64)
+    for j, column in enumerate(columns[1:], start=1):
+        better = column > first
+        second = np.where(better, first, np.maximum(second, column))
+        first = np.where(better, column, first)
+        who[better] = j
+    return first, second, who
+
+
+def choose_cuts(cuts: Floats, points: int | None) -> Floats:
+    """Return evenly spaced cuts, the first and last among them; every cut if there are few."""
+    limit = points or MOST_CUTS
+    if len(cuts) <= limit:
+        return cuts
+    return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]

@@ -1,0 +1,280 @@
+"""What acting on scores is worth: net benefit at thresholds of risk, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import acos, nan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.clusters import ClusterCounts, RowWeights
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, Rows
+from clfeval.inference.distributions import simultaneous_level, student_quantile
+from clfeval.inference.resampling import random_stream, weighted_difference
+from clfeval.lazy_rows import deferred_rows
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
+
+GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
+DIGITS = 9  # of what a row adds: two that are the same differ beyond
+
+
+def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
+    """Return the 2 x 2 tables at thresholds, (t,), with what clusters add to their intervals."""
+    first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
+    return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
+
+
+def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
+    """Return the 2 x 2 tables, (t,), where scores at places from first up to last are positive."""
+    m, ends = len(counts.scores), counts.running
+    tp, fp = ends[:, last] - ends[:, first]
+    p, n = (np.full(len(first), part[-1]) for part in ends)
+    sums = None
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares.reshape(2, m)
+        ends = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
+        whole = (np.full(len(first), part[-1]) for part in ends)
+        sums = _row_products(*(ends[:, last] - ends[:, first]), *whole)
+    elif counts.clusters is not None:
+        sums = counts.clusters.ranges(m, first, last)
+    names = tuple(map(str, range(len(first))))
+    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+
+
+def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: float | None) -> Rows:
+    """Return the decision curve: net benefit at each threshold probability t, and its gain.
+
+    NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
+    the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
+    treating all, lie above 0 by limits that hold together at all thresholds (see
+    `_simultaneous_level`). Limits are those of `net_benefit`. Scores must be probabilities.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    """
+    found = confusions_at(counts, GRID)
+    if counts.clusters is not None:  # it takes all scores, which nobody keeps
+        made = _decision_curve(label, model, found, level, counts)
+        return deferred_rows(len(made), lambda: made)
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level))
+
+
+def _decision_curve(
+    label: str | None, model: str, found: ConfusionCounts, level: float | None,
+    counts: ScoreCounts | None = None,
+) -> list[Row]:  # fmt: skip
+    odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
+    treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
+    treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
+    mine = (one, odds, none, none)
+    gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
+    benefit, gain = (_net_benefit_estimates(found, each, level) for each in (mine, gained))
+    sure = None if level is None else _simultaneous_level(counts, found, gained, level)
+    surely = zip(
+        *(_net_benefit_estimates(found, each, sure) for each in (mine, treated)), strict=True
+    )
+    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
+    who = {"slice": label, "model": model}
+    return [
+        {
+            **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
+            "helps": surely,
+        }
+        for t, worth, every, more, surely in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+                                                 helps, strict=True)
+    ]  # fmt: skip
+
+
+def _simultaneous_level(
+    counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
+) -> float:
+    """Return the level of each mean for simultaneous coverage at all thresholds.
+
+    By arccos(correlation) between means of neighbouring thresholds, or Bonferroni's if less.
+    """
+    m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
+    said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
+    rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
+    n = np.concatenate(
+        [
+            -np.diff(found.tp, prepend=found.positives[0], append=0),
+            -np.diff(found.fp, prepend=found.negatives[0], append=0),
+        ],
+        dtype=np.float64,
+    )
+    rows = np.round(rows - divide(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
+    parts: Iterable[Floats] = rows * np.sqrt(n)
+    if counts is not None and (owned := counts.clusters) is not None:
+        at = np.searchsorted(GRID, counts.scores, side="right")
+        place = np.concatenate([at, at + m + 1])
+        if isinstance(owned, RowWeights):
+            parts = rows * np.sqrt(np.bincount(place, owned.squares, len(n)))
+        else:
+            parts = (owned.totals(row[place][None])[0] for row in rows)
+    turn, before = 0.0, None
+    for part in parts:
+        if size := float(np.sqrt(part @ part)):
+            unit = part / size
+            if before is not None:
+                turn += acos(min(1.0, max(-1.0, float(unit @ before))))
+            before = unit
+    return min(simultaneous_level(level, turn=turn), simultaneous_level(level, comparisons=m))
+
+
+def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
+    """Return the net benefit at the threshold t, and its standard error.
+
+    NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
+
+    Limits are those of `weighted_difference`. In clusters the sum is over cluster totals, times g /
+    (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
+    quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
+
+    Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
+    rows; no limits with level None, or in one cluster.
+    Errors: ValueError unless 0 < level < 1.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565; the design effect: Korn and
+    Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
+    Economics and Statistics 99:698.
+    """
+    return net_benefit_of_table(confusions_at(counts, np.array([t])), t, level)
+
+
+def net_benefit_of_table(
+    found: ConfusionCounts, t: float, level: float | None
+) -> tuple[Estimate, float]:
+    """Return what `net_benefit` does, of the 2 x 2 table at that threshold."""
+    if not 0 < t < 1:
+        return Estimate(None, reason="certain_threshold"), nan
+    one, none = np.ones(1), np.zeros(1)
+    mine = (one, np.array([t / (1 - t)]), none, none)
+    return _net_benefit_estimates(found, mine, level)[0], float(_standard_errors(found, mine)[0])
+
+
+Adds = tuple[Floats, ...]  # what a row of TP adds, one of FP takes away, of TN adds, of FN takes
+
+
+def _mean_contributions(found: ConfusionCounts, each: Adds) -> Floats:
+    """Return the mean of what rows add, (t,)."""
+    hit, false, right, missed = each
+    added = hit * found.tp + right * found.tn
+    return divide(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
+
+
+def _net_benefit_estimates(
+    found: ConfusionCounts, each: Adds, level: float | None
+) -> list[Estimate]:
+    values, g = _mean_contributions(found, each), _effective_parts(found)
+    if level is None or not (g > 1).all():
+        return [Estimate(value) for value in values.tolist()]
+    effect, z = np.ones(len(values)), None
+    if found.sums is not None:
+        # so many rows count as one; where none differs, those of a part
+        alone = _standard_errors(replace(found, sums=None), each)
+        effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
+        effect = np.sqrt(effect)
+        effect = np.divide(_standard_errors(found, each), alone, out=effect, where=alone > 0) ** 2
+        effect = np.maximum(effect, 1.0)
+        z = student_quantile(g - 1, level=level)
+    hit, false, right, missed = each
+    against = right > 0  # treating everybody: then TN and FN alone differ
+    _, low, high = weighted_difference(
+        np.where(against, right, hit), np.where(against, found.tn, found.tp) / effect,
+        np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
+        (found.positives + found.negatives) / effect, level=level, z=z,
+    )  # fmt: skip
+    low, high = np.minimum(low, values), np.maximum(high, values)  # which rounding may part
+    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in ends]
+
+
+def _effective_parts(found: ConfusionCounts) -> Floats:
+    """Return how many clusters alike, or rows of one weight, tell as much: (t,); else infinite."""
+    if found.sums is None:
+        return np.full(len(found.tp), np.inf)
+    total = (found.positives + found.negatives).astype(np.float64)
+    return np.round(divide(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), DIGITS)
+
+
+def _standard_errors(found: ConfusionCounts, each: Adds) -> Floats:
+    """Return the standard errors of the means, (t,)."""
+    hit, false, right, missed = each
+    # as sums of TP, FP, P and N
+    around = np.array([hit + missed, -false - right, -missed, right])
+    around = around - _mean_contributions(found, each) * np.array([0, 0, 1, 1])[:, None]
+    alone = (found.tp, found.fp, found.positives, found.negatives)
+    sums, g = _row_products(*alone) if found.sums is None else found.sums, _effective_parts(found)
+    squares = np.einsum("it,tij,jt->t", around, sums, around)
+    squares = squares / (1 - 1 / np.where(g > 1, g, nan))
+    return divide(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
+
+
+def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4), of squared weights."""
+    sums = np.zeros((len(tp), 4, 4))
+    for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):
+        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
+        sums[:, every, every] = whole
+    return sums
+
+
+COLUMNS = ("calibrated_mean", "calibrated_high", "p")
+METHOD = "simulation"
+_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn in all, and draws of however many scores
+_AT_ONCE = 2**20
+_ROUNDING = 1e-9  # of a value: as far off but for rounding
+
+
+def perfect_calibration_values(
+    asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
+) -> dict[str, Row]:
+    """Return by name each measure if outcomes were y ~ Bernoulli(p); see `COLUMNS`.
+
+    The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
+    are of independent rows, effective rows with weights. name: of the random stream.
+    Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
+    AISTATS 89:3459.
+    """
+    some = [one for one in asked if one.measure.interval == "null"]
+    p, m, level = counts.scores, len(counts.scores), wanted.level
+    if not some or level is None or not m or not (p[0] >= 0 and p[-1] <= 1):
+        return {}
+    n = counts.positives + counts.negatives
+    rows, owned = n / counts.unit, counts.clusters
+    if isinstance(owned, RowWeights):
+        rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
+    rows = np.maximum(np.rint(rows), n > 0)
+    each = n / np.maximum(rows, 1)  # what one weighs
+    draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
+    step, rng = max(1, _AT_ONCE // m), random_stream(wanted.seed, f"calibrated\0{name}")
+    values: dict[str, list[Floats]] = {one.name: [] for one in some}
+    for start in range(0, draws, step):
+        shape = min(step, draws - start), m
+        alike = rows.max() <= 1
+        hits = (rng.random(shape) < p) * n if alike else rng.binomial(rows.astype(int), p, shape)
+        hits = hits if alike else hits * each
+        for one in some:
+            values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
+    method = METHOD if draws >= wanted.resamples else f"{METHOD}, {draws:,}"
+    method += ", independent rows" * isinstance(owned, ClusterCounts)
+    found = dict[str, Row]()
+    for one in some:
+        drawn = np.concatenate(values[one.name])
+        value = float(one.measure.function(p, counts.positives, counts.negatives))
+        if np.isnan(value) or np.isnan(drawn).any():
+            continue
+        off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
+        share = (1 + (off >= far * (1 - _ROUNDING)).sum()) / (1 + draws)
+        ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
+        found[one.name] = {"method": method, **dict(zip(COLUMNS, ends, strict=True))}
+    return found
+
+
+def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
+    """Return rows of measures with the columns that any of them has, empty in the others."""
+    if not any("p" in row for row in rows):
+        return [*rows]
+    return [{**row, **{key: row.get(key) for key in COLUMNS}} for row in rows]

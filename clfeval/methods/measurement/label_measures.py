@@ -1,0 +1,366 @@
+"""Measures of 2 x 2 tables with what is known of their error: limits, standard error, method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import pairwise
+from math import isfinite
+
+import numpy as np
+
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates, errors_of_kinds
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.document import Estimate, ResultWarning, Row
+from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
+from clfeval.inference.resampling import percentile_limits, random_stream
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure
+from clfeval.methods.design_effects import (
+    TableResampler,
+    class_sizes,
+    effective_class_sizes,
+    effective_share_counts,
+    smallest_class_size,
+)
+from clfeval.methods.estimates import (
+    Cells,
+    Design,
+    Estimates,
+    Limits,
+    estimate_column,
+    exact_limits,
+    measure_limits,
+)
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.options import IntervalSettings
+
+EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
+OF_KIND = {  # where the class ratio is no matter, or is fixed
+    "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
+    "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
+}  # fmt: skip
+AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # whose limits they have there
+WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
+INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
+_STEP = 0.01  # of a count; extrapolated twice from there
+
+Function = Callable[[Confusion], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLimitSettings:
+    """Settings of limits; names: random streams of the tables.
+
+    clusters, many: the resampler of clusters or weights of each table, and their number.
+    """
+
+    wanted: IntervalSettings
+    names: Sequence[str]
+    clusters: Sequence[TableResampler | None]
+    many: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelMeasureEstimates:
+    """A measure of m tables: estimates, standard errors (NaN where there is none), methods."""
+
+    values: Estimates
+    errors: Floats
+    methods: Sequence[str]
+
+    def at(self, i: int) -> tuple[Estimate, float, str]:
+        """Return all that is known of one table."""
+        return self.values[i], float(self.errors[i]), self.methods[i]
+
+
+def estimate_label_measure(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> LabelMeasureEstimates:
+    """Return a measure of the tables, with limits by the method asked for, or the default one."""
+    cells, of = Cells.at_prevalence(counts), asked.measure.function
+    values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
+    errors = standard_errors(of, cells, sure.many)
+    bounds, method = _limits_and_method(asked, counts, sure)
+    methods = np.full(len(values), method, object)
+    if bounds is not None and method == BOOTSTRAP:
+        unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
+        if unknown.any():
+            ends, methods[unknown] = _by_record(asked, counts, sure)
+            bounds = (
+                _replace_where(bounds[0], ends[0], unknown),
+                _replace_where(bounds[1], ends[1], unknown),
+            )
+    return LabelMeasureEstimates(
+        estimate_column(values, bounds, cells, asked.measure.undefined), errors, methods.tolist()
+    )
+
+
+def _replace_where(some: Floats, others: Floats, where: Bools) -> Floats:
+    return np.where(where, others, some)
+
+
+def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
+    """Return the 2 x 2 tables as measures take them."""
+    return Confusion(*(np.asarray(one, np.float64) for one in (
+        cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
+
+
+def _limits_and_method(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> tuple[Limits | None, str]:
+    measure, level, how = asked.measure, sure.wanted.level, sure.wanted.how
+    if level is None:
+        return None, NONE
+    if how == "bootstrap":
+        return _bootstrap_limits(
+            measure.function, Cells.at_prevalence(counts), sure, level
+        ), BOOTSTRAP
+    if how in NAMED_SHARES and measure.share is not None and not measure.drawn:
+        k, n = effective_share_counts(measure, Cells.at_prevalence(counts), level)
+        return SHARE_LIMITS[how](k, n, level=level), how.title()
+    return _by_record(asked, counts, sure)
+
+
+def _by_record(
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
+) -> tuple[Limits, str]:
+    """Return the limits that a measure has by its record, and what they are called."""
+    measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
+    if measure.id in AT_PREVALENCE:  # where the class ratio is known
+        name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
+        return measure_limits(name, there, level=level), OF_KIND[measure.interval]
+    cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
+    beta = settings.get("beta", 1.0)
+    exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
+    if exact is not None:
+        return exact, EXACT if measure.share is not None else TRANSFORMED
+    fixed = design.totals == "fixed" or measure.invariant
+    found = measure_limits(measure.id, cells, level=level, design=design, **settings)
+    return found, OF_KIND[measure.interval] if fixed else REGION
+
+
+def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, level: float) -> Limits:
+    """Return percentile limits of tables drawn again: one multinomial of the four cells each."""
+    ends, often = np.full((2, len(cells.tp)), np.nan), sure.wanted.resamples
+    for i, name in enumerate(sure.names):
+        rng = random_stream(sure.wanted.seed, f"report\0{name}")
+        each = sure.clusters[i]
+        if each is None:
+            four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
+            if not four.sum():
+                continue
+            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=often)
+            tp, fp, fn, tn = draws.T.astype(np.float64)
+        else:
+            tp, fp, fn, tn = each.tables(often, rng)
+        low, high, _ = percentile_limits(of(Confusion(tp, fp, fn, tn)), level=level)
+        ends[:, i] = low, high
+    return ends[0], ends[1]
+
+
+def cell_influence(of: Function, table: Confusion) -> Floats:
+    """Return the influence of a row of each cell on a measure: (4, m).
+
+    f = M d theta / d n_c   for the cells TP, FP, FN, TN
+
+    Central differences at three steps, extrapolated; 0 for an empty cell.
+    Source: Hampel 1974, Journal of the American Statistical Association 69:383.
+    """
+    cells = [np.asarray(one, np.float64) for one in (table.tp, table.fp, table.fn, table.tn)]
+    total = sum(cells)
+    found = np.zeros((4, *np.shape(total)))
+    for c, cell in enumerate(cells):
+        slopes = []
+        for step in (_STEP, _STEP / 2, _STEP / 4):
+            with np.errstate(all="ignore"):
+                up, down = ([*cells[:c], cell * (1 + sign * step), *cells[c + 1 :]]
+                            for sign in (1, -1))  # fmt: skip
+                rise = of(Confusion(*up)) - of(Confusion(*down))
+                slopes.append(np.asarray(rise / (2 * step * cell)))
+        with np.errstate(invalid="ignore"):
+            better = [(4 * b - a) / 3 for a, b in pairwise(slopes)]
+            best = (16 * better[1] - better[0]) / 15
+            found[c] = np.where(cell > 0, best * total, 0.0)
+    return found
+
+
+def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats:
+    """Return the standard error of a measure of m tables, (m,).
+
+    sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
+    """
+    table = float_confusion(cells)
+    tp, fp, fn, tn = cell_influence(of, table)
+    v = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
+    if cells.sums is None:
+        squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
+    else:
+        c = np.array(many, np.float64)
+        factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # one cluster tells nothing
+        squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)
+
+
+NOTHING = np.zeros((0, 0)), np.zeros(0)  # steps and sizes of what nobody can bound
+_DUST = 1e-12  # of a value: what rounding leaves of an error of 0
+
+
+def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
+    """Return a measure of the 2 x 2 tables of k models, (k,), and f of the patterns, (k, m)."""
+    truth, votes, table = patterns.truth[:, None], patterns.votes, _tables(patterns)
+    each = cell_influence(measure.function, table)
+    cell = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
+    values = np.asarray(measure.function(table), np.float64)
+    return values, np.asarray(each[cell, np.arange(votes.shape[1])].T)
+
+
+def label_estimates(
+    patterns: PatternCounts, asked: RequestedMeasure, without: Collection[str] = ()
+) -> PairedEstimates | None:
+    """Return models by a measure of 2 x 2 tables; None where a class has no row.
+
+    A row that changes sides counts J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of the table with half a
+    row more in each cell: see `flip_correction`. without: models left out.
+    """
+    if patterns.truth.all() or not patterns.truth.any():
+        return None
+    values, moved = label_influence(patterns, asked.measure)
+    some = [
+        i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
+    ]
+    if not some:
+        return None
+    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # what one weighs
+    table = _tables(patterns)
+    cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
+    f = cell_influence(asked.measure.function, Confusion(*cells))
+    jumps = np.abs([f[1] - f[3], f[0] - f[2]])  # of negatives, of positives
+    there = (patterns.n > 0) & (jumps.max(axis=1) > 0)[patterns.truth.astype(int)]
+    flips = flip_correction(patterns.votes[there][:, some], jumps * row)
+    least = smallest_class_size(patterns)
+    known = errors_of_kinds(moved[some], patterns.n, patterns.clusters, fewest=least, flips=flips)
+    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]) / sum(cells)
+    steps, sizes = (jumps * shares).T, effective_class_sizes(patterns, 2)
+    if np.allclose(jumps[0], jumps[1], rtol=1e-9):  # of a row of either class alike
+        steps, sizes = jumps[:1].T, effective_class_sizes(patterns, 1)
+    names = [patterns.models[i] for i in some]
+    return make_paired_estimates(asked, names, values[some], known, least, (steps, sizes))
+
+
+def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
+    """Return the half-row correction of the squares of differences of k models, (k, k).
+
+    sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row.
+
+    votes (m, k): of the rows that affect the measure; jumps (classes, k): J.
+    Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
+    """
+    differ = np.array([(votes[:, [i]] != votes).any(axis=0) for i in range(votes.shape[1])])
+    squares = (jumps**2).sum(axis=0)
+    return np.where(differ, (squares[:, None] + squares) / 2, 0.0)
+
+
+def make_paired_estimates(
+    asked: RequestedMeasure, models: Sequence[str], values: Floats, known: DifferenceErrors,
+    least: float,
+    steps: tuple[Floats, Floats] = NOTHING,
+) -> PairedEstimates | None:  # fmt: skip
+    """Return paired estimates by a measure; None where their errors are unknown.
+
+    steps: changes of estimates when all rows of a kind change, (k, c), and its rows, (c,).
+    """
+    v = known.covariance
+    if not models or (v is not None and not np.isfinite(v).all()):
+        return None
+    size = np.maximum(np.abs(values)[:, None], np.abs(values))
+    known = replace(known, errors=np.where(known.errors <= _DUST * size, 0.0, known.errors))
+    each, sizes = steps
+    each = each if len(sizes) else np.zeros((len(models), 0))
+    return PairedEstimates(
+        asked.name, asked.measure, tuple(models), values, known, least, each, sizes
+    )
+
+
+def _tables(patterns: PatternCounts) -> Confusion:
+    truth, votes, n = patterns.truth[:, None], patterns.votes, patterns.n
+    cells = (truth & votes, ~truth & votes, truth & ~votes, ~truth & ~votes)
+    return Confusion(*((n @ one).astype(np.float64) for one in cells))
+
+
+TABLE = "measures"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditionalMeasures:
+    """What was measured. digests: of scores it is made of; notes: how what is named misleads."""
+
+    tables: dict[str, list[Row]]
+    digests: tuple[str, ...] = ()
+    notes: tuple[ResultWarning, ...] = ()
+
+    def statistics(self, digest: str) -> str:
+        """Return the digest of a command's own statistics and of these."""
+        both = "".join([digest, *self.digests])
+        return sha256(both.encode()).hexdigest() if self.digests else digest
+
+
+def compute_additional_measures(
+    sample: Sample, names: Sequence[str], wanted: IntervalSettings
+) -> AdditionalMeasures:
+    """Measure all models of a table and its slices; nothing where nothing is asked for."""
+    if not names:
+        return AdditionalMeasures({})
+    # most runs ask for none, and start without all that
+    from clfeval.methods.measurement.metrics import (
+        caveat_notes,
+        label_measure_rows,
+        sort_measure_rows,
+        unscored_model_rows,
+    )
+    from clfeval.methods.measurement.requested_measures import (
+        NET_BENEFIT,
+        parse_measures,
+        set_row_units,
+    )
+
+    asked = set_row_units(parse_measures(names), sample.counted)
+    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
+    of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
+    scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
+    table = sort_measure_rows([*rows, *scored], sample, asked)
+    return AdditionalMeasures({TABLE: table}, tuple(sorted(digests)), tuple(caveat_notes(asked)))
+
+
+def _of_scores(
+    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> tuple[list[Row], list[str]]:
+    """Return the measures of scores, one model at a time, and the digests of these scores."""
+    counted, shown = sample.counted, sample.slices[None].models
+    if counted is None or all(model.kind == "label" for model in counted.models):
+        return [], []
+    from clfeval.counts.rows import read_scored_rows
+    from clfeval.methods.measurement.metrics import score_measure_rows
+
+    every = read_scored_rows(counted.kept)
+    names = [counted.models[i].name for i in every.models]
+
+    def one(j: int) -> tuple[list[Row], str] | None:
+        model, rows = names[j], list[Row]()
+        if model not in shown:  # it is seen as one of a group, which has no score
+            return None
+        whole, place = every.ranked(j)
+        for label in sample.slices:
+            here = whole if label is None else every.within(whole, place, label)[0]
+            here = here.frozen()
+            rows += score_measure_rows(
+                label, model, here, sample.thresholds.get(model), asked, wanted
+            )
+        return rows, f"{model}{whole.digest()}"
+
+    found = [each for each in every.each(one) if each is not None]
+    return [row for rows, _ in found for row in rows], [digest for _, digest in found]

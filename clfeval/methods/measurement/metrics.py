@@ -1,0 +1,267 @@
+"""The catalogue of measures as lines: what a command may be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf, isnan, nan
+from textwrap import wrap
+
+from clfeval.counts.count import Sample
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, ResultWarning, Row, as_estimate
+from clfeval.measures.catalog import CATALOG, find_measure
+from clfeval.measures.record import Measure, parameters_of
+from clfeval.methods.design_effects import TableResampler
+from clfeval.methods.estimates import concatenate_counts
+from clfeval.methods.measurement import label_measures as hard
+from clfeval.methods.measurement import score_measures as scored
+from clfeval.methods.measurement.decision_curves import (
+    fill_calibration_columns,
+    net_benefit,
+    perfect_calibration_values,
+)
+from clfeval.methods.measurement.label_measures import OF_KIND
+from clfeval.methods.measurement.requested_measures import (
+    AT_RISK,
+    NET_BENEFIT,
+    AvailableMeasures,
+    RequestedMeasure,
+)
+from clfeval.methods.options import IntervalSettings
+
+NEEDS = {
+    "confusion": "labels", "classes": "labels", "scores": "scores",
+    "probabilities": "probabilities",
+}  # fmt: skip
+HEADS = ("measure", "range", "best", "needs", "interval")
+GAP, INDENT, WIDTH = "  ", "    ", 80
+
+
+def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
+    """Yield a line for each measure, its parameters and other names below it, then the sets."""
+    measures = [CATALOG[one] for one in known.ids]
+    rows = [HEADS, *map(_measure_cells, measures)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
+    yield _format_line(HEADS, widths)
+    yield GAP.join("─" * width for width in widths)
+    for measure, row in zip(measures, rows[1:], strict=True):
+        yield _format_line(row, widths)
+        for note in _measure_notes(measure):
+            yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
+    yield f"sets: {', '.join(known.sets)}"
+    yield f"explanation of a measure: clfeval {command} --explain NAME"
+
+
+def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    pairs = zip(cells, widths, strict=True)
+    return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
+
+
+def _measure_cells(measure: Measure) -> tuple[str, ...]:
+    best = measure.best if measure.aim is None else str(measure.aim)
+    ends = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
+    needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
+    return measure.id, ends, best, needs, _interval_method(measure)
+
+
+def _interval_method(measure: Measure) -> str:
+    """Name the usual interval method; small classes use the bootstrap instead."""
+    if measure.id in (NET_BENEFIT, AT_RISK):
+        return "square-and-add"
+    if measure.interval == "delong":
+        return "DeLong"
+    if measure.interval in ("drawn", "null"):
+        return "bootstrap" if measure.interval == "drawn" else "p by simulation"
+    if measure.interval == "share" or (measure.share is not None and measure.needs == "confusion"):
+        return "exact"
+    if measure.needs != "confusion":
+        return f"influence, {measure.scale}"
+    if measure.base is not None:
+        return "exact, transformed" if measure.base != "dor" else OF_KIND["derived"]
+    if measure.invariant:
+        return OF_KIND[measure.interval].removeprefix("Newcombe ")
+    return OF_KIND["region"]
+
+
+def _measure_notes(measure: Measure) -> Iterator[str]:
+    others = [name for name in measure.aliases if find_measure(name) is measure]
+    if others:
+        yield f"also {', '.join(others)}"
+    if measure.twin:
+        yield f"the same as {measure.twin}"
+    at_threshold = measure.id == NET_BENEFIT
+    if at_threshold:
+        yield "t: default is the threshold in use"
+    for name, one in {} if at_threshold else parameters_of(measure).items():
+        default = one.default
+        shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
+            "required" if default is None else f"{default:g}")  # fmt: skip
+        yield f"{name}: {one.words}; {shown}"
+    if measure.ordered:
+        yield "for ordered classes (--classes)"
+    elif measure.of is None:
+        yield "for more than two classes"
+    if measure.caveat:
+        yield f"note: {measure.caveat}"
+
+
+def _format_limit(limit: float) -> str:
+    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
+
+
+TWO_CLASSES = "binary"
+UNCUT = "needs_threshold"
+OF_TRUTH = ("prevalence", "no_information_rate")  # in which there is no threshold
+
+
+def label_measure_rows(
+    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> list[Row]:
+    """Return the measures of the 2 x 2 tables of all models, slice by slice, all found at once."""
+    labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
+    uncut = {} if sample.counted is None else sample.counted.uncut
+    none, rows = Estimate(None, reason=UNCUT), list[Row]()
+    labels, counts = concatenate_counts(sample.slices)
+    patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
+    owned = {label: one.clusters for label, one in patterns.items()}
+    sizes = {label: 0.0 if one is None else one.size for label, one in owned.items()}
+    sure = hard.LabelLimitSettings(
+        wanted,
+        [f"{model}\0{label or ''}" for label, model in who],
+        [TableResampler.from_patterns(patterns.get(label), model) for label, model in who],
+        [sizes.get(label, 0.0) for label in labels],
+    )  # fmt: skip
+    found = {one.name: hard.estimate_label_measure(one, counts, sure) for one in labelled}
+    for i, (label, model) in enumerate(who):
+        for name, one in found.items():
+            known = one.at(i)
+            if model in uncut and name not in OF_TRUTH:
+                known = none, nan, hard.NONE
+            rows.append(_measure_row(label, model, name, *known))
+    return rows
+
+
+def score_measure_rows(
+    label: str | None, model: str, counts: ScoreCounts, threshold: float | None,
+    asked: Iterable[RequestedMeasure], wanted: IntervalSettings,
+) -> list[Row]:  # fmt: skip
+    """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
+    rows, name = list[Row](), f"{model}\0{label or ''}"
+    some = [one for one in asked if takes_scores(one)]
+    calibrated = perfect_calibration_values(some, counts, wanted, name)
+    for one in some:
+        t = risk_threshold(one, threshold)
+        if t is not None:
+            known = _net_benefit_estimate(counts, t, wanted, name)
+        else:
+            known = scored.estimate_score_measure(one.measure, counts, wanted, name)
+        row = _measure_row(label, model, one.name, known.value, known.error, known.method)
+        rows.append({**row, **calibrated.get(one.name, {})})
+    return rows
+
+
+def takes_scores(one: RequestedMeasure) -> bool:
+    """Tell whether a measure is of scores and not of labels."""
+    return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
+
+
+def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | None:
+    """Return at which risk a net benefit is asked for, its own or at the threshold; else None."""
+    if one.name != NET_BENEFIT and one.measure.id != AT_RISK:
+        return None
+    t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
+    return 0.5 if t is None else float(t)
+
+
+def missing_score_rows(
+    label: str | None, model: str, asked: Iterable[RequestedMeasure]
+) -> list[Row]:  # fmt: skip
+    """Return rows of the measures that were asked for by more than default, and need scores."""
+    none = Estimate(None, reason="needs_scores")
+    return [
+        _measure_row(label, model, one.name, none, nan, hard.NONE)
+        for one in asked
+        if one.by != "default" and (one.needs != "confusion" or one.name == NET_BENEFIT)
+    ]
+
+
+def _net_benefit_estimate(
+    counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
+) -> scored.MeasureEstimate:
+    """Return the net benefit at the threshold t; default limits where a bootstrap has none."""
+    m = len(counts.scores)
+    if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
+        return scored.MeasureEstimate(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
+    value, error = net_benefit(counts, t, wanted.level)
+    method = hard.NONE
+    if value.value is not None and wanted.how == "bootstrap":
+        known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
+        if known.value.low is not None:
+            return known
+    if value.low is not None:
+        method = hard.WEIGHED if counts.clusters is None else f"{hard.WEIGHED}, design effect"
+    return scored.MeasureEstimate(value, error, method)
+
+
+def _measure_row(
+    label: str | None, model: str, name: str, value: Estimate, error: float,
+    method: str,
+) -> Row:  # fmt: skip
+    return {
+        "slice": label, "model": model, "measure": name, "estimator": TWO_CLASSES,
+        "class": None, "value": value, "se": None if isnan(error) else float(error),
+        "method": method,
+    }  # fmt: skip
+
+
+def estimates_by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, Estimate]]:
+    """Return the estimates by slice and model, then by measure."""
+    found: dict[tuple[str | None, str], dict[str, Estimate]] = {}
+    for row in rows:
+        key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
+        found.setdefault(key, {})[str(row["measure"])] = as_estimate(row["value"])
+    return found
+
+
+def has_scored_model(sample: Sample) -> bool:
+    """Tell whether any model has scores."""
+    models = () if sample.counted is None else sample.counted.models
+    return any(model.kind != "label" for model in models)
+
+
+def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
+    """Say of models without scores that what was asked for needs some."""
+    models = () if sample.counted is None else sample.counted.models
+    scored = {model.name for model in models if model.kind != "label"}
+    return [
+        row
+        for label, counts in sample.slices.items()
+        for model in counts.models
+        if model not in scored
+        for row in missing_score_rows(label, model, asked)
+    ]
+
+
+def sort_measure_rows(
+    rows: Sequence[Row], sample: Sample, asked: Sequence[RequestedMeasure]
+) -> list[Row]:
+    """Sort measures by slice, model, and in the order they were asked for."""
+    slices = {label: i for i, label in enumerate(sample.slices)}
+    models = {model: i for i, model in enumerate(sample.slices[None].models)}
+    names = {one.name: i for i, one in enumerate(asked)}
+    return sorted(
+        fill_calibration_columns(rows),
+        key=lambda row: (
+            slices[row["slice"]], models[str(row["model"])], names[str(row["measure"])],  # type: ignore[index]
+        ),
+    )  # fmt: skip
+
+
+def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultWarning]:
+    """Say of what was asked for by name how it misleads, each once."""
+    named = {one.measure.id: one.measure for one in asked if one.by == "name"}
+    return [
+        ResultWarning("caveat", f"{measure.title}: {measure.caveat}")
+        for measure in named.values()
+        if measure.caveat
+    ]

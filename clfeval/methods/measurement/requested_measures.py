@@ -1,0 +1,292 @@
+"""Measures asked for by name: ids, aliases and sets, with the parameters in their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from clfeval.errors import UsageError, suggestion
+from clfeval.measures.catalog import (
+    CATALOG,
+    TWO_AREAS,
+    all_spellings,
+    find_measure,
+    normalize_name,
+    threshold_hint,
+)
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
+
+if TYPE_CHECKING:
+    from clfeval.counts.prediction_counts import PredictionCounts
+
+NEEDS = {  # of the sets
+    "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
+    "all": ("confusion", "scores", "probabilities"),
+}  # fmt: skip
+HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "mcc", "f1", "kappa",
+        "accuracy")  # fmt: skip
+OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
+             "calibration_intercept", "calibration_in_the_large", "oe_ratio",
+             "net_benefit")  # fmt: skip
+DESCRIBING = ("prevalence", "mean_score")  # the rows, not the models
+DEFAULT = (*OF_SCORES, *HARD, *DESCRIBING)
+ORDINAL = "ordinal"
+SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
+OF_TWO = {  # what these are where there are two classes
+    "kappa_linear": "kappa", "kappa_quadratic": "kappa", "ordinal_mae": "error_rate",
+    "ordinal_mse": "error_rate", "rps": "brier", "brier_per_class": "brier",
+    "roc_auc_ovr": "roc_auc",
+}  # fmt: skip
+# of two classes these are nothing of their own
+OF_MORE = {
+    "ordinal_rmse": "with two classes use --measure ordinal_mse, of which it is the square root",
+    "accuracy_within_1": "with two classes it is always 1",
+    "top_k_accuracy": "with two classes it is always 1; use --measure accuracy",
+}  # fmt: skip
+_GAINS = "it favours miscalibrated models; use net_benefit or log_loss"
+_TIMES = "it needs times to an event; use roc_auc for two classes"
+REFUSED = {
+    "nri": _GAINS, "idi": _GAINS, "net_reclassification_improvement": _GAINS,
+    "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
+    "concordance_index": _TIMES, "harrell_c": _TIMES,
+}  # fmt: skip
+NEVER = {"hosmer_lemeshow"}  # in a set
+# what the field writes as one word, and how it is asked for here
+COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
+SPELT = (
+    (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
+    (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
+    (re.compile(r"(precision|recall|gain|lift)_?(?:@|at_?)(\d*\.?\d+)"), "{}@k:k={}"),
+)
+FLAG = "--measure"
+NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in force, or at t
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AvailableMeasures:
+    """The measures a command can be asked for: their ids, and the sets of them."""
+
+    command: str
+    ids: Sequence[str]
+    sets: Sequence[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that is taken: sets, ids and aliases."""
+        return [*self.sets, *all_spellings(self.ids)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestedMeasure:
+    """A measure with its parameters; name: as in tables; by: the options that request it."""
+
+    name: str
+    measure: Measure
+    settings: Mapping[str, Any]
+    by: Literal["default", "set", "name"] = "name"
+
+    @property
+    def needs(self) -> str:
+        """The statistic it is made of."""
+        return self.measure.needs
+
+
+def parse_measures(names: Sequence[str], flag: str = FLAG) -> tuple[RequestedMeasure, ...]:
+    """Return the measures that names mean, each once; UsageError for what none is called."""
+    found: dict[str, RequestedMeasure] = {}
+    for name in names:
+        for one in _parse_measure_or_set(name, flag):
+            if one.by == "name" or one.name not in found:
+                found[one.name] = one
+    return tuple(found.values())
+
+
+def set_row_units(
+    asked: Sequence[RequestedMeasure], counted: PredictionCounts | None
+) -> tuple[RequestedMeasure, ...]:
+    """Return measures told how many units make a row, where they are no ratios of counts."""
+    if counted is None or not any(one.measure.fills for one in asked):
+        return tuple(asked)
+    row = counted.row
+    return tuple(replace(one, measure=one.measure.given(row=row)) for one in asked)
+
+
+def find_measure_by_name(name: str) -> Measure | None:
+    """Look a measure up as the catalogue does, also by the name of a function that scores."""
+    return find_measure(name) or find_measure(normalize_name(name).removesuffix("_score"))
+
+
+def is_two_class_measure(measure: Measure) -> bool:
+    """Tell whether a measure is one of predictions of two classes."""
+    return measure.of is not None and measure.needs in NEEDS["all"]
+
+
+OF_PREDICTIONS = AvailableMeasures(
+    "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
+)
+OF_TWO_CLASSES = AvailableMeasures(
+    "report",
+    [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO],
+    SETS,
+)
+
+
+def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
+    name, _, settings = text.strip().partition(":")
+    key = name.strip().casefold()
+    if key == "default":
+        yield from (RequestedMeasure(one, CATALOG[one], {}, "default") for one in DEFAULT)
+        return
+    if key in NEEDS:
+        for measure in CATALOG.values():
+            plain = measure.of is not None and measure.twin is None and not measure.takes
+            if plain and measure.needs in NEEDS[key] and measure.id not in NEVER:
+                yield RequestedMeasure(measure.id, measure, {}, "set")
+        return
+    if key == ORDINAL:
+        names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
+        yield from (RequestedMeasure(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
+        return
+    refuse_misleading_measure(name, flag)
+    yield _parse_measure(text, name, settings, flag)
+
+
+def refuse_misleading_measure(name: str, flag: str = FLAG) -> None:
+    """Raise for what misleads, or may be one of two, and name what to measure instead."""
+    key = normalize_name(name)
+    if key in REFUSED:
+        what = f"{flag}: {name.strip().upper()} is not available"
+        raise UsageError.new(what, "refused-measure", hint=REFUSED[key])
+    if key in TWO_AREAS:
+        what = f"{flag}: {name.strip()} is ambiguous: average_precision (steps) or pr_auc "
+        hint = f"use {flag} average_precision or {flag} pr_auc"
+        raise UsageError.new(f"{what}(trapezoids)", "unknown-measure",
+                            hint=hint)  # fmt: skip
+
+
+def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
+    measure = find_measure_by_name(name)
+    if measure is not None and measure.id in OF_TWO:
+        given = parse_measure_settings(text, settings, measure, flag=flag)
+        return RequestedMeasure(measure.id, CATALOG[OF_TWO[measure.id]], given)
+    if measure is not None and measure.id == NET_BENEFIT:
+        if not settings:
+            return RequestedMeasure(NET_BENEFIT, measure, {})
+        measure = CATALOG[AT_RISK]
+    if measure is None or not is_two_class_measure(measure):
+        error = unknown_measure(measure, text, OF_TWO_CLASSES, "two classes", flag)
+        error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
+        raise error
+    given = parse_measure_settings(text, settings, measure, flag=flag)
+    settings_taken = measure_arguments(measure, given)
+    return RequestedMeasure(
+        format_measure_name(measure, given), measure.given(**settings_taken), settings_taken
+    )
+
+
+def unknown_measure(
+    measure: Measure | None, text: str, known: AvailableMeasures, classes: str, flag: str = FLAG
+) -> UsageError:
+    """Build the error for a name that means nothing here: what it is, and what to type instead."""
+    name = text.strip().partition(":")[0]
+    what = f"no measure '{name}'"
+    if measure is not None:
+        what = f"{measure.id} is not available for predictions of {classes}"
+    return UsageError.new(
+        f"{flag}: {what}", "unknown-measure", hint=suggest_measure(text, known, flag)
+    )
+
+
+def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
+    """Return what to type instead of a name that means nothing here."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parts) > 1:
+        return f"repeat the option: {' '.join(f'{flag} {part}' for part in parts)}"
+    name = text.strip().partition(":")[0]
+    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
+    for pattern, ask in SPELT:
+        if found := pattern.fullmatch(plain):
+            return f"did you mean '{ask.format(*found.groups())}'?"
+    close = threshold_hint(name) or suggestion(name, known.names)
+    return close or f"clfeval {known.command} --explain measures"
+
+
+def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
+    """Write a measure with its parameters, the same ones always the same way."""
+    parts = ",".join(f"{key}={format_parameter(value)}" for key, value in sorted(given.items()))
+    return f"{measure.id}:{parts}" if parts else measure.id
+
+
+def format_parameter(value: Any) -> str:
+    """Write a parameter as it is typed."""
+    return f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+
+
+def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a measure takes, made of its parameters."""
+    if "stakes" not in measure.takes or not given:
+        return dict(given)
+    costs = {name: given.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
+    return {"stakes": OutcomeCosts(**costs)}
+
+
+def parse_measure_settings(
+    text: str, settings: str, measure: Measure, flag: str = FLAG
+) -> dict[str, Any]:
+    """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
+    known, found = parameters_of(measure), dict[str, Any]()
+    for part in filter(None, settings.split(",")):
+        key, equals, value = (one.strip() for one in part.partition("="))
+        if not equals and find_measure(key) is not None:
+            what = f"{flag}: no measure '{text}'"
+            raise UsageError.new(
+                what, "unknown-measure", hint=suggest_measure(text, OF_TWO_CLASSES, flag)
+            )
+        if key not in known:
+            takes = ", ".join(known) or "none"
+            takes += f", as in {measure.id}:{','.join(f'{one}=1' for one in [*known][:2])}" * bool(
+                known
+            )
+            what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
+            hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
+            if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
+                hint = (
+                    f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false positives "
+                )
+                hint += f"cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost {two[1]})"
+            raise UsageError.new(what, "bad-option", hint=hint)
+        found[key] = _parse_setting(text, key, value, measure, flag)
+    missing = [name for name, one in known.items() if one.default is None and name not in found]
+    if missing:
+        example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
+        what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
+        raise UsageError.new(what, "bad-option", hint=f"for example {measure.id}:{example}")
+    return found
+
+
+def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
+    """Return the value of a parameter, which lies in its range."""
+    parameter = parameters_of(measure)[key]
+    parts = value.split("..") if parameter.pair else [value]
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        what = f"{flag} '{text}': '{value}' is not a number"
+        example = parameter.default
+        example = 0.1 if example is None or isinstance(example, tuple) else example
+        hint = f"for example {measure.id}:{key}={example:g}"
+        raise UsageError.new(what, "bad-option", hint=hint) from None
+    if parameter.pair:
+        low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
+        if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
+            within = f"{parameter.low:g} to {parameter.high:g}"
+            what = f"{flag} '{text}': {key} is not a range within {within}"
+            raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
+        return low, high
+    if not parameter.takes(numbers[0]):
+        what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
+        raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
+    return int(numbers[0]) if parameter.whole else numbers[0]

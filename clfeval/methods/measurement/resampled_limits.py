@@ -1,0 +1,143 @@
+"""Percentile limits of measures of resampled 2 x 2 tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import nan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.clusters import Owned
+from clfeval.inference.resampling import (
+    percentile_limits,
+    random_stream,
+    resampled_counts,
+    resampled_rates,
+)
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure
+from clfeval.methods.design_effects import TableResampler
+from clfeval.methods.estimates import RANDOM, Cells, Design, Limits
+from clfeval.methods.measurement.label_measures import BOOTSTRAP, NONE
+from clfeval.methods.options import IntervalSettings
+
+Formula = Callable[[Confusion], Floats]
+
+
+def bootstrap_limits(
+    known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
+    level: float, resamples: int, seed: int, design: Design = RANDOM,
+    redrawn: Callable[[int], TableResampler | None] = lambda _: None,
+) -> tuple[dict[str, Limits], int]:  # fmt: skip
+    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
+
+    models (m,): index of each table into `names`; each has its own random stream. Classes are
+    resampled separately, with random totals all rows together. NaN for models without a class.
+    redrawn: the resampler of a model with clusters or weights.
+    Errors: ValueError for counts that are not whole.
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
+    """
+    out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
+    failed = 0
+    for i, model in enumerate(names):
+        here = np.flatnonzero(models == i)
+        tp, p, fp, n = (
+            int(part[here[0]]) for part in (cells.tp, cells.positives, cells.fp, cells.negatives)
+        )
+        if not (p and n):
+            continue
+        sampled = design.totals == "random" and cells.sampled[here].any()
+        each = redrawn(i)
+        if each is None:
+            tpr, fpr = resampled_rates(
+                tp, p, fp, n, resamples=resamples, rng=random_stream(seed, model)
+            )
+            cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
+            rows = random_stream(seed, f"rows\0{model}").multinomial(
+                p + n, cell, resamples * sampled
+            )
+        elif each.clusters.size <= 1:
+            continue
+        else:
+            found: Counts = each.tables(resamples, random_stream(seed, model))
+            tpr, fpr = divide(found[0], found[0] + found[2]), divide(found[1], found[1] + found[3])
+            rows = found.T
+        drawn = Confusion.from_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
+        for name, measure in known.items():
+            values = np.broadcast_to(measure(drawn), (resamples, len(here)))
+            if sampled and not CATALOG[name].invariant:
+                together = measure(Confusion(*rows.T))[:, None]
+                values = np.where(cells.sampled[here], together, values)
+            low, high, lost = percentile_limits(values, level=level)
+            out[name][0][here], out[name][1][here] = low, high
+            failed = max(failed, int(np.max(lost)))
+    return out, failed
+
+
+MOST_DRAWN = 2**29  # numbers drawn in all: of more, fewer resamples
+MIN_RESAMPLES = 100  # resamples that are drawn of however many
+LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
+
+ResampledLimits = tuple[tuple[float, float], str]
+
+
+def resampled_limits(
+    measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
+    clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1,
+) -> list[ResampledLimits]:  # fmt: skip
+    """Return percentile limits of measures, and the method of each; NaN for constant draws.
+
+    n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
+    m). Undefined replicates are left out and counted in the method. name: of the random stream.
+    """
+    if wanted.level is None:
+        return [((nan, nan), NONE)] * len(measures)
+    draws = draw_resamples(n, clusters, wanted, name, each=each)
+    values = np.concatenate(
+        [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
+    )
+    return [
+        _percentile_limits(measure, mine, wanted)
+        for (measure, _), mine in zip(measures, values, strict=True)
+    ]
+
+
+def draw_resamples(
+    n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
+) -> Iterator[Counts]:
+    """Return draws of rows, weights or clusters: how many rows of each kind then are, (b, m)."""
+    often = max(MIN_RESAMPLES, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    rng = random_stream(wanted.seed, f"report\0{name}")
+    if clusters is not None:
+        return clusters.redraws(len(n), resamples=often, rng=rng)
+    return _of_rows(n, often, rng)
+
+
+def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
+    """Name the method: of how many draws where they are fewer, and how many came to nothing."""
+    fewer = [f"{replicates:,} resamples"] if replicates < wanted.resamples else []
+    lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
+    return ", ".join([BOOTSTRAP, *fewer, *lost])
+
+
+def _percentile_limits(
+    measure: Measure, values: Floats, wanted: IntervalSettings
+) -> ResampledLimits:
+    low, high, failed = (
+        float(one) for one in percentile_limits(values, level=wanted.level or 0.95)
+    )
+    # what no resample moves, but by a last digit, is not known for certain
+    if not low < high or low + LEAST_WIDTH * abs(low) >= high:
+        return (nan, nan), NONE
+    ends = (max(low, measure.low), min(high, measure.high))
+    return ends, describe_resampling(len(values), failed, wanted)
+
+
+def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts]:
+    some = n > 0
+    for block in resampled_counts(n[some], resamples=often, rng=rng):
+        drawn = np.zeros((len(block), len(n)), np.int64)
+        drawn[:, some] = block
+        yield drawn

@@ -1,0 +1,332 @@
+"""Means over runs, seeds or folds, with limits by how runs share rows; differences of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import hypot, isnan, nan, sqrt
+
+import numpy as np
+
+from clfeval.compare.change import (
+    BETTER,
+    WORSE,
+    Change,
+    comparison_row,
+    estimate_or_none,
+    number_or_none,
+    p_from_limits,
+)
+from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
+from clfeval.counts.count import Sample
+from clfeval.document import Answer, Estimate, ResultWarning, Row, as_estimate
+from clfeval.formatting import (
+    describe_ties,
+    format_count,
+    format_number,
+    format_with_interval,
+    join_names,
+    join_words,
+    quote_if_ambiguous,
+)
+from clfeval.inference.distributions import student_quantile
+from clfeval.inference.resampling import random_stream
+from clfeval.measures.catalog import CATALOG
+
+FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
+CORRECTED, SQUARE_AND_ADD = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
+NONE = "none"
+COUNTS = "counts do not show which rows the runs share"
+MAX_LISTED = 3  # runs, or pairs of models, by name
+RunValues = Mapping[tuple[str, str], Mapping[str, Estimate]]  # by measure and model, then by run
+RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differences`
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How runs share rows; kind None where unknown.
+
+    rows: observations in all; train: share that a run lacks. each: mean number of runs per row.
+    """
+
+    names: Sequence[str]
+    kind: str | None = None
+    rows: float = nan
+    train: float = nan
+    each: float = nan
+    unknown: str = ""
+
+    def reference(self, asked: str | None) -> str | None:
+        """Return with what models are compared in each run, for the errors of its rows."""
+        return asked if self.kind is not None and asked != ALL_PAIRS else None
+
+    @classmethod
+    def from_sample(cls, sample: Sample) -> Runs:
+        """Look which observations stand in which run; DataError where two have another truth."""
+        names, counted = list(sample.runs), sample.counted
+        if counted is None:
+            return cls(
+                names,
+                unknown=f"{COUNTS}, so the means have no confidence intervals",
+            )
+        if counted.kept.settled.columns.id is None:
+            text = "means over runs have no confidence interval; add --id COLUMN"
+            return cls(names, unknown=text)
+        distinct, sizes = counted.kept.runs_of_rows()
+        size = float(np.mean(sizes))
+        kind = REPEATS if size > distinct / 2 else FOLDS
+        return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class RunMean:
+    """The mean of a measure of a model over the runs that have it, and the SD between them."""
+
+    metric: str
+    model: str
+    runs: int
+    mean: Estimate
+    sd: float | None
+    method: str
+
+
+def run_means(values: RunValues, runs: Runs, level: float | None) -> list[RunMean]:
+    """Return the mean of every measure and model."""
+    found = list[RunMean]()
+    for (metric, model), mine in values.items():
+        measure = CATALOG[metric.partition(":")[0]]
+        each = [one for one in mine.values() if one.value is not None]
+        mean, sd, low, high, method = mean_over_runs(each, runs, level)
+        value = Estimate(None, reason=next((one.reason for one in mine.values()), "too_few_rows"))
+        if each:
+            value = estimate_or_none(mean, max(low, measure.low), min(high, measure.high))
+        found.append(RunMean(metric, model, len(each), value, number_or_none(sd), method))
+    return found
+
+
+def mean_over_runs(
+    each: Sequence[Estimate], runs: Runs, level: float | None
+) -> tuple[float, float, float, float, str]:
+    """Return the mean over runs, the SD between them, limits of the mean and the method.
+
+    each: estimates of runs with limits by the rows. folds:
+    variance (1/J + n_test / n_train) S², J - 1 degrees of freedom; n_test: rows of a run on
+    average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
+    S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
+    No limits where those of a run are unknown.
+
+    Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
+    Medicine 27:1693.
+    """
+    values = np.array([one.value for one in each], np.float64)
+    j, mean = len(values), float(values.mean()) if len(values) else nan
+    sd = float(values.std(ddof=1)) if j > 1 else nan
+    if j < 2 or runs.kind is None or level is None:
+        return mean, sd, nan, nan, NONE
+    t = float(student_quantile(j - 1, level=level))
+    if runs.kind == FOLDS and np.ptp(values):
+        reach = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
+        return mean, sd, mean - reach, mean + reach, CORRECTED
+    between_runs = t * sd / sqrt(j)
+    ends = np.array([(one.low, one.high) for one in each], np.float64).mean(axis=0)  # None is NaN
+    below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
+    if isnan(below + above) or not below + above:
+        return mean, sd, nan, nan, NONE
+    return mean, sd, mean - below, mean + above, SQUARE_AND_ADD
+
+
+def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
+    """Return the differences within runs (slices named `prefix`...) by measure, models and run."""
+    return {
+        (str(row["measure"]), str(row["model"]), str(row["reference"]),
+         str(row["slice"]).removeprefix(prefix)): as_estimate(row["difference"])
+        for row in rows if row["slice"] is not None and row["against"] == "reference"
+    }  # fmt: skip
+
+
+def run_comparisons(
+    values: RunValues, models: Sequence[str], runs: Runs, reference: str,
+    by_rows: RowDifferences, *, level: float, seed: int,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the mean difference of models over their runs in common, adjusted for all pairs.
+
+    by_rows: the difference in each run with its limits by the rows.
+    """
+    pairs = family_pairs(reference, models)
+    for metric in dict.fromkeys(metric for metric, _ in values):
+        found, rng = list[tuple[Change, str]](), random_stream(seed, f"runs\0{metric}")
+        measure = CATALOG[metric.partition(":")[0]]
+        span = measure.high - measure.low
+        for i, j in pairs:
+            one, other = (values.get((metric, models[at]), {}) for at in (i, j))
+            both = {run: (value.value, other[run].value) for run, value in one.items()
+                    if run in other}  # fmt: skip
+            apart = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
+            each = [
+                replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
+                for run, d in apart.items()
+            ]
+            mean, _, low, high, method = mean_over_runs(each, runs, level)
+            p = float(p_from_limits(mean, low, high, len(apart) - 1, level=level))
+            if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
+                p = 1.0
+            why = None if apart else "too_few_rows"
+            new, old = (Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None,
+                                 reason=why) for k in (0, 1))  # fmt: skip
+            d = estimate_or_none(mean, max(low, -span), min(high, span), why)
+            found.append(
+                (Change(old, new, d, number_or_none(p), rows=len(apart), paired=True), method)
+            )
+        tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
+        first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
+        adjusted, each_level = joint_maximum_p_values(
+            np.array([found[k][0].p for k in tested], np.float64), first, second,
+            np.eye(len(models)), level=level, rng=rng,
+        )  # fmt: skip
+        of_all = dict(zip(tested, adjusted.tolist(), strict=True))
+        for k, (change, method) in enumerate(found):
+            df = max((change.rows or 1) - 1, 1)
+            t, own = (float(student_quantile(df, level=at)) for at in (each_level, level))
+            wide = _widen_limits(change.difference, t / own, span)
+            together = replace(change, adjusted=of_all.get(k), simultaneous=wide)
+            i, j = pairs[k]
+            yield comparison_row("run", metric, models[i], models[j], together, level,
+                                 method=method)  # fmt: skip
+
+
+def run_ties(
+    lead: str, values: RunValues, models: Sequence[str], runs: Runs, *, level: float, seed: int
+) -> dict[str, bool]:
+    """Return for each model whether it is not significantly different from the best by a mean.
+
+    Adjusted for all pairs of models; empty where runs do not say it, see `mean_over_runs`.
+    """
+    mine = {key: runs_of for key, runs_of in values.items() if key[0] == lead}
+    means = {one.model: one.mean.value for one in run_means(mine, runs, None)}
+    known_means = {model: value for model, value in means.items() if value is not None}
+    if len(known_means) < 2:
+        return {}
+    best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
+    rows = run_comparisons(mine, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
+    found = {best: True}
+    for row in rows:
+        pair = {str(row["model"]), str(row["reference"])}
+        if best in pair and row["p"] is not None:
+            found |= dict.fromkeys(pair - {best}, row["verdict"] not in (BETTER, WORSE))
+    return found if len(found) == len(known_means) else {}
+
+
+def _widen_limits(d: Estimate, factor: float, most: float) -> Estimate:
+    """Return a difference with its limits so many times as far off, and at most `most` from 0."""
+    if d.value is None or d.low is None or d.high is None:
+        return d
+    low, high = (d.value + (end - d.value) * factor for end in (d.low, d.high))
+    return replace(d, low=max(low, -most), high=min(high, most))
+
+
+def run_answers(
+    lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
+    tied: Mapping[str, bool],
+) -> Iterator[Answer]:  # fmt: skip
+    """Say whose mean is largest, what its limits cover, and who differs from it or the reference.
+
+    tied: see `run_ties`.
+    """
+    measure = CATALOG[lead]
+    mine = [one for one in means if one.metric == lead]
+    ranked = sorted((one for one in mine if one.mean.value is not None),
+                    key=lambda one: -measure.sign * (one.mean.value or 0.0))  # fmt: skip
+    if not ranked:
+        yield Answer("no-position", f"{measure.title} is undefined in every run.")
+        return
+    found, first = ranked[0].mean, ranked[0]
+    models = [one.model for one in ranked if one.mean.value == found.value]
+    best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
+        "have the highest")  # fmt: skip
+    size = format_with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
+    apart = "" if first.sd is None else f", SD {format_number(first.sd)}"
+    over = format_count(first.runs, "run")
+    text = f"{join_names(models)} {best} mean {measure.title} over {over}: {size}"
+    order = [one.model for one in ranked if one.model in tied and one.model not in models]
+    worse = [name for name in order if not tied[name]]
+    text = f"{text}{apart}. {describe_ties([name for name in order if tied[name]], worse)}".rstrip()
+    yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
+    yield from _run_differences_answer(lead, compared, runs)
+    if level is None or found.low is None:
+        return
+    text = "Every row is in one run" if runs.each == 1 else "Runs share some rows"
+    text += ": intervals use the Nadeau-Bengio correction for cross-validation."
+    if runs.kind == REPEATS:
+        text = f"All {len(runs.names):,} runs have the same {runs.rows:,.0f} rows"
+        if runs.each < len(runs.names):
+            text = f"Runs share most of their {runs.rows:,.0f} rows"
+        text += ": intervals include the variance between runs and between rows."
+    yield Answer("runs", text)
+
+
+def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
+    """Say which models are significantly better or worse over runs."""
+    rows = [row for row in compared if row["measure"] == lead]
+    if not rows:
+        return
+    title, tests = CATALOG[lead].title, format_count(len(rows), "test")
+    if all(row["p"] is None for row in rows):
+        text = f"No significance test of mean {title} over runs is possible"
+        text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
+        if runs.kind == REPEATS and len({row["reference"] for row in rows}) > 1:
+            text += ": add --reference MODEL to compare with one model"
+        yield Answer("compared", f"{text}.", (), lead)
+        return
+    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
+    told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
+    if len({row["reference"] for row in rows}) > 1:
+        pairs = [_best_first(row) for row in told]
+        text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
+        text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
+        shown = [
+            f"{quote_if_ambiguous(one)} above {quote_if_ambiguous(other)}"
+            for one, other in pairs[:MAX_LISTED]
+        ]
+        text += f": {', '.join(shown)}" if shown else ""
+        more = len(pairs) - len(shown)
+        text += f" and {more:,} more" if more else ""
+        yield Answer("compared", f"{text}.", (), lead)
+        return
+    reference = quote_if_ambiguous(str(rows[0]["reference"]))
+    found = [
+        f"{join_names([str(row['model']) for row in mine])} "
+        f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
+        for kind, mine in kinds.items() if mine
+    ]  # fmt: skip
+    what = " and ".join(found) or f"no model is significantly different from {reference}"
+    text = f"By mean {title} over runs, {what}{rule}."
+    yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
+
+
+def _best_first(row: Row) -> tuple[str, str]:
+    pair = str(row["model"]), str(row["reference"])
+    return pair if row["verdict"] == BETTER else pair[::-1]
+
+
+def run_notes(
+    lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
+) -> Iterator[ResultWarning]:
+    """Say why intervals are missing, what they assume, and which runs the means exclude."""
+    if len(runs.names) == 1:
+        yield ResultWarning(
+            "runs-dependent", "there is only one run: variation between runs is unknown"
+        )
+    elif runs.kind is None and level is not None:
+        yield ResultWarning("runs-dependent", runs.unknown)
+    left = {
+        run
+        for (metric, _), mine in values.items() if metric == lead
+        for run in runs.names if run not in mine or mine[run].value is None
+    }  # fmt: skip
+    if left:
+        text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
+        names = join_words([one for one in runs.names if one in left], most=MAX_LISTED)
+        yield ResultWarning("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
+    if runs.kind == FOLDS and cluster is not None and level is not None:
+        text = f"intervals over runs assume independent runs, even if they share '{cluster}'"
+        yield ResultWarning("runs-dependent", text)

@@ -1,0 +1,153 @@
+"""Measures of one model's scores with what is known of their error: limits, standard error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Influence, cache_last_call
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
+from clfeval.inference.distributions import tail_probability
+from clfeval.inference.influence import (
+    CovarianceEstimate,
+    confidence_limits,
+    covariance_from_influence,
+    smaller_class_size,
+)
+from clfeval.inference.rank_statistics import AucInterval
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure, undefined_reason
+from clfeval.methods.estimates import make_estimate
+from clfeval.methods.measurement.label_measures import INFLUENCE, NONE
+from clfeval.methods.measurement.resampled_limits import ResampledLimits, resampled_limits
+from clfeval.methods.options import IntervalSettings
+from clfeval.methods.roc import score_auc_interval
+
+PROBABILITIES, ONE_CLASS = "not_probabilities", "exact limits of 0 of n"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureEstimate:
+    """A value, its standard error on the measure's own scale (NaN for none), and the method."""
+
+    value: Estimate
+    error: float
+    method: str
+
+
+def estimate_score_measure(
+    measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
+) -> MeasureEstimate:
+    """Return a measure of scores, with limits by the method of its record or the one asked for."""
+    m = len(counts.scores)
+    if (
+        measure.needs == "probabilities"
+        and m
+        and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1)
+    ):
+        return MeasureEstimate(Estimate(None, reason=PROBABILITIES), nan, NONE)
+    parts = (counts.scores, counts.positives, counts.negatives)
+    value = float(measure.function(*parts))
+    if isnan(value):
+        classes = Confusion(parts[1].sum().item(), parts[2].sum().item(), 0, 0)
+        return MeasureEstimate(
+            Estimate(None, reason=undefined_reason(measure.undefined, classes)), nan, NONE
+        )
+    if measure.interval == "delong":
+        return _auc_estimate(measure, counts, value, wanted, name)
+    error, found = nan, None
+    if measure.influence is not None:
+        found = _uncertainty(measure.influence(*parts), counts)
+        error = float(found.errors[0])
+    if wanted.level is None or measure.interval == "null":
+        return MeasureEstimate(make_estimate(value), error, NONE)
+    if measure.id == "oe_ratio" and found is not None and 0 in (parts[1].sum(), parts[2].sum()):
+        return _of_one_class(
+            measure, counts, value, tail_probability(wanted.level) ** (1 / found.size)
+        )
+    if wanted.how != "bootstrap" and found is not None:
+        return influence_estimate(measure, value, found, wanted.level)
+    (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
+    return MeasureEstimate(make_estimate(value, low, high), error, method)
+
+
+def influence_estimate(
+    measure: Measure, value: float, found: CovarianceEstimate, level: float | None
+) -> MeasureEstimate:
+    """Return a value with limits of its standard error, on the scale of the measure."""
+    error = float(found.errors[0])
+    if level is None:
+        return MeasureEstimate(make_estimate(value), error, NONE)
+    ends = confidence_limits(
+        value, error, scale=measure.scale, low=measure.low, high=measure.high, level=level,
+        df=found.df,
+    )  # fmt: skip
+    low, high = (float(end[0]) for end in ends)
+    method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
+    return MeasureEstimate(make_estimate(value, low, high), error, method)
+
+
+def _of_one_class(
+    measure: Measure, counts: ScoreCounts, value: float, share: float
+) -> MeasureEstimate:
+    """Return O:E of rows of one class, with exact limits; share: tail**(1 / n)."""
+    n = counts.positives + counts.negatives
+    all_ = float(measure.function(counts.scores, n, np.zeros_like(n)))
+    low, high = (share * all_, value) if value else (value, (1 - share) * all_)
+    return MeasureEstimate(make_estimate(value, low, high), nan, ONE_CLASS)
+
+
+def _uncertainty(each: Influence, counts: ScoreCounts) -> CovarianceEstimate:
+    n = _class_rows(counts.positives, counts.negatives)
+    owned = counts.clusters
+    return covariance_from_influence(each, n, fewest=smaller_class_size(n, owned), clusters=owned)
+
+
+@cache_last_call
+def _class_rows(positives: Counts, negatives: Counts) -> Floats:
+    return np.concatenate([positives, negatives], dtype=np.float64)
+
+
+def _auc_estimate(
+    measure: Measure, counts: ScoreCounts, value: float, wanted: IntervalSettings, name: str
+) -> MeasureEstimate:
+    """Return the area under the curve, or what is linear in it, by DeLong."""
+    found = delong_estimate(
+        measure, score_auc_interval(counts, wanted.level or 0.95), value, wanted.level
+    )
+    if wanted.level is not None and wanted.how == "bootstrap":
+        (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
+        if not isnan(low):
+            return MeasureEstimate(make_estimate(value, low, high), found.error, method)
+    return found
+
+
+def delong_estimate(
+    measure: Measure, area: AucInterval, value: float, level: float | None
+) -> MeasureEstimate:
+    """Return the area, or what is linear in it, with its limits."""
+    double = measure.low < 0  # gini = 2 AUC - 1
+    error = nan if isnan(area.variance) else (1 + double) * sqrt(max(area.variance, 0.0))
+    if level is None:
+        return MeasureEstimate(make_estimate(value), error, NONE)
+    low, high = (2 * end - 1 if double else end for end in (area.low, area.high))
+    return MeasureEstimate(make_estimate(value, low, high), error, area.method)
+
+
+def _bootstrap_limits(
+    measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
+) -> ResampledLimits:
+    """Return percentile limits over resampled rows, weights or clusters: draws of the counts."""
+    m = len(counts.scores)
+
+    def of(drawn: Counts) -> Floats:
+        return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
+
+    n = np.concatenate([counts.positives, counts.negatives])
+    (found,) = resampled_limits(
+        [(measure, of)], n, counts.clusters, wanted, f"{measure.id}\0{name}"
+    )
+    return found

@@ -1,0 +1,374 @@
+"""Wishes: what is wanted of several metrics, as a YAML file or a mapping says it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from numbers import Real
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Floats
+from clfeval.errors import Problem, UsageError, quote_name, suggestion
+from clfeval.measures import desirability
+from clfeval.measures.catalog import find_measure
+from clfeval.tables.yaml import CODE, read_yaml
+
+
+def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
+    """Read a mapping of metrics to weights; UsageError with line and column for anything else."""
+    file = read_yaml(name)
+    if not isinstance(file.value, dict) or not file.value:
+        hint = "write one metric per line with its weight, for example f1: 2"
+        raise file.wrong((), "weights must be a mapping of metrics to numbers", hint)
+    entries = EntryChecker(file.place)
+    weights = {
+        metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
+        for metric, weight in file.value.items()
+    }
+    entries.done()
+    return {metric: weight for metric, weight in weights.items() if weight is not None}
+
+
+Goal = Literal["maximize", "minimize", "target", "box", "custom"]
+
+GOAL_ENDS = ("low", "target", "high", "above", "below")
+SHOWN_POINTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class DesirabilityGoal:
+    """The desirability goal of one metric; only the numbers its goal takes are set.
+
+    gamma: one exponent for maximize and minimize, two for target, below it and above it.
+    assumed: which of low and high were not given and are ends of the measure's range.
+    """
+
+    metric: str
+    goal: Goal
+    low: float | None = None
+    target: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    gamma: tuple[float, ...] = ()
+    points: tuple[tuple[float, float], ...] = ()
+    weight: float = 1.0
+    assumed: tuple[str, ...] = field(default=(), compare=False)
+
+    def of(self, x: ArrayLike) -> Floats:
+        """Return d of raw values, in their shape, 0..1; NaN for NaN."""
+        if self.goal == "box":
+            return desirability.box(x, self.low, self.high, above=self.above, below=self.below)
+        if self.goal == "custom":
+            return desirability.custom(x, self.points)
+        low, high = cast(float, self.low), cast(float, self.high)
+        if self.goal == "target":
+            aim, (rising, falling) = cast(float, self.target), self.gamma
+            return desirability.target(x, low, aim, high, gamma_low=rising, gamma_high=falling)
+        ramp = desirability.maximize if self.goal == "maximize" else desirability.minimize
+        return ramp(x, low, high, gamma=self.gamma[0])
+
+    def described(self) -> str:
+        """Say in words what is wanted, for example `minimize from 0.1 down to 0`."""
+        n = {name: f"{end:.10g}" for name, end in self.as_dict().items() if isinstance(end, float)}
+        if self.goal == "custom":
+            corners = [f"({x:.10g}, {d:.10g})" for x, d in self.points]
+            if len(corners) > SHOWN_POINTS:
+                corners[2:-1] = [f"... {len(corners) - 3} more ..."]
+            return f"custom {' '.join(corners)}"
+        if self.goal == "box":
+            words = {"low": "from", "above": "above", "high": "up to", "below": "below"}
+            return "box " + " and ".join(f"{words[k]} {n[k]}" for k in words if k in n)
+        text = {
+            "maximize": "maximize from {low} to {high}",
+            "minimize": "minimize from {high} down to {low}",
+            "target": "target {target} within {low} to {high}",
+        }[self.goal].format(**n)
+        if len(set(self.gamma)) == 2:
+            return text + ", γ {:.10g} below it and {:.10g} above".format(*self.gamma)
+        return text if self.gamma[0] == 1 else f"{text}, γ {self.gamma[0]:.10g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the wish as a mapping that `parse_goals` reads back."""
+        ends = {name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None}
+        entry: dict[str, object] = {"goal": self.goal, **ends}
+        if self.gamma:
+            entry["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
+        if self.points:
+            entry["points"] = [list(point) for point in self.points]
+        return {**entry, "weight": self.weight}
+
+
+def desirabilities(
+    wishes: Sequence[DesirabilityGoal], metrics: Sequence[str], values: Floats
+) -> Floats:
+    """Return d of every wish, (..., m), of raw values (..., all metrics)."""
+    if not wishes:
+        return np.empty((*values.shape[:-1], 0))
+    columns = (values[..., metrics.index(wish.metric)] for wish in wishes)
+    return np.stack([wish.of(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
+
+
+LONGEST = 40  # of a text in a message
+EntryPath: TypeAlias = "tuple[str | int, ...]"
+Bound = Literal["", ">= 0", "> 0"]
+
+
+@dataclass(slots=True)
+class EntryChecker:
+    """Checks entries; `place` says for messages where the key or item at a path stands."""
+
+    place: Callable[..., str]
+    problems: list[Problem] = field(default_factory=list)
+    hint: str | None = None
+
+    def wrong(self, path: EntryPath, what: str, hint: str | None = None) -> None:
+        """Keep a problem; the first hint is the one given."""
+        self.problems.append(Problem(what, CODE, self.place(*path)))
+        self.hint = self.hint or hint
+
+    def done(self) -> None:
+        """Raise UsageError with all that is wrong, if anything is."""
+        if self.problems:
+            raise UsageError(self.problems, hint=self.hint)
+
+    def keys(
+        self, path: EntryPath, entry: Mapping[str, object], known: Sequence[str], who: str
+    ) -> None:
+        """Say of every key that is not known which are."""
+        for key, value in entry.items():
+            if key not in known:
+                name = str(key)
+                hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
+                if ":" in name and value is None:
+                    hint = "write a space after the ':'"
+                self.wrong((*path, key), f"{who} has no key {quote_name(name)}", hint)
+
+    def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
+        """Return a finite number within the bound; None for anything else."""
+        if not isinstance(value, Real) or isinstance(value, bool):
+            self.wrong(
+                path, f"{name} is {describe_value(value)}, not a number", _number_hint(value)
+            )
+            return None
+        try:
+            number = float(value)
+        except OverflowError:
+            number = inf
+        if not isfinite(number):
+            self.wrong(path, f"{name} is {number:g}, not a finite number")
+        elif (number < 0 and bound) or (number == 0 and bound == "> 0"):
+            what = "is negative" if bound == ">= 0" else "is not above 0"
+            self.wrong(path, f"{name} {number:.10g} {what}")
+        else:
+            return number
+        return None
+
+    def pair(
+        self, path: EntryPath, name: str, value: object, names: tuple[str, str], bound: Bound = ""
+    ) -> tuple[float, float] | None:
+        """Return two finite numbers of a list; None for anything else."""
+        both = list_items(value)
+        if both is None or len(both) != 2:
+            wanted = f"[{', '.join(names)}]"
+            count = "" if both is None else f" of {len(both)}"
+            self.wrong(
+                path, f"{name} is {describe_value(value)}{count}, not a list of two: {wanted}"
+            )
+            return None
+        first, second = (
+            self.number((*path, i), f"{name} ({part})", item, bound)
+            for i, (part, item) in enumerate(zip(names, both, strict=True))
+        )
+        return None if first is None or second is None else (first, second)
+
+
+def list_items(value: object) -> list[object] | None:
+    """Return the items of a list, a tuple or an array; None for anything else."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return list(value) if isinstance(value, (list, tuple)) else None
+
+
+def describe_value(value: object) -> str:
+    """Name a value for a message as its file has it."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        line = " ".join(value.split())
+        return quote_name(line if len(line) <= LONGEST else line[:LONGEST].rstrip() + "...")
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, Real):
+        return f"{value}"
+    return "a list" if list_items(value) is not None else f"a {type(value).__name__}"
+
+
+def _number_hint(value: object) -> str | None:
+    """Return how a number is written that a text was meant to be."""
+    text = value.strip() if isinstance(value, str) else ""
+    percent = text.endswith("%")
+    try:
+        number = float(text.rstrip("% ")) / (100 if percent else 1)
+    except ValueError:
+        return None
+    if not isfinite(number):
+        return None
+    return f"write {number:.10g}" + ("" if percent else ", a plain number without quotes")
+
+
+SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
+
+# what each goal takes besides a weight, and how it is written
+TAKES: dict[str, tuple[str, ...]] = {
+    "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
+    "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
+    "box": ("low", "high", "above", "below"), "custom": ("points",),
+}  # fmt: skip
+EXAMPLES = {
+    "maximize": "for example {goal: maximize, low: 0.8, high: 1}: low gives d = 0, high d = 1",
+    "minimize": "for example {goal: minimize, low: 0, high: 0.1}: low gives d = 1, high d = 0",
+    "target": "for example {goal: target, low: 0.1, target: 0.3, high: 0.6}",
+    "box": "for example {goal: box, low: 0.8}, {goal: box, above: 0, below: 20}",
+    "custom": "for example {goal: custom, points: [[0, 1], [50, 0.8], [200, 0]]}: [value, "
+    "desirability]",
+}
+
+
+def read_goals(name: str | os.PathLike[str]) -> tuple[DesirabilityGoal, ...]:
+    """Read a YAML file of wishes; UsageError with line and column for all that is wrong."""
+    file = read_yaml(name)
+    return parse_goals(file.value, place=file.place)
+
+
+def parse_goals(
+    wishes: object, *, place: Callable[..., str] | None = None
+) -> tuple[DesirabilityGoal, ...]:
+    """Parse a mapping from metrics to goals or mappings; UsageError with all problems."""
+    entries = EntryChecker(place or _of_metric)
+    found: list[DesirabilityGoal | None] = []
+    if not isinstance(wishes, Mapping) or not wishes:
+        what = describe_value(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
+        hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
+        entries.wrong((), f"the goals must be a mapping of metrics, this is {what}", hint)
+    else:
+        found = [_parse_goal(metric, entry, entries) for metric, entry in wishes.items()]
+    entries.done()
+    whole = tuple(wish for wish in found if wish is not None)
+    if not any(wish.weight for wish in whole):
+        entries.wrong((), "every weight is 0", "give one metric a weight above 0")
+        entries.done()
+    return whole
+
+
+def _of_metric(*path: str | int) -> str:
+    return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
+
+
+def _parse_goal(metric: str, given: object, entries: EntryChecker) -> DesirabilityGoal | None:
+    """Return the wish of one metric; None with at least one problem kept."""
+    before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
+    entry = {"goal": given} if isinstance(given, str) else given
+    if not isinstance(metric, str):
+        entries.wrong((metric,), f"the name of a metric must be text, not {describe_value(metric)}")
+    elif not isinstance(entry, Mapping):
+        what = (
+            f"{quote_name(metric)} is {describe_value(given)}, not a goal or a mapping with a goal"
+        )
+        hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
+        entries.wrong((metric,), what, hint)
+    elif "goal" not in entry:
+        known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
+        entries.keys((metric,), entry, ("goal", *known, "weight"), "a goal")
+        entries.wrong((metric,), "goal is missing", hint)
+    else:
+        goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
+        if isinstance(goal, str) and goal in TAKES:
+            entries.keys((metric,), entry, ("goal", *TAKES[goal], "weight"), goal)
+            return _check_goal(metric, cast(Goal, goal), entry, entries, before)
+        close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
+        what = "unknown goal" if isinstance(goal, str) else "goal is"
+        entries.wrong((metric, "goal"), f"{what} {describe_value(goal)}", close or hint)
+    return None
+
+
+def _check_goal(
+    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker, before: int
+) -> DesirabilityGoal | None:
+    taken = [name for name in GOAL_ENDS if name in entry and name in TAKES[goal]]
+    ends = {name: entries.number((metric, name), name, entry[name]) for name in taken}
+    directed = goal in ("maximize", "minimize")
+    measure = find_measure(metric) if directed else None
+    known = {"low": measure.low, "high": measure.high} if measure else {}
+    assumed = {n: float(x) for n, x in known.items() if n not in entry and isfinite(x)}
+    needs = () if goal == "box" else (n for n in TAKES[goal] if not n.startswith("gamma"))
+    missing = [name for name in needs if name not in entry and name not in assumed]
+    if missing:
+        what = f"{goal} needs {' and '.join(missing)}"
+        if directed:
+            ends_of = {"low": "lower bound", "high": "upper bound"}
+            lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
+            what += f": no {lacks} is known for {quote_name(metric)}"
+        entries.wrong((metric,), what, EXAMPLES[goal])
+    gamma = _check_gamma(metric, goal, entry, entries)
+    points = (
+        _check_points(metric, entry["points"], entries) if not missing and goal == "custom" else ()
+    )
+    weight = entries.number((metric, "weight"), "weight", entry.get("weight", 1), ">= 0")
+    if len(entries.problems) > before or weight is None:
+        return None
+    wish = DesirabilityGoal(
+        metric, goal, **ends, **assumed, gamma=gamma, points=points, weight=weight,
+        assumed=tuple(assumed),
+    )  # fmt: skip
+    try:
+        wish.of(0.0)
+    except ValueError as error:
+        entries.wrong((metric,), str(error), EXAMPLES[goal])
+        return None
+    return wish
+
+
+def _check_gamma(
+    metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker
+) -> tuple[float, ...]:
+    """Return the exponents a goal takes; fewer with at least one problem kept."""
+    if "gamma" not in TAKES[goal]:
+        return ()
+    path, given = (metric, "gamma"), entry.get("gamma", 1)
+    sides = ("gamma_low", "gamma_high")
+    both: Sequence[float | None]
+    if goal != "target":
+        both = [entries.number(path, "gamma", given, "> 0")]
+    elif any(side in entry for side in sides):
+        if "gamma" in entry:
+            hint = "for example gamma: [1, 2], for values below and above the target"
+            entries.wrong(path, "gamma is given together with gamma_low or gamma_high", hint)
+        both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
+    elif list_items(given) is not None:
+        both = entries.pair(path, "gamma", given, ("below target", "above target"), "> 0") or ()
+    else:
+        both = [entries.number(path, "gamma", given, "> 0")] * 2
+    return tuple(one for one in both if one is not None)
+
+
+def _check_points(
+    metric: str, given: object, entries: EntryChecker
+) -> tuple[tuple[float, float], ...]:
+    """Return the points of a custom goal; fewer with at least one problem kept."""
+    items = list_items(given)
+    if items is None:
+        what = f"points is {describe_value(given)}, not a list of [value, desirability]"
+        entries.wrong((metric, "points"), what, EXAMPLES["custom"])
+    points = [
+        entries.pair((metric, "points", i), f"point {i + 1}", item, ("value", "desirability"))
+        for i, item in enumerate(items or ())
+    ]
+    return tuple(point for point in points if point is not None)

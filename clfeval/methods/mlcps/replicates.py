@@ -1,0 +1,153 @@
+"""Limits of single measures of each model, where there is a closed form for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.evaluated_rows import JointCounts
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts, order_by_name
+from clfeval.errors import list_names
+from clfeval.formatting import format_count
+from clfeval.inference.rank_statistics import delong_auc
+from clfeval.inference.resampling import (
+    MASS,
+    dirichlet_counts,
+    prior_error_patterns,
+    random_stream,
+    resampled_counts,
+)
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.estimates import Cells, Limits, exact_limits, measure_limits
+
+
+def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
+    """Return lower and upper limits of measures (k, n), NaN where a bootstrap is needed.
+
+    Shares of rows: exact (Clopper and Pearson). Measures invariant to the class ratio: from the two
+    rates. ROC AUC and Gini: `delong_auc`, NaN with one row of a class. Others: NaN.
+
+    Source: each method's own, see `inference`.
+    """
+    k = len(joint.models)
+    low, high = np.full((k, len(names)), np.nan), np.full((k, len(names)), np.nan)
+    patterns = PatternCounts(joint.models, joint.truth, joint.votes, joint.n)
+    counts = ConfusionCounts.from_patterns(patterns)
+    rows = counts.positives + counts.negatives
+    cells = Cells.at_prevalence(counts, counts.positives / rows)
+    areas = _area_limits(joint, level) if {*names} & {"roc_auc", "gini"} else None
+    for j, name in enumerate(names):
+        found: Limits | None = None
+        if name in ("roc_auc", "gini") and areas is not None:
+            found = areas if name == "roc_auc" else (2 * areas[0] - 1, 2 * areas[1] - 1)
+        elif name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
+            found = exact_limits(name, cells, level=level)
+            if found is None and CATALOG[name].invariant:
+                found = measure_limits(name, cells, level=level)
+        if found is not None:
+            low[:, j], high[:, j] = found
+    return low, high
+
+
+def _area_limits(joint: JointCounts, level: float) -> Limits:
+    """Return the confidence limits of each model's area, NaN where unknown."""
+    ends = np.full((2, len(joint.models)), np.nan)
+    positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
+    if joint.scores is None or not positives.any() or not negatives.any():
+        return ends[0], ends[1]
+    for i, scores in enumerate(joint.scores.T):
+        _, place = np.unique(scores, return_inverse=True)
+        sides = (np.bincount(place, weights=one) for one in (positives, negatives))
+        area = delong_auc(*sides, level=level)
+        ends[:, i] = area.low, area.high
+    return ends[0], ends[1]
+
+
+FEW = 30  # rows of a class, below which resampled rows say too little
+Evaluator = Callable[[Counts], Floats]
+CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", False, False))
+
+
+def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
+    """Return what resampled rows cannot show: classes below 30 rows, and errors no model made.
+
+    votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
+    """
+    said, n = [], joint.n
+    for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
+        if 0 < (count := n[rows].sum().item()) < FEW:
+            said.append(format_count(count, f"{word} row"))
+    for name, positive, vote in CELLS if votes else ():
+        rows = joint.truth == positive
+        empty = n[rows] @ (joint.votes[rows] == vote) == 0
+        if rows.any() and empty.any():
+            said.append(f"no {name} of {_list_models(joint, empty)}")
+    if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
+        high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
+        apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
+        if apart.any() and not said:
+            said.append(f"perfectly separated classes for {_list_models(joint, apart)}")
+    return said
+
+
+def _list_models(joint: JointCounts, which: Bools) -> str:
+    return list_names([joint.models[i] for i in np.flatnonzero(which)], 3)
+
+
+def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
+    """Add MASS rows to each class, half right and half wrong for every model.
+
+    Their scores are those of rows of their own class, or of the other where the model errs.
+    """
+    # by name, for the order of models is no matter
+    wrong = prior_error_patterns(len(joint.models))[:, np.argsort(order_by_name(joint.models))]
+    parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
+    for positive in (True, False):
+        if not (joint.truth == positive).any():
+            continue
+        scores = None if joint.scores is None else _unseen_scores(joint, wrong, positive, rng)
+        each = np.full(len(wrong), MASS / len(wrong))
+        parts.append((np.full(len(wrong), positive), wrong ^ positive, scores, each))
+    truth, votes, n = (np.concatenate([one[i] for one in parts]) for i in (0, 1, 3))
+    found = [one[2] for one in parts if one[2] is not None]
+    return JointCounts.from_rows(
+        joint.models, truth, votes, np.concatenate(found) if found else None, n
+    )
+
+
+def _unseen_scores(
+    joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator
+) -> Floats:
+    """Return the scores of unseen rows of a class, (m, k): evenly spaced ones of the rows there."""
+    assert joint.scores is not None
+    found = np.empty(wrong.shape)
+    own = joint.truth == positive
+    other = ~own if not own.all() else own
+    half = len(wrong) // 2
+    for i in order_by_name(joint.models):
+        scores = joint.scores[:, i]
+        for errs, rows in ((True, other), (False, own)):
+            order = np.argsort(scores[rows], kind="stable")
+            above = np.cumsum(joint.n[rows][order])
+            middles = (np.arange(half) + 0.5) / half * above[-1]
+            places = order[np.searchsorted(above, middles, side="right")]
+            found[wrong[:, i] == errs, i] = rng.permutation(scores[rows][places])
+    return found
+
+
+def bootstrap_replicates(
+    joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
+    seed: int, why: Sequence[str],
+) -> Floats:  # fmt: skip
+    """Return the measures of bootstrap samples, (resamples, k, n), smoothed where `why`."""
+    rng = random_stream(seed, "mlcps")
+    if not why:
+        measure = measured_by(joint)
+        draws = resampled_counts(joint.n, resamples=resamples, rng=rng)
+        return np.concatenate([measure(counts) for counts in draws])
+    wider = add_unseen_rows(joint, rng)
+    measure = measured_by(wider)
+    weights = dirichlet_counts(wider.n, wider.truth, resamples=resamples, rng=rng)
+    return np.concatenate([measure(drawn) for drawn in weights])

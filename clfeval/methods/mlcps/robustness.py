@@ -1,0 +1,286 @@
+"""The ranking under random weights, and compared with that of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.document import Estimate, ResultWarning, Row
+from clfeval.errors import DataError, list_names
+from clfeval.inference.rank_statistics import kendall_tau_b, spearman
+from clfeval.measures.catalog import equivalence_formula
+from clfeval.methods.estimates import make_estimate
+from clfeval.methods.mlcps.ranking import TIE, Ranking, dense_ranks, first_models
+
+Real = NDArray[np.floating[Any]]
+Score = Callable[[Real, Real], Real]
+
+_DRAWS = 320  # weightings at a time
+_CELLS = 2**20  # exact scores at a time
+_PAIRS = 2**19  # pairs of models at a time
+_BLOCK = 10  # metrics whose pairs are multiplied out
+_PIECE = 2**18  # multiplications in one call of the library
+
+
+def neighbour_products(d: Real) -> Real:
+    """Return d_i d_(i+1), with d_(n+1) = d_1.
+
+    Shapes: d (..., n), result (..., n).
+    Errors: ValueError with fewer than three metrics, which span no polygon.
+    """
+    if d.shape[-1] < 3:
+        raise ValueError("a polygon needs at least three metrics")
+    return d * np.roll(d, -1, axis=-1)
+
+
+def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return in how many random weightings each model is first: by MLcps, and order-free.
+
+    Weights are uniform on the simplex, Dirichlet(1, ..., 1): independent exponential numbers over
+    their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
+    sum of w_i w_j d_i d_j over all pairs) is within one part in 10**12 of the greatest.
+    Both scores use the same draws, `draws` times n numbers from `rng`, independent of the models.
+
+    Shapes: d (k, n) in 0..1; results (k,), 0..draws. With ties they add up to more than `draws`.
+    Errors: ValueError with fewer than three metrics.
+    Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
+    """
+    wins = np.zeros((2, len(d)), np.int64)
+    # a factor of all models changes no place, and keeps tiny metrics in the range of floats
+    a = d / (d.max(initial=0) or 1)
+    for start in range(0, draws, _DRAWS):
+        # not divided by their sum: that is a factor of all models too
+        w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
+        for row, score in enumerate((_polygon_scores, _all_pairs)):
+            wins[row] += _count_firsts(score, a, w)
+    return wins[0], wins[1]
+
+
+def depends_on_weights(d: Floats) -> Bools:
+    """Return which models' dense ranks depend on the weights.
+
+    Q_A(w) = sum of w_i w_(i+1) a_i a_(i+1) >= Q_B(w) for all weights, if and only if
+    a_i a_(i+1) >= b_i b_(i+1) for every i. A model depends on the weights when one of its products
+    is greater and another less than that of another model, by more than one part in 10**12, or when
+    this holds for a model above it.
+
+    Shapes: d (k, n) in 0..1; result (k,). The work is k**2 n.
+    Errors: ValueError with fewer than three metrics.
+    """
+    k = len(d)
+    columns = np.ascontiguousarray(neighbour_products(d).T, np.float64)
+    turning = np.zeros(k, bool)
+    step = max(1, _PAIRS // k)
+    parts = [slice(start, start + step) for start in range(0, k, step)]
+    for rows in parts:
+        above, below = _compare_products(columns, rows, np.ones(k, bool))
+        turning[rows] = (above & below).any(axis=1)
+    found = turning.copy()
+    for rows in parts:
+        above, below = _compare_products(columns, rows, turning)
+        found[rows] |= (below & ~above).any(axis=1)
+    return found
+
+
+def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
+    """Return whether some product of each row is greater, is less, than that of each other."""
+    above = np.zeros((len(columns[0, rows]), int(others.sum())), bool)
+    below = np.zeros_like(above)
+    for column in columns:
+        own, theirs = column[rows, None], column[others]
+        above |= own > theirs * (1 + TIE)
+        below |= own * (1 + TIE) < theirs
+    return above, below
+
+
+def _count_firsts(score: Score, a: Floats, w: Floats) -> Ints:
+    wins = np.zeros(len(a), np.int64)
+    step = max(1, _CELLS // len(a))
+    for start in range(0, len(w), step):
+        scores = score(a, w[start : start + step])
+        wins += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
+    return wins
+
+
+def _polygon_scores(a: Real, w: Real) -> Real:
+    return _matrix_product(neighbour_products(a), neighbour_products(w))
+
+
+def _all_pairs(a: Real, w: Real) -> Real:
+    """Return the sum over all pairs of models (k, n) under weightings (m, n): (k, m).
+
+    Summed by blocks of metrics, without the cancellation of (S**2 - sum of squares) / 2.
+    """
+    ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
+    total = _matrix_product(_pair_products(ours), _pair_products(theirs))
+    if a.shape[1] > _BLOCK:
+        before = _matrix_product(ours, theirs)
+        for start in range(_BLOCK, a.shape[1], _BLOCK):
+            ours, theirs = a[:, start : start + _BLOCK], w[:, start : start + _BLOCK]
+            own = _matrix_product(ours, theirs)
+            total += _matrix_product(_pair_products(ours), _pair_products(theirs))
+            total += before * own
+            before += own
+    return total
+
+
+def _pair_products(x: Real) -> Real:
+    return np.concatenate([x[:, i, None] * x[:, i + 1 :] for i in range(x.shape[1])], axis=1)
+
+
+def _matrix_product(a: Real, w: Real) -> Real:
+    """Return the matrix product of models (k, f) and weightings (m, f): (k, m), without threads."""
+    if not a.shape[1]:
+        return np.zeros((len(a), len(w)), a.dtype)
+    across = np.ascontiguousarray(w.T)
+    out = np.empty((len(a), len(w)), a.dtype)
+    rows = max(1, _PIECE // max(1, w.size))
+    whole = len(a) // rows * rows
+    pieces = a[:whole].reshape(-1, rows, a.shape[1])
+    np.matmul(pieces, across, out=out[:whole].reshape(-1, rows, len(w)))
+    np.matmul(a[whole:], across, out=out[whole:])
+    return out
+
+
+CLOSE = 0.999  # |r| over models, above which two metrics are one
+FEWEST = 3  # models: two points always lie on a line
+ENOUGH_MODELS = 4  # models: of three, one pair in 35 lies that close to a line by chance
+
+
+def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
+    """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
+
+    r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
+    rays: `less` names the metrics of which less is better.
+
+    Shapes: values (k, n), raw.
+    """
+    k, n = values.shape
+    r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
+    sign = np.array([-1 if metric in less else 1 for metric in metrics])
+    over = "models" if k >= ENOUGH_MODELS else "three models only"
+    rows: list[Row] = []
+    for i, j in combinations(range(n), 2):
+        same = bool((values[:, i] == values[:, j]).all())
+        words = equivalence_formula(metrics[i], metrics[j])
+        number = None if np.isnan(r[i, j]) else float(r[i, j])
+        if same:
+            why, note = "identical", words or "equal values for every model"
+        elif words:
+            why, note = "same measure", words
+        elif number is not None and abs(number) > CLOSE:
+            why, note = "correlated", f"r = {number:.5f} over {over}"
+        else:
+            continue
+        if sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE:
+            why = "opposite"
+            note += "; one gets better as the other gets worse"
+        rows.append(
+            {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
+        )
+    return rows
+
+
+def redundancy_notes(rows: Sequence[Row]) -> Iterator[ResultWarning]:
+    """Return notes on metrics that count twice, and on opposite ones."""
+    for opposite, words in (
+        (False, "are redundant and count double"),
+        (True, "are opposite and offset each other"),
+    ):
+        found = [row for row in rows if (row["why"] == "opposite") == opposite]
+        if found:
+            pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
+            more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
+            yield ResultWarning("redundant", f"{', '.join(pairs)}{more} {words}")
+
+
+def _correlations(values: Floats) -> Floats:
+    """Return Pearson's r of every two columns, NaN where one is constant."""
+    most = np.abs(values).max(axis=0)
+    values = values / np.where(most > 0, most, 1.0)  # squares of large ones would be infinite
+    centred = values - values.mean(axis=0)
+    centred[:, (values == values[0]).all(axis=0)] = 0.0
+    size = np.sqrt((centred**2).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = centred / size
+        r = np.clip(unit.T @ unit, -1.0, 1.0)
+    r[:, size == 0] = r[size == 0, :] = np.nan
+    return np.asarray(r)
+
+
+def compare_rankings(
+    here: Ranking, there: Ranking
+) -> tuple[list[Row], list[Row], list[ResultWarning]]:
+    """Return the agreement by each score and metric, both ranks of each model, and missing models.
+
+    Only models of both tables are compared; their ranks are those among them.
+    Errors: DataError when fewer than two models are in both.
+    """
+    others = {name: i for i, name in enumerate(there.given.models)}
+    ours = [i for i, name in enumerate(here.given.models) if name in others]
+    names = [here.given.models[i] for i in ours]
+    theirs = [others[name] for name in names]
+    if len(names) < 2:
+        what = f"{len(names)} of its models {'is' if names else 'are'} also in {here.given.name}"
+        hint = (
+            f"models here: {list_names(here.given.models)}; there: {list_names(there.given.models)}"
+        )
+        raise DataError.new(what, "different-models", there.given.name, hint=hint)
+    known = [
+        name for name in ("mlcps", "order_free", "mean", "desirability") if name in here.scores
+    ]
+    scores = {name: (here.scores[name][ours], there.scores[name][theirs]) for name in known}
+    agreement = [_agreement_row(names, name, *both) for name, both in scores.items()]
+    agreement += [  # the scales of both are the same, in the same order
+        _agreement_row(names, scale.metric, here.d[ours, i], there.d[theirs, i])
+        for i, scale in enumerate(here.scales)
+    ]
+    return (
+        agreement,
+        _rank_rows(names, *scores[here.main]),
+        _missing_model_notes(here, there, set(names)),
+    )
+
+
+def _agreement_row(names: Sequence[str], measure: str, here: Floats, there: Floats) -> Row:
+    ranks = [dense_ranks(column) for column in (here, there)]
+    tops = [[names[i] for i in first_models(column)] for column in ranks]
+    return {
+        "measure": measure, "models": len(names), "kendall": _coefficient(kendall_tau_b, *ranks),
+        "spearman": _coefficient(spearman, *ranks), "top_here": tops[0], "top_there": tops[1],
+        "same_top": tops[0] == tops[1] and bool(tops[0]),
+    }  # fmt: skip
+
+
+def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Ints) -> Estimate:
+    """Return a coefficient of two rankings: what ranks call a tie is one here too."""
+    if not (here.all() and there.all()):
+        return Estimate(None, reason="too_few_metrics")
+    return make_estimate(float(function(here, there)), undefined=("constant",))
+
+
+def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
+    ranks = [dense_ranks(column).tolist() for column in (here, there)]
+    return [
+        {
+            "model": name, "here": make_estimate(x, undefined=("too_few_metrics",)),
+            "there": make_estimate(y, undefined=("too_few_metrics",)), "rank_here": a or None,
+            "rank_there": b or None, "moved": b - a if a and b else None,
+        }
+        for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
+    ]  # fmt: skip
+
+
+def _missing_model_notes(
+    here: Ranking, there: Ranking, names: Collection[str]
+) -> list[ResultWarning]:
+    parts = []
+    for where, ranking in (("here", here), ("there", there)):
+        if alone := [name for name in ranking.given.models if name not in names]:
+            parts.append(f"models only {where}: {list_names(alone, 5)}")
+    return [ResultWarning("different-models", f"not compared: {'; '.join(parts)}")] if parts else []

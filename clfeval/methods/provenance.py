@@ -1,0 +1,202 @@
+"""What a result says of how it was made: parameters, signature, notes on the counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from clfeval import __version__
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.document import Answer, InputFile, ResultWarning
+from clfeval.errors import join_texts, list_names, quote_name
+from clfeval.formatting import format_count, format_exact
+from clfeval.measures.record import Population
+from clfeval.methods.design_effects import (
+    CLUSTERED,
+    WEIGHED,
+    class_sizes,
+    cluster_notes,
+    cluster_summary,
+    describe_independence,
+)
+from clfeval.options import declaration as options
+
+# the bar separates parts, and one line is one signature
+QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
+
+
+ROUNDED = 1e-12  # of a weight: more is said
+MAX_LISTED = 3  # models of which a note speaks by name
+
+
+def build_parameters(
+    order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
+) -> dict[str, Any]:
+    """Return parameters detected and parameters of the option groups, names in `order` first."""
+    said = {
+        name: value for one in groups for name, value in options.document_parameters(one).items()
+    }
+    said |= found
+    if "cluster" in said and "cluster" not in without.split():
+        said["independence"] = describe_independence(said["cluster"])
+        methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
+        if methods and said.get("interval") != "none":
+            said["interval_methods"] = {**said.get("interval_methods", {}), **methods}
+    names = [name for name in (*order.split(), *said) if name not in without.split()]
+    return {name: said[name] for name in names if name in said}
+
+
+def build_signature(
+    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[InputFile],
+    statistics: str,
+) -> str:  # fmt: skip
+    """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
+    said = {
+        name: value for one in groups for name, value in options.signature_settings(one).items()
+    }
+    said |= found
+    data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
+    parts = [
+        *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
+        ("data", data), ("stats", statistics[:8]), ("clfeval", __version__),
+    ]  # fmt: skip
+    return "|".join(
+        f"{key}:{str(value).translate(QUOTED)}" for key, value in parts if value not in (None, "")
+    )
+
+
+def name_interval_methods(methods: Mapping[str, str], how: str) -> dict[str, str]:
+    """Return which method makes which interval, where --interval names one for shares of rows."""
+    if how in ("exact", "none"):
+        return dict(methods)
+    return {what: one.replace("Clopper-Pearson", how.title()) for what, one in methods.items()}
+
+
+def format_thresholds(thresholds: Mapping[str, float | None]) -> str:
+    """Write the thresholds: one number when all models share it, `none` when there is none."""
+    cuts = {name: cut for name, cut in thresholds.items() if cut is not None}
+    if len(set(cuts.values())) <= 1:
+        return "".join(repr(cut) for cut in set(cuts.values())) or "none"
+    return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
+
+
+def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer:
+    """Say first at which threshold of the scores a sentence holds, if all models share it."""
+    (cut, *others) = {*thresholds.values()} or {None}
+    if cut is None or others or not said.models:
+        return said
+    first, space, rest = said.text.partition(" ")
+    first = first.lower() if first in ("No", "All", "Every") else first
+    return replace(said, text=f"At threshold {format_exact(cut)}, {first}{space}{rest}")
+
+
+def class_totals(sample: Sample) -> dict[str, Any]:
+    """Return rows, class totals and their ratio of the whole table, as `slice_totals` has them."""
+    positives, negatives, ratio = slice_totals(sample, None)
+    rows, unit = None if positives is None else positives + negatives, sample.slices[None].unit
+    said = {"rows": rows, "positives": positives, "negatives": negatives}
+    return {
+        **{name: n if n is None else from_units(n, unit) for name, n in said.items()},
+        "prevalence": ratio and ratio.prevalence, "odds": ratio and ratio.odds,
+        **cluster_summary(sample.patterns.get(None)),
+    }  # fmt: skip
+
+
+def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
+    """Return the positives and negatives of a slice for each model, effective if weighted."""
+    counts, patterns = sample.slices[label], sample.patterns.get(label)
+    if patterns is not None and patterns.fractional:
+        negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
+        return [positives], [negatives]
+    return counts.shown("positives").tolist(), counts.shown("negatives").tolist()
+
+
+def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
+    """Return the class totals of a slice and their ratio; None where undefined or models differ."""
+    counts = sample.slices[label]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    one = len(pairs) == 1 and sample.sampled
+    positives, negatives = pairs.pop() if one else (None, None)
+    if not (positives and negatives):
+        return positives, negatives, None
+    return positives, negatives, Population.from_counts(positives, negatives, counts.unit)
+
+
+def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[ResultWarning]:
+    """Return warnings on excluded rows and blank lines; apart: rows without a match in a join."""
+    dropped, said = sum(file.dropped for file in files) - apart, []
+    if apart:
+        were = "was" if apart == 1 else "were"
+        text = f"{format_count(apart, 'row')} {were} excluded: the id is missing in some file"
+        said.append(ResultWarning("dropped", text))
+    if dropped:
+        rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
+        said.append(
+            ResultWarning("dropped", f"{dropped} {rows} with missing values {were} excluded")
+        )
+    if blank:
+        said.append(ResultWarning("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
+    return said
+
+
+def _as_well(counted: PredictionCounts, model: str) -> str:
+    """Say which other thresholds lead from a model's scores to the labels beside them."""
+    ends = (counted.kept.settled.related or {}).get(model, ())
+    words = zip(("above", "up to"), ends, strict=False)
+    said = [f"{word} {format_exact(end)}" for word, end in words if isfinite(end)]
+    return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
+
+
+def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultWarning]:
+    """Say of how many rows models gave the true class no probability, if any."""
+    some = sorted(
+        ((from_units(rows, unit), name) for name, rows in lost.items() if rows), reverse=True
+    )
+    if not some:
+        return []
+    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some]
+    text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
+    return [ResultWarning("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")]
+
+
+def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultWarning]:
+    """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
+    said = cluster_notes(counted) if clusters else []
+    apart = sum(file.lost for file in counted.kept.settled.files)
+    said += exclusion_notes(counted.files, counted.blank_rows, apart)
+    if (off := counted.kept.settled.rounding) > ROUNDED:
+        text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
+        said.append(ResultWarning("rounded-weights", text))
+    text = "has numbers other than labels and is read as scores"
+    said += [ResultWarning("read-as-scores", f"'{name}' {text}") for name in counted.reread]
+    for model in counted.models:
+        cut = counted.thresholds[model.name]
+        if model.beside:
+            pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+            if len(model.columns) == 1:
+                pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+            text = f"{pair}: it predicts the most probable class"
+            if cut is not None:
+                what = (
+                    "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+                )
+                text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
+            said.append(ResultWarning("labels-and-scores", text + _as_well(counted, model.name)))
+    if counted.positive in ("0", "false", "False", "FALSE") and any(
+        model.kind == "score" for model in counted.models
+    ):
+        said.append(
+            ResultWarning("score-direction", f"high scores should mean '{counted.positive}'")
+        )
+    text = "several classes are equally probable; the first is used"
+    largest = [name for name in counted.ties if counted.thresholds[name] is None]
+    for name in largest:
+        rows = format_count(counted.ties[name], "row")
+        said.append(ResultWarning("argmax-ties", f"in {rows} of '{name}' {text}"))
+    return said

@@ -1,0 +1,377 @@
+"""Measures of more than two classes with what is known of their error: limits, standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isnan, nan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.classes import ClassPatterns, ClassScores
+from clfeval.counts.clusters import Owned
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.document import Estimate, Row
+from clfeval.inference.influence import confidence_limits, covariance_from_influence
+from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
+from clfeval.inference.rank_statistics import auc_score_limits
+from clfeval.measures.class_averages import (
+    Average,
+    average_influence,
+    class_average,
+    one_vs_rest_tables,
+)
+from clfeval.measures.record import Measure, MulticlassDefinition
+from clfeval.methods.design_effects import TableResampler
+from clfeval.methods.estimates import Limits, make_estimate
+from clfeval.methods.measurement import label_measures as hard
+from clfeval.methods.measurement.decision_curves import perfect_calibration_values
+from clfeval.methods.measurement.label_measures import EXACT, INFLUENCE, NONE
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.resampled_limits import resampled_limits
+from clfeval.methods.measurement.score_measures import MeasureEstimate
+from clfeval.methods.options import IntervalSettings
+
+FEW = 10  # rows of a class below which influence values of areas say too little
+CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
+# pooled over classes these are the pooled sensitivity or specificity, under another name
+POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
+OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
+_AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelMeasure:
+    """One measure of a model: of, influence: functions of counts, the latter None if not smooth.
+
+    moved: f of the kinds of rows, (m,). share: numerator and denominator.
+    """
+
+    metric: str
+    estimator: str
+    measure: Measure
+    undefined: str
+    of: Callable[[Counts], Floats]
+    influence: Callable[[Counts], Floats] | None
+    value: float
+    moved: Floats | None
+    share: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowFrequencies:
+    """Frequencies n (m,) of kinds of rows of a model, and their clusters.
+
+    numbers: counts per kind. table: of labels, with cells at `place`; None of probabilities. name:
+    of the random stream. smallest: rows of the smallest class. wider (m,): factors of f for means
+    over classes.
+    """
+
+    n: Counts
+    clusters: Owned | None
+    name: str
+    numbers: int = 1
+    table: Counts | None = None
+    place: Ints | None = None
+    smallest: float = np.inf
+    wider: Floats | float = 1.0
+
+    def shaped(self, n: Counts) -> Counts:
+        """Return how often kinds occur, (..., m), as measures take it."""
+        if self.table is None or self.place is None:
+            return n
+        each = n.reshape(-1, n.shape[-1])
+        found = [np.bincount(self.place, row, self.table.size) for row in each]
+        return np.reshape(found, (*n.shape[:-1], *self.table.shape))
+
+
+def multiclass_label_rows(
+    label: str | None,
+    patterns: ClassPatterns,
+    asked: Sequence[RequestedMeasure],
+    wanted: IntervalSettings,
+) -> Iterator[Row]:
+    """Yield the measures of the labels of all models in a slice."""
+    hard_ones = [one for one in asked if one.needs in ("confusion", "classes")]
+    rest = [one for one in hard_ones if _multiclass_form(one).of is None]
+    wider = small_sample_factors(patterns)
+    for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
+        n, place = table.reshape(-1), np.arange(table.size)
+        if patterns.clusters is not None:
+            n, place = patterns.n, patterns.cells(i)
+        name = f"{model}\0{label or ''}"
+        kinds = RowFrequencies(
+            n, patterns.clusters, name, 1, table, place, wider=wider[place // len(table)]
+        )
+        found = [part for one in hard_ones for part in _of_table(one, table, place)]
+        for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
+            yield _measure_row(label, model, part.metric, part.estimator, None, value)
+        for metric, values in _each_class(patterns, i, table, rest, wanted, name).items():
+            for class_name, value in zip(patterns.classes, values, strict=True):
+                yield _measure_row(label, model, metric, CLASS, class_name, value)
+
+
+def multiclass_probability_rows(
+    label: str | None, model: str, counts: ClassScores, asked: Sequence[RequestedMeasure],
+    wanted: IntervalSettings,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the measures of the class probabilities of a model in a slice."""
+    found = [
+        part
+        for one in asked
+        if one.needs in ("scores", "probabilities")
+        for part in _of_probabilities(one, counts)
+    ]
+    name, c = f"{model}\0{label or ''}", len(counts.classes)
+    sizes = np.bincount(counts.truth, counts.n)
+    fewest = float(sizes[sizes > 0].min(initial=np.inf))
+    wider = small_sample_factors(counts)[counts.truth]
+    kinds = RowFrequencies(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
+    calibrated = perfect_calibration_values(asked, counts.most_probable(), wanted, name)
+    for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
+        row = _measure_row(label, model, part.metric, part.estimator, None, value)
+        yield {**row, **calibrated.get(part.metric, {})}
+
+
+def _multiclass_form(one: RequestedMeasure) -> MulticlassDefinition:
+    assert one.measure.classes is not None
+    return one.measure.classes
+
+
+def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMeasure]:
+    """Yield what a measure is of a table, (C, C), f of its cells taken at `place`."""
+    form, measure = _multiclass_form(one), one.measure
+    why = form.undefined[-1]
+    if form.of is not None:
+        moved = None if form.influence is None else form.influence(n)[place]
+        value, share = float(form.of(n)), _share_counts(form, n)
+        yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
+                       share)  # fmt: skip
+        return
+    for by in _AVERAGES:
+        if by == "micro" and measure.id in POOLED_ALIKE:
+            continue
+        of = partial(class_average, measure, by=by)
+        influence = partial(average_influence, measure, by=by)
+        share = None
+        if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
+            share = float(np.trace(n)), float(n.sum())
+        yield ModelMeasure(one.name, by, measure, why, of, influence, float(of(n)),
+                       influence(n)[place], share)  # fmt: skip
+
+
+def _share_counts(form: MulticlassDefinition, *counts: Counts) -> tuple[float, float] | None:
+    if form.share is None:
+        return None
+    part, whole = form.share(*counts)
+    return float(part), float(whole)
+
+
+def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
+    rows, n = (counts.truth, counts.p), counts.n
+    form = _multiclass_form(one)
+    for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
+        made = form.given(by=estimator)
+        assert made.of is not None
+        of = partial(made.of, *rows)
+        influence = None if made.influence is None else partial(made.influence, *rows)
+        yield ModelMeasure(
+            one.name, estimator, one.measure, made.undefined[-1], of, influence, float(of(n)),
+            None if influence is None else influence(n), _share_counts(made, *rows, n),
+        )  # fmt: skip
+
+
+def _measure_estimates(
+    parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
+) -> list[MeasureEstimate]:
+    """Return each with its limits and error."""
+    if not parts:
+        return []
+    n, clusters = kinds.n, kinds.clusters
+    none = np.full(len(n), np.nan)
+    f = np.array([none if part.moved is None else part.moved for part in parts])
+    f[[part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]] *= (
+        kinds.wider
+    )
+    found = covariance_from_influence(f, n, clusters=clusters)
+    drawn = _bootstrap_limits(parts, kinds, wanted)
+    known = []
+    for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
+        if isnan(part.value):
+            known.append(MeasureEstimate(Estimate(None, reason=part.undefined), nan, NONE))
+            continue
+        (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
+        if isnan(low):
+            (low, high), method = _default_limits(part, error, freedom, kinds, wanted)
+        known.append(MeasureEstimate(make_estimate(part.value, low, high), error, method))
+    return known
+
+
+def small_sample_factors(one: ClassPatterns | ClassScores) -> Floats:
+    """Return small-sample factors of f for means over classes, by class, (C,).
+
+    sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters
+
+    Each class has the factor g / (g - 1) of its own, g at least 2.
+    Source: Obuchowski 1997, Biometrics 53:567, for the two classes of an area.
+    """
+    owned, rows = one.clusters, np.bincount(one.truth, one.n, len(one.classes))
+    size, g = rows.sum(), rows.astype(np.float64)
+    if owned is not None:
+        size, each = owned.size, (one.truth[None] == k for k in range(len(rows)))
+        g = divide(rows**2, np.array([owned.shares(mine, mine)[2, 0] for mine in each]))
+    return np.asarray(np.sqrt((1 - 1 / max(size, 2)) / (1 - 1 / np.maximum(g, 2))))
+
+
+def _bootstrap_limits(
+    parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
+) -> dict[int, tuple[tuple[float, float], str]]:
+    """Return the limits of what is resampled: all that was asked for, or what is not smooth."""
+    every = wanted.how == "bootstrap"
+    some = [
+        part
+        for part in parts
+        if not isnan(part.value)
+        and part.measure.interval != "null"
+        and (every or (part.moved is None and part.share is None))
+    ]
+    if not some:
+        return {}
+    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in some]
+    found = resampled_limits(
+        measures, kinds.n, kinds.clusters, wanted, kinds.name, each=kinds.numbers
+    )
+    return {id(part): limits for part, limits in zip(some, found, strict=True)}
+
+
+def _default_limits(
+    part: ModelMeasure, error: float, df: float, kinds: RowFrequencies, wanted: IntervalSettings
+) -> tuple[tuple[float, float], str]:
+    """Return the limits of one value by the method asked for, or of its record."""
+    level, rows = wanted.level, kinds.clusters is None
+    total = float(kinds.n.sum())
+    size = total if kinds.clusters is None else kinds.clusters.size
+    if level is None:
+        return (nan, nan), NONE
+    if rows and part.share is not None:
+        return _share_limits(part.share, level, wanted)
+    low, high = (
+        float(end)
+        for end in confidence_limits(
+            part.value, error, scale=part.measure.set_on, low=part.measure.low,
+            high=part.measure.high, level=level, df=df,
+        )
+    )  # fmt: skip
+    # of weights or clusters, as many rows alike as there are parts
+    if not rows and isnan(low) and part.share is not None:
+        ends, method = _share_limits([one / total * size for one in part.share], level, wanted)
+        return ends, f"{method}, of {size:,.0f} rows"
+    near = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
+    if near and kinds.table is not None and part.influence is not None:
+        return _near_best(part, kinds.table / total * size, level, high)
+    if part.measure.interval == "delong":
+        unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
+        if unsure or kinds.smallest * size / total < FEW:
+            return _area_beyond(part.value, low, high, size, level)
+    if isnan(low):
+        return (nan, nan), NONE
+    return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
+
+
+def _area_beyond(
+    value: float, low: float, high: float, rows: float, level: float
+) -> tuple[tuple[float, float], str]:
+    """Return limits of a mean area, extended to the score limits of one of half the rows each.
+
+    Used where a class has fewer than 10 rows, or the area is within 3 standard errors of an end.
+    """
+    outer = auc_score_limits(value, rows / 2, rows / 2, level=level)
+    low, high = (value if isnan(end) else end for end in (low, high))
+    ends = min(low, outer[0]), max(high, outer[1])
+    return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
+
+
+def _near_best(
+    part: ModelMeasure, table: Counts, level: float, high: float
+) -> tuple[tuple[float, float], str]:
+    """Return limits near the best value, the lower one of a table with one row more.
+
+    n + t p' / M²: one row distributed by chance, t and p the marginal totals. high: the upper limit
+    of the table itself, or NaN.
+    """
+    assert part.influence is not None
+    more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
+    value, scale = float(part.of(more)), part.measure.set_on
+    error = covariance_from_influence(part.influence(more), more.reshape(-1)).errors[0]
+    ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
+    low, other = (float(end) for end in ends)
+    if isnan(low):
+        return (nan, nan), NONE
+    high = max(part.value, other) if isnan(high) else high
+    return (min(low, part.value), high), f"{INFLUENCE}, {scale}, one uninformative row added"
+
+
+def _share_limits(
+    share: Sequence[float], level: float, wanted: IntervalSettings
+) -> tuple[tuple[float, float], str]:
+    k, m = (np.array([one]) for one in share)
+    how = wanted.how if wanted.how in NAMED_SHARES else "exact"
+    ends: Limits = SHARE_LIMITS[how](k, m, level=level)
+    method = EXACT if how == "exact" else how.title()
+    return (float(ends[0][0]), float(ends[1][0])), method
+
+
+def _each_class(
+    patterns: ClassPatterns, i: int, table: Counts, asked: Sequence[RequestedMeasure],
+    wanted: IntervalSettings, name: str,
+) -> dict[str, list[MeasureEstimate]]:  # fmt: skip
+    """Return measures of each class against the rest, by name: a value a class."""
+    each, size = one_vs_rest_tables(table), len(patterns.classes)
+    sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
+    if patterns.clusters is not None:
+        many = patterns.clusters.size
+        again = [_class_resampler(patterns, i, k) for k in range(size)]
+        cells = (one.cells for one in again if one is not None)
+        sums = np.array([patterns.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
+                         for tp, fp, fn, tn in cells])  # fmt: skip
+    counts = ConfusionCounts(
+        patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
+        each.fp + each.tn, patterns.unit, sums,
+    )  # fmt: skip
+    sure = hard.LabelLimitSettings(
+        wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
+    )  # fmt: skip
+    found = {}
+    for one in asked:
+        all_of = hard.estimate_label_measure(one, counts, sure)
+        found[one.name] = [
+            MeasureEstimate(*three)
+            for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)
+        ]
+    return found
+
+
+def _class_resampler(patterns: ClassPatterns, i: int, k: int) -> TableResampler | None:
+    """Return the table of a class, as of two classes, to be drawn again."""
+    if patterns.clusters is None:
+        return None
+    mine, says = patterns.truth == k, patterns.votes[:, i] == k
+    which = [mine & says, ~mine & says, mine & ~says, ~mine & ~says]
+    return TableResampler(patterns.clusters, np.array(which, np.float64))
+
+
+def _measure_row(
+    label: str | None,
+    model: str,
+    metric: str,
+    estimator: str,
+    name: str | None,
+    known: MeasureEstimate,
+) -> Row:
+    return {
+        "slice": label, "model": model, "measure": metric, "estimator": estimator, "class": name,
+        "value": known.value, "se": None if isnan(known.error) else known.error,
+        "method": known.method,
+    }  # fmt: skip

@@ -1,0 +1,324 @@
+"""From the counts of more than two classes to the Result of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from clfeval.compare.families import BestSet, slice_reference_rows
+from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.counts.classes import ClassPatterns, ClassScores
+from clfeval.counts.clusters import subtract_part
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.document import Answer, Document, Estimate, ResultWarning, Row, shorten_answer
+from clfeval.errors import UsageError, format_option
+from clfeval.formatting import escape_unprintable
+from clfeval.measures.multiclass_scores import clipped_weight
+from clfeval.methods.comparison_answer import comparison_answers, explain_untested
+from clfeval.methods.design_effects import class_sizes, cluster_summary
+from clfeval.methods.measurement.decision_curves import fill_calibration_columns
+from clfeval.methods.measurement.metrics import caveat_notes
+from clfeval.methods.measurement.requested_measures import RequestedMeasure, set_row_units
+from clfeval.methods.provenance import clipped_note, counting_notes
+from clfeval.methods.report.answer import report_answer, slice_answer, slice_tested_models
+from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
+from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
+from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
+from clfeval.methods.report.comparisons import (
+    check_reference,
+    compare_models,
+    compared_measures,
+    observed_values,
+    slice_compared_measures,
+)
+from clfeval.methods.report.model_estimates import (
+    class_label_estimates,
+    identical_columns,
+    probability_estimates,
+)
+from clfeval.methods.report.multiclass_estimates import (
+    CLASSES,
+    multiclass_label_rows,
+    multiclass_probability_rows,
+)
+from clfeval.methods.report.multiclass_measures import guess_class_order, parse_multiclass_measures
+from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.methods.report.provenance import report_provenance
+from clfeval.methods.report.slice_complements import multiclass_slice_sizes
+from clfeval.methods.report.slices import (
+    ComplementEstimate,
+    Key,
+    SliceEstimates,
+    SliceSize,
+    complement_estimates,
+    slice_test_measures,
+    use_default_intervals,
+)
+
+# as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
+OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
+OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
+AREA = "roc_auc"
+MEAN, MEAN_OF = "macro", "f1"
+RARE = 10  # rows of a class that tell little of it
+MAX_LISTED = 3  # such classes by name
+
+
+def multiclass_result(
+    sample: Sample, counted: PredictionCounts, options: ReportOptions
+) -> Document:
+    """Compute every table of a report on more than two classes, none of them positive."""
+    names = (*options.measure, *options.compared)
+    asked = set_row_units(
+        parse_multiclass_measures(names, counted.order, ordered=counted.ordered), counted
+    )
+    _refuse_two_class_options(counted, options)
+    every = counted.labels()
+    whole, digests = every[None], [every[None].digest()]
+    check_reference(whole.models, options, same_rows=True)
+    lead = _lead_measure(whole, counted)
+    held = compared_measures(asked, lead, options)
+    metrics: dict[tuple[str | None, str], list[Row]] = {}
+    by, sizes = slice_test_measures(asked, several=True), dict[str, tuple[SliceSize, SliceSize]]()
+    for label, patterns in every.items():
+        if label is not None:
+            left = subtract_part(whole, patterns, "truth", "votes")
+            sizes[label] = multiclass_slice_sizes(whole, patterns, left)
+        for row in multiclass_label_rows(label, patterns, asked, options.certainty):
+            metrics.setdefault((label, str(row["model"])), []).append(row)
+    tests, lost = list[Row](), dict[str, float]()
+    scores = dict[str, Mapping[str | None, ClassScores]]()
+    for i, model in enumerate(counted.models):
+        if model.kind != "classes":
+            continue
+        mine = counted.class_scores(i)
+        for label, counts in mine.items():
+            metrics[label, model.name] += multiclass_probability_rows(
+                label, model.name, counts, asked, options.certainty
+            )
+        digests.append(f"{model.name}{mine[None].digest()}")
+        lost[model.name] = clipped_weight(mine[None].truth, mine[None].p, mine[None].n).item()
+        top = mine[None].most_probable()
+        tests += calibration_test_rows(model.name, top, options.level, options.seed)
+        if sizes:
+            scores[model.name] = mine
+
+    def rest_of(
+        models: Collection[str], labels: Iterable[str], without: Sequence[str]
+    ) -> dict[Key, ComplementEstimate]:
+        """Return the measures of the rows that are in none of a slice and some others."""
+        found, wanted = list[Row](), use_default_intervals(options.certainty)
+        for label in labels:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            found += multiclass_label_rows(
+                label, subtract_part(whole, part, "truth", "votes"), by, wanted
+            )
+            for name, mine in scores.items():
+                if name in models:
+                    some = reduce(add, [mine[one] for one in (label, *without)])
+                    less = subtract_part(mine[None], some, "truth", "p")
+                    found += multiclass_probability_rows(label, name, less, by, wanted)
+        # where clusters are in several slices nobody looks how they go together
+        rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
+        return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
+
+    order = {one.name: place for place, one in enumerate(asked)}
+    rows = fill_calibration_columns(
+        [
+            row
+            for label in every
+            for model in whole.models
+            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
+        ]
+    )
+    estimates = _paired_estimates(whole, counted, held)
+    if options.reference is not None:
+        estimates |= class_bootstrap_estimates(
+            counted, held, observed_values(rows), whole, options.reference, options.certainty
+        )
+    called = partial(_measure_table_names, counted)
+    compared_by = compare_models(estimates, held, rows, whole, called, options, counted)
+    compared_rows = compared_by.tables.get("comparisons", ())
+    tested = compared_by.best.get(lead)
+    models = _model_rows(rows, tested, OF_ORDER if counted.ordered else ())
+    confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
+    firsts = [row for row in models if row["slice"] is None]
+    same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
+    tables: dict[str, Sequence[Row]] = {
+        "models": models, "measures": rows, "calibration_tests": adjust_calibration_tests(tests),
+        **compared_by.tables, "confusion": confusion,
+    }  # fmt: skip
+    first, *more = report_answer(
+        firsts, lead, tested, (), options.confidence, same=same, tests=tables["calibration_tests"],
+        untested=explain_untested(options, same_rows=True),
+    )  # fmt: skip
+    told = list[Answer]()
+    if sizes:
+        slices = SliceEstimates.from_metrics(rows, by, sizes, options.confidence, sample.facets)
+        judged = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
+        found_slices, of_slices = slices.tables(
+            rest_of(whole.models, sizes, ()), judged,
+            lambda model, labels, without: rest_of([model], labels, without), {},
+        )  # fmt: skip
+        tables |= found_slices
+        told = [*slice_answer(tables["slices"], of_slices, judged, options.confidence)]
+        compared_rows = [*compared_rows, *of_slices]
+        inside = {
+            one.name: {
+                label: there
+                for label, part in every.items()
+                if label is not None and (there := class_label_estimates(part, one))
+            }
+            for one in slice_compared_measures(held, lead, options)
+            if one.needs in ("confusion", "classes")
+        }
+        enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
+        compared_rows = [*compared_rows, *slice_reference_rows(
+                inside, estimates, enough, str(options.reference), level=options.level,
+                seed=options.seed, margins=numbers_by_measure(options.margin, called),
+            )]  # fmt: skip
+        tables["comparisons"] = compared_rows
+    if options.dummies:
+        held_up = measures_with_baselines(asked)
+        tables["baselines"] = sorted(
+            class_baselines(whole, held_up, observed_values(rows), options.seed),
+            key=lambda row: [one.name for one in held_up].index(str(row["measure"])),
+        )
+    return Document(
+        **report_provenance(sample, options, digests, weighed=whole.fractional),
+        summary={
+            "rows": from_units(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
+            **cluster_summary(whole), "models": len(whole.models),
+        },
+        tables={name: found for name, found in tables.items() if found or name == "confusion"},
+        answer=shorten_answer(
+            (*_order_answers(counted), *comparison_answers(compared_rows, lead, options, called),
+             *told[:1], first, *told[1:], *more)
+        ),
+        warnings=(
+            *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
+            *caveat_notes(asked),
+        ),
+    )  # fmt: skip
+
+
+def _order_answers(counted: PredictionCounts) -> list[Answer]:
+    """Tell how labels are compared that are numbered or graded, if that is an order."""
+    of_labels = all(model.kind != "classes" for model in counted.models)
+    numbered = guess_class_order(counted.order)
+    if counted.ordered or not of_labels or numbered is None:
+        return []
+    how = " ".join(format_option("--classes", one, bare=True) for one in numbered)
+    text = f"If {numbered[0]} to {numbered[-1]} are ordered, add {how} "
+    text += "to compare models by quadratic kappa."
+    return [Answer("unordered-classes", text)]
+
+
+def _measure_table_names(counted: PredictionCounts, text: str) -> Iterator[str]:
+    """Yield what the measures are called in tables that a name means."""
+    found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
+    yield from (one.name for one in found if one.by == "name")
+
+
+def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions) -> None:
+    """Raise for what more than two classes do not take."""
+    asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
+             "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
+    for flag, set_to in asked.items():
+        if set_to:
+            what = f"{flag} needs a positive class, but none is named"
+            hint = "add --positive CLASS to evaluate one class against the rest"
+            raise UsageError.new(what, "positive-needed", hint=hint)
+
+
+def _absent_classes(patterns: ClassPatterns) -> Any:
+    """Tell which classes truth lacks."""
+    return patterns.tables[0].sum(axis=1) == 0
+
+
+def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
+    """Return the leading measure: Hand and Till's AUC where every model has probabilities.
+
+    Else quadratic kappa of ordered classes, balanced accuracy, or accuracy with an empty class.
+    """
+    scored = all(model.kind == "classes" for model in counted.models)
+    absent = bool(_absent_classes(patterns).any())
+    if absent or scored:
+        return "accuracy" if absent else AREA
+    return "kappa_quadratic" if counted.ordered else "balanced_accuracy"
+
+
+def _paired_estimates(
+    patterns: ClassPatterns, counted: PredictionCounts, held: Sequence[RequestedMeasure]
+) -> dict[str, PairedEstimates]:
+    """Return models by these measures on the same rows."""
+    found = dict[str, PairedEstimates]()
+    for one in held:
+        if one.needs in ("confusion", "classes"):
+            estimates = class_label_estimates(patterns, one)
+            if estimates is not None:
+                found[one.name] = estimates
+    of_scores = [one for one in held if one.needs in ("scores", "probabilities")]
+    return found | probability_estimates(counted, patterns, of_scores)
+
+
+def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[str]) -> list[Row]:
+    """Return the first screen: one row a model and slice."""
+    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for row in metrics:
+        kind = MEAN if row["measure"] == MEAN_OF else CLASSES
+        mine = found.setdefault((row["slice"], row["model"]), {})
+        if row["estimator"] == kind:
+            mine[str(row["measure"])] = row["value"]
+    scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
+    names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
+    none = Estimate(None, reason="needs_scores")
+    ties = {} if tested is None else tested.ties
+    return [
+        {
+            "slice": label, "model": model, **{name: mine.get(name, none) for name in names},
+            "tied": None if label is not None else ties.get(model),
+        }
+        for (label, model), mine in found.items()
+    ]  # fmt: skip
+
+
+def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]:
+    """Yield how often each answer was given to each truth, where it was given at all."""
+    names = patterns.classes
+    for model, table in zip(patterns.models, patterns.tables, strict=True):
+        totals = table.sum(axis=1)
+        for i, j in np.argwhere(table).tolist():
+            yield {
+                "slice": label, "model": model, "truth": names[i], "predicted": names[j],
+                "rows": from_units(table[i, j], patterns.unit).item(),
+                "share": float(table[i, j] / totals[i]),
+            }  # fmt: skip
+
+
+def _warnings(patterns: ClassPatterns) -> Iterator[ResultWarning]:
+    """Say which classes truth lacks, which have few rows, and which no model ever says."""
+    rows = class_sizes(patterns, len(patterns.classes))
+    said = patterns.tables.sum(axis=(0, 1))
+    for code, which, what in (
+        ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
+        ("small-class", (rows > 0) & (rows < RARE),
+         f"fewer than {RARE} rows of {{}}: estimates for it are imprecise"),
+        ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
+    ):  # fmt: skip
+        names = [
+            name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there
+        ]
+        if names:
+            listed = ", ".join(f"'{escape_unprintable(name)}'" for name in names[:MAX_LISTED])
+            left = len(names) - MAX_LISTED
+            listed += f" and {left:,} more" if left > 0 else ""
+            yield ResultWarning(code, what.format(listed))

@@ -1,0 +1,272 @@
+"""The rows that are not in a slice: how many they are, and every measure of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats, Ints
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import ClusterCounts, Owned, subtract_part
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
+from clfeval.inference.slice_complement import PowerSums, RankedPairs, RiskSums
+from clfeval.methods.design_effects import class_sizes
+from clfeval.methods.measurement.decision_curves import confusions_at, net_benefit_of_table
+from clfeval.methods.measurement.label_measures import label_influence
+from clfeval.methods.measurement.metrics import (
+    label_measure_rows,
+    risk_threshold,
+    score_measure_rows,
+    takes_scores,
+)
+from clfeval.methods.measurement.requested_measures import NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
+from clfeval.methods.options import IntervalSettings
+from clfeval.methods.provenance import class_rows
+from clfeval.methods.report.model_estimates import score_influence
+from clfeval.methods.report.slices import (
+    ComplementEstimate,
+    Key,
+    Sizes,
+    SliceSize,
+    complement_estimates,
+    shared_cluster_correlation,
+    use_default_intervals,
+)
+
+_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
+
+
+def slice_complements(
+    sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
+) -> Sample:
+    """Return the complement of each slice, under its name; without: slices left out too."""
+    counted, whole = sample.counted, sample.slices[None]
+    names = [label for label in sample.slices if label is not None] if labels is None else labels
+    every = sample.patterns
+    if counted is not None and None in every:
+        left: dict[str | None, PatternCounts] = {
+            label: subtract_part(every[None],
+                                 _sum_counts([every[one] for one in (label, *without)]), "truth",
+                          "votes")
+            for label in names
+        }  # fmt: skip
+        counts: dict[str | None, ConfusionCounts] = {
+            label: ConfusionCounts.from_patterns(one) for label, one in left.items()
+        }
+        return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
+    less: dict[str | None, ConfusionCounts] = {
+        label: _subtract_counts(
+            whole, _sum_counts([sample.slices[one] for one in (label, *without)])
+        )
+        for label in names
+    }
+    return replace(sample, slices=less)
+
+
+def _sum_counts(parts: Sequence[Any]) -> Any:
+    """Add up the counts of slices that share no rows."""
+    return reduce(add, parts)
+
+
+def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
+    """Return the 2 x 2 tables of the rows that are not in a part."""
+    cells = [sign * np.array([getattr(one, name) for name in CELLS])
+             for sign, one in ((1, whole), (-1, part))]  # fmt: skip
+    models = [*whole.models, *part.models]
+    return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
+
+
+def slice_sizes(sample: Sample, others: Sample) -> Sizes:
+    """Return how many rows each slice has, and how many the others are."""
+    found = dict[str, tuple[SliceSize, SliceSize]]()
+    for label in others.slices:
+        if label is None:
+            continue
+        patterns = [one.patterns.get(label) for one in (sample, others)]
+        owned = [None if one is None else one.clusters for one in patterns]
+        spans = any(len(one) for one in _shared_clusters(*owned))
+        both = [
+            _make_slice_size(one.slices[label].rows.max().item(),
+                  [min(rows) for rows in class_rows(one, label)[::-1]],
+                  clusters=clusters, spans=spans)
+            for one, clusters in zip((sample, others), owned, strict=True)
+        ]  # fmt: skip
+        found[label] = both[0], both[1]
+    return found
+
+
+def multiclass_slice_sizes(
+    whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
+) -> tuple[SliceSize, SliceSize]:
+    """Return how many rows of several classes a slice has, and the others."""
+    spans = any(len(one) for one in _shared_clusters(part.clusters, left.clusters))
+    there = class_sizes(whole, len(whole.classes)) > 0
+    both = [
+        _make_slice_size(from_units(one.n.sum(), one.unit).item(),
+              class_sizes(one, len(one.classes))[there].tolist(),
+              clusters=one.clusters, spans=spans)
+        for one in (part, left)
+    ]  # fmt: skip
+    return both[0], both[1]
+
+
+def _make_slice_size(
+    rows: Any, classes: Sequence[float], *, clusters: Owned | None, spans: bool
+) -> SliceSize:
+    """Put together what is known of a part; classes: the rows of each class, the fewest of any."""
+    least = min(classes, default=0.0)
+    if isinstance(clusters, ClusterCounts):
+        least = min(least, clusters.size)
+    return SliceSize(rows, tuple(classes), least, clusters is None, spans)
+
+
+def _shared_clusters(one: Owned | None, other: Owned | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return which clusters have rows in both parts, by place."""
+    if isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts):
+        return one.shared(other)
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def label_complement_estimates(
+    sample: Sample, others: Sample, held: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> Iterator[tuple[Key, ComplementEstimate]]:
+    """Yield the measures of the labels of rows that are not in a slice."""
+    rho = dict[Key, float]()
+    for label, left in others.patterns.items():
+        part = sample.patterns[label]
+        places = _shared_clusters(part.clusters, left.clusters)
+        if label is None or not len(places[0]):
+            continue
+        assert isinstance(part.clusters, ClusterCounts)
+        assert isinstance(left.clusters, ClusterCounts)
+        for one in held:
+            if one.needs == "confusion" and one.name != NET_BENEFIT:
+                f, g = (label_influence(each, one.measure)[1] for each in (part, left))
+                found = shared_cluster_correlation(part.clusters, left.clusters, places, f, g)
+                for model, each in zip(part.models, found.tolist(), strict=True):
+                    rho[label, model, one.name] = each
+    yield from complement_estimates(
+        label_measure_rows(others, held, use_default_intervals(wanted)), rho
+    )
+
+
+class ComplementScores:
+    """The scores of a model in all rows, and what of them tells of the rows outside a slice."""
+
+    def __init__(self, model: str, whole: ScoreCounts, cut: float | None) -> None:
+        """Take the scores of all rows, and the threshold in force."""
+        self.model, self.whole, self.cut = model, whole, cut
+        self._known = dict[str, Any]()
+
+    def outside(
+        self,
+        label: str,
+        part: ScoreCounts,
+        at: Ints,
+        held: Sequence[RequestedMeasure],
+        wanted: IntervalSettings,
+    ) -> Iterator[tuple[Key, ComplementEstimate]]:
+        """Yield the measures of the complement of a slice; at: indices of its scores."""
+        wanted, anew = use_default_intervals(wanted), list[RequestedMeasure]()
+        for one in held:
+            value = None
+            if self.whole.clusters is None and len(self.whole.scores):
+                value = self._less(one, part, at, wanted)
+            if value is None:
+                anew.append(one)
+            else:
+                yield (label, self.model, one.name), ComplementEstimate(value)
+        if any(map(takes_scores, anew)):
+            yield from self._anew(label, part, anew, wanted)
+
+    def _less(
+        self, one: RequestedMeasure, part: ScoreCounts, at: Ints, wanted: IntervalSettings
+    ) -> Estimate | None:
+        """Return a measure of the other rows where sums tell it."""
+        whole, measure, level = self.whole, one.measure, wanted.level
+        sides = (part.positives, part.negatives)
+        if measure.interval == "delong":
+            pairs = self._once(
+                "pairs", lambda: RankedPairs.from_counts(whole.positives, whole.negatives)
+            )
+            area = pairs and pairs.outside(at, *sides, level=level or 0.95)
+            if not area:
+                return None
+            value = 2 * area.value - 1 if measure.low < 0 else area.value
+            return delong_estimate(measure, area, value, level).value
+        t, loss = risk_threshold(one, self.cut), measure.loss
+        if not (whole.scores[0] >= 0 and whole.scores[-1] <= 1):
+            return None
+        if t is not None:
+            cut = np.array([t])
+            all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
+            return net_benefit_of_table(
+                _subtract_counts(all_of, confusions_at(part, cut)), t, level
+            )[0]
+        totals = (whole.positives, whole.negatives)
+        if one.name == "oe_ratio" and wanted.how != "bootstrap":
+            sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
+            few = min(int(n.sum()) - int(p.sum()) for n, p in zip(totals, sides, strict=True))
+            found = sums.outside(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
+            return found and influence_estimate(measure, found[0], found[1], level).value
+        if loss is None:
+            return None
+        # near the mean, so that sums keep their digits: that of some of the scores
+        some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
+        centre = self._once(
+            f"{one.name} mean",
+            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        )
+        every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
+        sizes = self._once("sizes", lambda: [int(part.sum()) for part in totals])
+        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
+        found = every.outside(_loss_powers(loss, part, centre), fewest=few)
+        if found is None:
+            return None
+        return influence_estimate(measure, float(centre) + found[0], found[1], level).value
+
+    def _anew(
+        self,
+        label: str,
+        part: ScoreCounts,
+        held: Sequence[RequestedMeasure],
+        wanted: IntervalSettings,
+    ) -> Iterator[tuple[Key, ComplementEstimate]]:
+        left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
+        places = _shared_clusters(part.clusters, left.clusters)
+        if len(places[0]):
+            assert isinstance(part.clusters, ClusterCounts)
+            assert isinstance(left.clusters, ClusterCounts)
+            for one in held:
+                both = [score_influence(one, self.cut, each) for each in (part, left)]
+                if both[0] is not None and both[1] is not None:
+                    moved = (each[1] for each in both if each is not None)
+                    found = shared_cluster_correlation(part.clusters, left.clusters, places, *moved)
+                    rho[label, self.model, one.name] = float(found[0])
+        yield from complement_estimates(
+            score_measure_rows(label, self.model, left, self.cut, held, wanted), rho
+        )
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
+
+
+def _loss_powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
+    """Return what is needed of the losses of rows, a few at a time, which stay in the cache."""
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
+    return PowerSums.from_values(
+        (loss(counts.scores[part], y) - centre, n[part])
+        for part in blocks
+        for y, n in ((True, counts.positives), (False, counts.negatives))
+    )

@@ -1,0 +1,135 @@
+"""Output files: drafts beside their targets, copies of pipes, protected inputs."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from errno import EACCES
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import IO
+
+from clfeval.interrupt import CleanupState
+
+DEEP = "**"  # of a pattern: any folders
+
+
+def target_path(name: str) -> str:
+    """Return where a file is put: its folder is looked up, a link of its own name is replaced."""
+    folder, last = os.path.split(name)
+    return os.path.join(os.path.realpath(folder or os.curdir), last)
+
+
+class ProtectedFiles:
+    """Files that nothing is written in place of, by their names and patterns."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Look up the files and patterns; patterns of nested folders (`**`) are not searched."""
+        self._patterns: list[str] = []
+        self._files: set[str] = set()
+        for name in names:
+            if glob.has_magic(name) and not os.path.exists(name):
+                self._patterns.append(target_path(name))
+                files = [] if DEEP in name else glob.glob(name)
+                self._files |= {os.path.realpath(one) for one in files}
+            else:
+                self._files.add(os.path.realpath(name))
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a file of this name would be one of them."""
+        place = target_path(name)
+        known = os.path.realpath(name) in self._files
+        return known or any(
+            fnmatchcase(place, pattern.replace(f"{DEEP}/", "*")) if DEEP in pattern
+            else PurePath(place).match(pattern) for pattern in self._patterns
+        )  # fmt: skip
+
+
+OPEN_FILES_FOLDER = Path("/proc/self/fd")  # where Linux lets an open file be opened once more
+IN_MEMORY = 64 << 20  # bytes, beyond which a copy goes to the disk
+_MEMORY = hasattr(os, "memfd_create")
+
+
+def open_scratch_file() -> IO[bytes]:
+    """Return a file for a few words."""
+    if _MEMORY:
+        return open(os.memfd_create("clfeval"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+class ReadOnceCopy:
+    """A copy of what may be read once only: a small one in memory, a larger one on the disk."""
+
+    def __init__(self) -> None:
+        """Begin with nothing; OSError where there is no room."""
+        self._name: str | None = None
+        self._small = _MEMORY and OPEN_FILES_FOLDER.is_dir()
+        self._stream = open_scratch_file() if self._small else self._on_disk()
+        self._size = 0
+
+    def write(self, chunk: bytes) -> int:
+        """Add bytes; OSError where the disk is full."""
+        self._size += len(chunk)
+        if self._small and self._size > IN_MEMORY:
+            self._small = False
+            with self._stream as small:
+                self._stream = self._on_disk()
+                small.seek(0)
+                shutil.copyfileobj(small, self._stream)
+        return self._stream.write(chunk)
+
+    def path(self) -> Path:
+        """Return where all that was written can be opened until the copy is closed."""
+        self._stream.flush()
+        return Path(self._name) if self._name else OPEN_FILES_FOLDER / str(self._stream.fileno())
+
+    def close(self) -> None:
+        """Give its room back."""
+        with suppress(OSError):  # what a full disk did not take is not wanted any more
+            self._stream.close()
+        if self._name is not None:
+            with suppress(OSError):
+                os.unlink(self._name)
+            CleanupState.litter.discard(self._name)
+
+    def _on_disk(self) -> IO[bytes]:
+        if OPEN_FILES_FOLDER.is_dir():
+            return tempfile.TemporaryFile(prefix="clfeval-")
+        handle, self._name = tempfile.mkstemp(prefix="clfeval-")
+        CleanupState.litter.add(self._name)
+        return open(handle, "w+b")
+
+
+class Draft:
+    """A file beside its target, which takes the target's place when it is complete."""
+
+    def __init__(self, target: Path) -> None:
+        """Open it; OSError where the folder does not take it."""
+        self.target = target
+        with suppress(FileNotFoundError):
+            target.lstat()  # a name that no folder takes is found now
+            if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(EACCES, os.strerror(EACCES))
+        handle, self._name = tempfile.mkstemp(prefix=".clfeval-", dir=target.parent)
+        CleanupState.litter.add(self._name)
+        self.stream = os.fdopen(handle, "w", encoding="utf-8", newline="")
+
+    def put(self, mode: int) -> None:
+        """Close it and put it in place of the target, whole; OSError where that is not allowed."""
+        os.chmod(self._name, mode)
+        self.stream.close()
+        os.replace(self._name, self.target)
+        CleanupState.litter.discard(self._name)
+
+    def close(self) -> None:
+        """Remove what was not put in its place."""
+        with suppress(OSError):  # a full disk does not take the rest, which nobody wants
+            self.stream.close()
+        if self._name in CleanupState.litter:
+            with suppress(OSError):  # a folder may let files be made and not removed
+                os.unlink(self._name)
+            CleanupState.litter.discard(self._name)

@@ -1,0 +1,186 @@
+"""How cells, names of columns and reasons are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from clfeval import formatting as words
+from clfeval.document import Cell, Document, Estimate, Row
+from clfeval.formatting import DIGITS, format_count, format_number
+from clfeval.measures.catalog import CATALOG, measure_title
+from clfeval.schema import Column, Write
+
+T = TypeVar("T")
+ABSENT = "–"
+INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
+WIDE = 12  # columns of a bar
+EIGHTHS = "▏▎▍▌▋▊▉"
+TRACK = "·"
+ARROWS = {"max": "↑", "min": "↓"}
+
+REASONS = {
+    "needs_scores": "the model has labels only, no scores",
+    "needs_threshold": "the threshold of the model is unknown",
+    "not_probabilities": "scores are outside 0 to 1",
+    "nothing_found": "no model detects any row of the target class",
+    "no_other_model": "every model is in the set",
+    "no_positive_prediction": "the model predicts no positives",
+    "no_positive_truth": "there is no positive row",
+    "no_negative_prediction": "the model predicts no negatives",
+    "no_negative_truth": "there is no negative row",
+    "zero_margin": "a row or column of the 2 x 2 table is empty",
+    "nothing_positive": "there are no positives, true or predicted",
+    "expected_agreement_one": "truth and predictions are all of one class",
+    "class_absent": "truth lacks one of the classes",
+    "single_class": "only one class occurs", "too_few_rows": "no rows, or too few",
+    "separation": "scores are all 0 or 1, equal, or separate the classes",
+    "nothing_expected": "all probabilities are 0",
+    "no_uncertainty": "all probabilities are 0, 1/2 or 1",
+    "certain_threshold": "the threshold is 0 or 1",
+    "fractional_weights": "weights are fractions",
+    "too_few_metrics": "a polygon needs 3 metrics",
+    "missing_component": "a metric has no value", "zero_weight": "all weights are 0",
+    "outside_scale": "a value is outside the range of the metric",
+    "too_many_subsets": "the search takes too long to cross-validate",
+    "too_few_clusters": "a class has rows of one cluster only",
+    "limit_unmet": "no threshold meets the limit",
+    "limit_seldom_met": "fewer than half of the bootstrap tables meet the limit",
+    "infinite_scores": "scores are infinite",
+    "too_few_splits": "there is only one split", "constant": "all models have the same value",
+    "first": "there is no earlier line", "other_settings": "it was made with other settings",
+    "not_in_both": "one of the two lacks this measure",
+    "not_in_baseline": "the baseline lacks this measure",
+}  # fmt: skip
+
+
+def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
+    """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
+    if isinstance(cell, Estimate):
+        if cell.value is None:
+            return INFINITE.get(cell.reason or "", ABSENT)
+        return write(cell.value, digits)
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return write(cell, digits)
+    if isinstance(cell, list):
+        return " + ".join(map(words.quote_if_ambiguous, cell))
+    return str(cell)
+
+
+def draw_bar(share: float | None, wide: int = WIDE) -> str:
+    """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
+    if share is None:
+        return ""
+    steps = 8 * wide
+    filled = min(max(round(share * steps), 0), steps)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), steps - 1)
+    whole, eighths = divmod(filled, 8)
+    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
+    return text + TRACK * (wide - len(text))
+
+
+def format_exact(cell: Cell) -> str:
+    """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
+    return words.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
+
+
+def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
+    """Write an estimate's interval, empty when there is none; an end without number is infinite."""
+    if not isinstance(cell, Estimate) or cell.low is cell.high is None:
+        return ""
+    low = "-∞" if cell.low is None else write(cell.low, digits)
+    return f"[{low}, {'∞' if cell.high is None else write(cell.high, digits)}]"
+
+
+def column_heading(column: Column | str) -> str:
+    """Name a column for people, with an arrow towards better."""
+    name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
+    if title is None and name in CATALOG:
+        return f"{CATALOG[name].title} {CATALOG[name].arrow}".rstrip()
+    return title or name.replace("_", " ")
+
+
+def column_title(name: str, beta: float | None = None, column: Column | None = None) -> str:
+    """Name a measure or another column of estimates; F by the weight of recall."""
+    title = measure_title(name, beta) if name in CATALOG else column and column.title
+    return title or name
+
+
+def format_amount(number: float, digits: int) -> str:
+    """Write an expected number of rows, with as many digits as tell something."""
+    size = len(f"{number:.0f}") if number >= 1 else 0
+    if not number:
+        return "0"
+    if not size:
+        return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
+    return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
+
+
+def format_class_counts(result: Document) -> str:
+    """Say how many rows there are, and how many of each class, the positive one by its name."""
+    summary, others = result.summary, len(result.parameters["negative"])
+    if summary["rows"] is None:
+        return "models with different class totals"
+    name = words.quote_if_ambiguous(str(result.parameters["positive"]))
+    name = f"class {name}" if name[:1].isdigit() else name
+    which = "" if name == "positive" else f" ({name})"
+    merged = f" ({others} other classes)" if others > 1 else ""
+    lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
+    weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
+    positives, negatives = (
+        f"{summary[f'{kind}s']:,.10g} {kind}" for kind in ("positive", "negative")
+    )
+    return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
+
+
+def independence_note(result: Document) -> str:
+    """Say what its intervals take as independent; nothing where that goes without saying."""
+    said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
+    if result.summary.get("runs"):  # intervals are those of means over them
+        return ""
+    if clusters is None:
+        some = result.summary.get("effective_rows")
+        rows = sum(file.rows for file in result.inputs)
+        weights = "" if some is None else f", effective sample size {some:,.0f} of {rows:,} rows"
+        return f"assumes {said}{weights}" if said else weights[2:]
+    effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
+    more = "" if effect is None else f", design effect up to {effect:.2g}"
+    more += "" if equal is None else f", weighted like {equal:,.0f} equal clusters"
+    return f"assumes {clusters:,} {said}{more}"
+
+
+def majority_class_note(prevalences: Sequence[Cell]) -> str:
+    """Say what accuracy the majority class gives by itself, at each share of positives.
+
+    Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
+    no-information rate).
+    """
+    known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
+    if not known:
+        return ""
+    ends = dict.fromkeys(words.format_close(share, DIGITS) for share in (known[0], known[-1]))
+    return f"always predicting the majority class: accuracy {' to '.join(ends)}"
+
+
+def threshold_note(rows: Sequence[Row]) -> str:
+    """Say at which threshold models say positive, where they hold scores and share it."""
+    cuts = [*{row["threshold"]: None for row in rows}]
+    return (
+        f" at threshold {format_exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
+    )
+
+
+def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
+    """Choose so many values, two or more, at even steps from the first to the last."""
+    last = len(values) - 1
+    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
+
+
+def join_names(cell: Cell) -> str:
+    """Write the names of a cell side by side, so that commas in them cannot mislead."""
+    return ", ".join(map(words.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""

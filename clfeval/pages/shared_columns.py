@@ -1,0 +1,154 @@
+"""Columns that tables of several pages have, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.document import Document, Row, as_estimate
+from clfeval.formatting import quote_if_ambiguous
+from clfeval.measures.catalog import find_measure
+from clfeval.pages.formatting import INFINITE, REASONS
+from clfeval.schema import Column, Source, Table, TableView, columns_of_kind, comparison_rows
+
+MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown unasked
+
+SLICE, MODEL = columns_of_kind("slice", "slice") + columns_of_kind("text", "model")
+CELLS = tuple(
+    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
+    for name in ("tp", "fp", "fn", "tn")
+)
+SHARED: Mapping[str, str] = {
+    "slice": "the rows with one value of the --by columns; without it the whole table",
+    "model": "the name of the classifier",
+    "threshold": "score at or above which a row is predicted positive; empty for models that "
+    "have labels only",
+    "tp": "true positives",
+    "fp": "false positives",
+    "fn": "false negatives",
+    "tn": "true negatives",
+    "rows": "number of rows; repeated rows count each time",
+    "positives": "rows of the positive class",
+    "negatives": "rows of all other classes",
+    "prevalence": "share of positives in the population",
+    "odds": "positives : negatives in the population",
+    "measure": "the measure of this row of the table",
+    "interval": "confidence interval, at the level of --level",
+    "comparisons.against": "what the model is compared with: a reference on the same rows, the "
+    "rows outside a slice, runs, a baseline, or a label of a history",
+    "comparisons.measure": "the measure compared",
+    "comparisons.reference": "the other side: a model, the rows outside, a baseline or a label",
+    "old": "the value of the other side",
+    "new": "the value of the model",
+    "difference": "new - old, with its confidence interval",
+    "p": "two-sided p-value of no difference; it agrees with the interval",
+    "p_adjusted": "p adjusted for multiple comparisons: joint maximum for pairs of models, "
+    "Benjamini-Hochberg for slices and changes",
+    "difference_adjusted": "the difference with a simultaneous confidence interval",
+    "verdict": "better, worse: significant after adjustment; changed: significant without a "
+    "direction; equivalent, not worse: within --margin",
+    "paired": "whether both sides have the same rows",
+    "comparisons.rows": "number of rows compared, or of runs",
+    "se": "standard error of the difference",
+    "detectable": "the smallest difference that is detected with power 0.8",
+    "comparisons.method": "method of the interval and p",
+    "baseline_changes.id": "the id of the row",
+    "baseline_changes.truth": "the true class of the row",
+    "baseline_changes.before": "the prediction in the baseline, which was correct",
+    "baseline_changes.after": "the prediction now, which is wrong",
+}
+
+
+def difference_tables(result: Document) -> Iterator[TableView]:
+    """Yield how models differ from a reference, or over runs any two."""
+    runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
+    rows = [
+        *comparison_rows(result, "reference"),
+        *comparison_rows(result, "reference", inside=True),
+    ]
+    if not (rows := rows or runs):
+        return
+    title = f"Differences from {quote_if_ambiguous(reference)} on the same rows" if reference else (
+        "Differences between models")  # fmt: skip
+    title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
+    columns: dict[str, Source] = (
+        {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
+    )
+    columns |= {"measure": "measure", "model": "model"} | ({} if reference else {
+        "minus": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
+    note = ""
+    if any(row["p"] is not None for row in rows):
+        columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+        note = "intervals, p and verdict are adjusted for all models"
+    yield TableView(
+        "comparisons", title, columns, rows, MAX_COMPARISON_ROWS, note, lead="difference_adjusted",
+        rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
+    )  # fmt: skip
+
+
+LABELS = "the model has labels only"
+MAX_ROWS = 30  # rows of a table shown to a person; files get them all
+COLUMNS = (
+    SLICE, MODEL, *columns_of_kind("text", "measure estimator"), *columns_of_kind("text?", "class"),
+    *columns_of_kind("estimate", "value"),
+    Column("se", "number?", "standard error"), *columns_of_kind("text", "method"),
+    *columns_of_kind("number?", "calibrated_mean calibrated_high", when="?"),
+    Column("p", "p?", when="?"),
+)  # fmt: skip
+MEASURED = Table("measures", COLUMNS)
+MEANINGS: Mapping[str, str] = {
+    "class": "the class of the measure; empty if it is about all classes",
+    "measure": "the measure, with its parameters",
+    "estimator": "binary; for more classes multiclass, macro, weighted, micro, or class (one "
+    "against the rest)",
+    "value": "value of the measure",
+    "se": "standard error of the value",
+    "measures.method": "method of the interval or p",
+    "calibrated_mean": "mean of the measure if the probabilities were calibrated",
+    "calibrated_high": "upper --level quantile of the measure if they were calibrated",
+    "measures.p": "p-value against calibrated probabilities",
+}
+
+
+def requested_rows(result: Document) -> list[Row]:
+    """Return the measures of a report that were asked for by name, or are only in a set that was.
+
+    Those of single classes are left out.
+    """
+    known = result.tables["models"][0]
+    found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
+    ids = {measure.id for measure in found if measure is not None}
+    metrics = [(row, str(row["measure"])) for row in result.whole("measures")
+               if row["estimator"] != "class"]  # fmt: skip
+    return [
+        row
+        for row, name in metrics
+        if name.partition(":")[0] in ids or (None in found and name not in known)
+    ]
+
+
+def measure_tables(
+    result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
+) -> Iterator[TableView]:
+    """Yield the measures asked for, those of slices too where there are any; rows: only these."""
+    if MEASURED.name not in result.tables:
+        return
+    mine = result.tables[MEASURED.name] if rows is None else rows
+    if not mine:
+        return
+    columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
+    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
+    columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
+    whys: dict[str, dict[str, None]] = {}
+    for row in mine[:MAX_ROWS]:
+        reason = as_estimate(row["value"]).reason
+        if reason is not None and reason not in INFINITE:
+            whys.setdefault(reason, {})[str(row["measure"])] = None
+    said = [
+        f"–: {LABELS}" if reason == "needs_scores"
+        else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+        for reason, names in whys.items()
+    ]  # fmt: skip
+    note = "; ".join(said)
+    yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
+                    name=name,
+                note=note)  # fmt: skip

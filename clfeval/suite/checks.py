@@ -1,0 +1,208 @@
+"""What of a run's gates and names can be refused without its table, and how gates are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
+
+from clfeval.compare.gates.limit_targets import (
+    DIFFERENCE_SUFFIX,
+    match_metric,
+    match_models,
+    match_slices,
+)
+from clfeval.compare.gates.limit_tests import check_compared, check_ranges, still_best_gates
+from clfeval.compare.gates.limits import Gates, Limit, parse_limit
+from clfeval.document import Cell, Document, Gate, Row
+from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
+from clfeval.measures.catalog import CATALOG
+from clfeval.options.declaration import as_list, build_group
+from clfeval.options.dialect import reword_error, yaml_dialect
+from clfeval.pages import page_of
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.runs import Run, RunLink
+from clfeval.views.files import check_names
+
+_MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # how a dry run says whose a column is
+SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", "runs", "classes")
+
+
+def parse_limits(gates: Gates) -> Iterator[tuple[Limit, str]]:
+    """Yield the limits, each with how it is written."""
+    return ((parse_limit(kind, text), text) for kind, text in gates.written)
+
+
+def pending_gates(run: Run) -> list[tuple[Gate, str]]:
+    """Return the gates of a run, nothing of them judged, each with how it is written."""
+    gates = build_group(Gates, run.options)
+    found = []
+    for limit, text in parse_limits(gates):
+        part = "" if limit.part == "value" else f".{limit.part}"
+        severity = gates.severity(limit.kind)
+        one = Gate(limit.kind, f"{limit.metric}{part}", limit.model, limit.limit, None, True,
+                   severity=severity, slice=limit.slices)  # fmt: skip
+        found.append((one, f"{limit.kind} {text}"))
+    for name, least in gates.least:
+        kind = f"min-{name}"
+        found.append((Gate(kind, name, None, least, None, True), f"{kind} {least:,}"))
+    for model in gates.still_best:
+        kind = "still-best"
+        found.append((Gate(kind, kind, model, 1.0, None, True), f"{kind} {model}"))
+    return found
+
+
+def check_without_table(run: Run, wrong: BatchErrors) -> None:
+    """Say which gates, tables and pictures there cannot be, whatever the table holds."""
+    gates = build_group(Gates, run.options)
+    for limit, text in parse_limits(gates):
+        given = _limit_node(run.given[limit.kind.replace("-", "_")], text.rpartition("=")[0])
+        _collect_refusal(partial(check_ranges, [limit]), run, given, wrong)
+        _collect_refusal(partial(_check_limit, run, gates, limit), run, given, wrong)
+    if gates.still_best and run.command != "report":
+        models = partial(still_best_gates, _empty_result(run), gates.still_best)
+        _collect_refusal(lambda: [*models()], run, run.given["still_best"], wrong)
+    if names := as_list(run.options.get("show")):
+        _collect_refusal(
+            partial(check_names, run.command, names, "--show "), run, run.given["show"], wrong
+        )
+
+
+def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
+    """Refuse limits on models and measures that a table, as it is read, has not; UsageError."""
+    if not (gates := build_group(Gates, run.options)).limits:
+        return
+    page = page_of(run.command)
+    found = (_MODEL.fullmatch(str(row["taken"])) for row in reading)
+    known = [one[1] for one in found if one]
+    models: dict[str, Row] = {
+        name: {"model": name} for name in (*known, *(run.options.get("group") or ())) if known
+    }
+    names = {column.name for table in page.tables for column in table.columns}
+    names |= {*SUMMED, *as_list(run.options.get("measure"))}
+    names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
+    cells: dict[str, Cell] = {name + end: 0.0 for name in names for end in ("", DIFFERENCE_SUFFIX)}
+    wrong = ErrorCollector()
+    for limit in gates.limits:
+        with wrong.going_on():
+            if models and limit.model is not None and " at " not in limit.model:  # a population's
+                match_models(models, limit.model, limit.kind)
+            if run.command != "mlcps" and ":" not in limit.metric:
+                match_metric(limit, cells, _empty_result(run))
+    wrong.stop()
+
+
+def _empty_result(run: Run) -> Document:
+    """Return a result of a run's command that holds nothing."""
+    return Document(run.command, "", (), {}, {}, {})
+
+
+def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
+    """Refuse a limit that compares with nothing, or is on slices of a table that has none."""
+    if gates.baseline is None:
+        check_compared(limit)
+    sliced = any(run.options.get(name) for name in ("by", "run"))
+    if limit.slices is not None and "by" in run.keys.known and not sliced:
+        match_slices(limit, ())
+
+
+def _collect_refusal(
+    check: Callable[[], object], run: Run, given: Node, wrong: BatchErrors
+) -> None:
+    """Keep what is refused, in the words of a batch and with its place."""
+    try:
+        check()
+    except UsageError as error:
+        reword_error(error, run.keys.options, yaml_dialect(lambda _: given.place))
+        told = (replace(one, what=f"{one.what}, in run '{run.group}'") for one in error.problems)
+        error.problems = tuple(told)
+        wrong.take(error, given)
+
+
+def _limit_node(given: Node, name: str) -> Node:
+    """Return the entry of a limit in a mapping, else all that is given."""
+    return dict(given.pairs()).get(name, given) if isinstance(given.value, dict) else given
+
+
+def required_runs(run: Run) -> list[str]:
+    """Return the names of the runs whose tables a run takes."""
+    return [run.input.run] if isinstance(run.input, RunLink) else []
+
+
+def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors) -> None:
+    """Report missing tables of other runs and cycles; broken: runs with errors."""
+    known = {run.name: run for run in runs}
+    for run in runs:
+        if not isinstance(run.input, RunLink):
+            continue
+        other = known.get(run.input.run)
+        if other is None and run.input.run.partition("[")[0] in broken:
+            continue
+        if other is None:
+            inside = [name for name, one in known.items() if one.group == run.input.run]
+            hint = f"name one of its runs: {list_names(inside)}" if inside else None
+            hint = hint or suggestion(run.input.run, known) or f"runs: {list_names(known)}"
+            wrong.say(run.input.given, f"input: no run '{run.input.run}'", hint)
+        elif run.input.table is not None:
+            tables = [table.name for table in page_of(other.command).tables]
+            if run.input.table not in tables:
+                hint = suggestion(run.input.table, tables) or f"tables: {list_names(tables, 40)}"
+                what = f"input: {other.command} has no table '{run.input.table}'"
+                wrong.say(run.input.given, what, hint)
+    while names := _find_cycle(known):
+        link = known.pop(names[0]).input
+        assert isinstance(link, RunLink)
+        wrong.say(link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}")
+
+
+def _find_cycle(known: Mapping[str, Run]) -> list[str]:
+    """Return runs that wait for each other, the first at the end again; none where none do."""
+    try:
+        _sorter([*known.values()], known).prepare()
+    except CycleError as error:
+        return [str(name) for name in error.args[1]][::-1]
+    return []
+
+
+def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    """Return the runs that are asked for, and those whose tables they take, in order."""
+    known = {run.name: run for run in runs}
+    wanted = select_runs(runs, only)
+    names = dict.fromkeys(run.name for run in wanted)
+    left = [*names]
+    while left:
+        left = [one for name in left for one in required_runs(known[name]) if one not in names]
+        names |= dict.fromkeys(left)
+    sorter = _sorter([run for run in runs if run.name in names], known)
+    sorter.prepare()
+    place = {run.name: i for i, run in enumerate(runs)}
+    found: list[Run] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=place.__getitem__)
+        found += [known[name] for name in ready]
+        sorter.done(*ready)
+    return found
+
+
+def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
+    """Return the runs of names or patterns (brackets are literal); UsageError without a match."""
+    picked: set[str] = set()
+    for pattern in only:
+        glob = pattern.replace("[", "[[]")
+        found = {run.name for run in runs if pattern in (run.name, run.group)}
+        found = found or {run.name for run in runs if fnmatchcase(run.name, glob)}
+        if not found:
+            names = [*dict.fromkeys(name for run in runs for name in (run.name, run.group))]
+            hint = suggestion(pattern, names) or f"runs: {list_names(names)}"
+            raise UsageError.new(f"--only '{pattern}' matches no run", "unknown-run", hint=hint)
+        picked |= found
+    return [run for run in runs if not only or run.name in picked]
+
+
+def _sorter(runs: Sequence[Run], known: Mapping[str, Run]) -> TopologicalSorter[str]:
+    return TopologicalSorter(
+        {run.name: [one for one in required_runs(run) if one in known] for run in runs}
+    )

@@ -1,0 +1,132 @@
+"""Output paths of runs, and the history to which a batch appends."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clfeval.compare.history.file import check_target
+from clfeval.errors import ClfevalError, UsageError, bad_option, suggestion
+from clfeval.output_files import ProtectedFiles
+from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.reading import path_beside_file
+from clfeval.views.files import format_of_file
+
+LONGEST = 120  # characters of a name in a file name
+_UNSAFE = re.compile(r"[^\w.=+,-]+")
+_PART = re.compile(r"\{(\w*)\}")
+
+
+def safe_file_name(name: str) -> str:
+    """Return the name of a run as part of a file name: no separator, no bracket, no blank."""
+    return _UNSAFE.sub("-", name).strip("-.")[:LONGEST] or "run"
+
+
+def output_paths(
+    given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors
+) -> tuple[str, ...]:
+    """Return the files that a run is saved in; `{name}` stands for its name."""
+    paths = (_output_path(given, text, name, wrong) for text in texts)
+    return tuple(path for path in paths if path is not None)
+
+
+def _output_path(given: Node, text: str, name: str, wrong: BatchErrors) -> str | None:
+    for part in _PART.findall(text):
+        if part != "name":
+            wrong.say(given, f"save: '{{{part}}}' is unknown", "write {name} for the run's name")
+    path = text.replace("{name}", safe_file_name(name))
+    if "\0" in path:
+        wrong.say(given, f"save: {text!r} is not a file name")
+        return None
+    try:
+        format_of_file(path)
+    except UsageError as error:
+        wrong.say(given, f"save: {error.problems[0].what}", error.hint)
+        return None
+    whole = path_beside_file(given, path)
+    check_inside_folder(given, "save", path, wrong)
+    return whole
+
+
+def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) -> None:
+    """Say where a link leads a plain path out of the folder of the YAML file."""
+    if not os.path.isabs(path) and ".." not in Path(path).parts:
+        home = os.path.realpath(os.path.dirname(given.file.name))
+        folder = os.path.realpath(os.path.dirname(path_beside_file(given, path)))
+        if os.path.commonpath([home, folder]) != home:
+            what = f"{key}: a link in '{path}' leads outside the folder of the YAML file"
+            wrong.say(given, what, "write the real path of the folder")
+
+
+def check_overwrites(saved: Mapping[str, Node], read: Iterable[str], wrong: BatchErrors) -> None:
+    """Report outputs that would overwrite inputs or the history; saved: their nodes."""
+    spared = ProtectedFiles(read)
+    for path, given in saved.items():
+        if path in spared:
+            what = f"save: '{path}' would overwrite a file that the batch reads or appends to"
+            wrong.say(given, what, "choose another name")
+
+
+KEYS = ("file", "label", "accept")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTarget:
+    """A history, the label of what is added, and whether that is what others are held to."""
+
+    file: str
+    label: str
+    accept: bool
+
+
+def can_make_folder(path: str) -> bool:
+    """Tell whether the folder of a file is missing, and can be made where others are."""
+    folder = missing = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return folder != missing and os.path.isdir(folder) and os.access(folder, os.W_OK)
+
+
+def read_history_target(
+    given: Node | None, label: str | None, wrong: BatchErrors, *, accept: bool
+) -> HistoryTarget | None:
+    """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
+    if given is None:
+        for flag, asked in (("--label", label is not None), ("--accept", accept)):
+            if asked:
+                hint = "add history: FILE at the top level of the YAML file"
+                wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
+        return None
+    parts: Mapping[str, Node] = {"file": given}
+    if isinstance(given.value, dict):
+        parts = dict(given.pairs())
+        for key, one in parts.items():
+            if key not in KEYS:
+                hint = suggestion(key, KEYS) or f"keys: {', '.join(KEYS)}"
+                wrong.say(one, f"history: unknown key '{key}'", hint)
+    file, said, accepts = (parts.get(key) for key in KEYS)
+    name = file.value if file else None
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        wrong.say(file or given, "history must name a file", "write history: history.jsonl")
+        return None
+    if accepts is not None and not isinstance(accepts.value, bool):
+        wrong.say(accepts, "history: accept must be true or false")
+    if said is not None and not isinstance(said.value, str):
+        wrong.say(said, "history: the label must be text", f"label: '{said.written or said.value}'")
+        return None
+    label = label or (str(said.value) if said is not None else None)
+    if not label or not label.strip():
+        hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
+        wrong.say(given, "history: the label is missing", hint)
+        return None
+    check_inside_folder(file or given, "history", name, wrong)
+    path = path_beside_file(file or given, name)
+    try:
+        if not can_make_folder(path):
+            check_target(path, ())
+    except ClfevalError as error:
+        wrong.take(error, file or given)
+    return HistoryTarget(path, label, accept or bool(accepts and accepts.value))

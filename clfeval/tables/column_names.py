@@ -1,0 +1,262 @@
+"""Which column is truth, which names the rows: by the names and by the first values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
+
+from clfeval.errors import DataError, Problem, format_option, list_names
+from clfeval.tables.cells import COMMA, comma_hint, known_labels
+from clfeval.tables.input import IF_MODEL, ColumnNames, Input, find_column, is_index_name
+from clfeval.tables.peek import ColumnPeek
+
+MOST_CLASSES = 20  # of a column that may be truth
+# what truth is also called: the certain ones are taken where one alone is there, others proposed
+CERTAIN = (
+    "class",
+    "y",
+    "outcome",
+    "labels",
+    "gt",
+    "gold",
+    "gold_label",
+    "gold_standard",
+    "ground_truth",
+    "groundtruth",
+    "reference_standard",
+    "true",
+    "observed",
+    "expected",
+    "y_test",
+    "truth_label",
+    "label_true",
+    "true_class",
+    "actual_class",
+    "diagnosis",
+)
+LIKELY = (
+    *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation",
+    "correct", "result", "event", "truth label", "true label", "default", "defaulted", "churn",
+    "churned", "fraud", "is_fraud", "survived", "died", "death", "mortality", "relapse",
+    "malignant", "cancer", "relevant", "relevance", "included", "include", "decision",
+    "final_decision", "consensus", "adjudicated", "standard",
+)  # fmt: skip
+TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a name of truth
+PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
+_METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
+RATES = ("sensitivity", "specificity")
+# of a table with a column of truth for each label
+_TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
+_OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
+_COVARIATE = re.compile(
+    r"(?:.*[_ .-])?(?:age|bmi|year|month|weekday|day|hour|height|weight|income|salary|price|los)"
+    r"(?:[_ .-](?:years?|months?|days?|kg|lbs?|cm|m|in|eur|usd))?",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(
+    r"(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|hematocrit|confidence)", re.IGNORECASE
+)
+_ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
+
+
+def find_truth(peeks: Mapping[str, ColumnPeek], roles: Input) -> str | None:
+    """Return the column of truth: the one that is named, or that a name alone shows to be it."""
+    named = roles.truth or find_column(peeks, ColumnNames.TRUTH)
+    if named is not None:
+        return named
+    likely = [name for name in peeks if name.strip().casefold() in LIKELY]
+    if len(likely) != 1 or likely[0].strip().casefold() not in CERTAIN:
+        return None
+    column = peeks[likely[0]]
+    return likely[0] if column.classes and 1 < len(column.texts) <= MOST_CLASSES else None
+
+
+def likely_id(peeks: Mapping[str, ColumnPeek], truth: str) -> str | None:
+    """Return the column that names the rows: called like one, and without a value twice."""
+    others = [name for name in peeks if name != truth]
+    named = find_column(others, ColumnNames.ID)
+    if named is not None:
+        return named
+    known = peeks[truth].texts if truth in peeks else frozenset()
+    called = [name for name in others if name and (is_index_name(name) or _ID.fullmatch(name))]
+    ids = (
+        name for name in called
+        if peeks[name].distinct and (is_index_name(name) or not peeks[name].texts & known)
+    )  # fmt: skip
+    return next(ids, None)
+
+
+def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) -> None:
+    """Raise where another column is called like truth too, and would be a model."""
+    others = [name for name in free if name.strip().casefold() in ColumnNames.TRUTH]
+    if others and roles.truth is None and not roles.model:
+        left = [name for name in free if name not in others]
+        what = f"its name suggests truth, as does '{truth}': which one is truth?"
+        raise DataError(
+            [Problem(what, "two-truths", file, None, name) for name in others],
+            hint=f"add {format_option('--truth', truth)} to evaluate the others as models, or "
+            "--ignore COLUMN to leave one out",
+            fixes={"truth": truth} | ({"ignore": tuple(others)} if left else {}),
+        )
+
+
+def refuse_weight_columns(
+    file: str,
+    free: Sequence[str],
+    peeks: Mapping[str, ColumnPeek],
+    classes: Collection[str],
+    roles: Input,
+) -> None:
+    """Raise where a column of numbers named like row weights would be a model."""
+    named = [name for name in free if find_column([name], ColumnNames.WEIGHT)]
+    found = [
+        name for name in named
+        if peeks[name].mostly_numeric and peeks[name].positive
+        and not (find_column([name], ColumnNames.WEIGHT[-1:]) and peeks[name].texts <= {*classes})
+    ]  # fmt: skip
+    if not found or len(found) == len(free) or roles.model or roles.weight:
+        return
+    weight = str(find_column(found, ColumnNames.WEIGHT))
+    rest = tuple(name for name in found if name != weight)
+    what = "is it a model or a column of row weights?"
+    raise DataError(
+        [Problem(what, "stray-weight", file, None, name) for name in found],
+        hint=f"add {format_option('--weight', weight)} to weight the rows, or "
+        f"{format_option('--ignore', weight)} to leave it out; {IF_MODEL}",
+        fixes={"weight": weight} | ({"ignore": rest} if rest else {}),
+    )
+
+
+def refuse_run_columns(file: str, free: Sequence[str], roles: Input) -> None:
+    """Raise where a column is called like runs, folds or seeds, and would be a model."""
+    found = [name for name in free if find_column([name], ColumnNames.RUN)]
+    if not found or len(found) == len(free) or roles.model:
+        return
+    run, rest = found[0], tuple(found[1:])
+    what = "is it a model or a column of runs (folds, seeds)?"
+    raise DataError(
+        [Problem(what, "stray-run", file, None, name) for name in found],
+        hint=f"add {format_option('--run', run)} to evaluate each run (report, phidelta), or "
+        f"{format_option('--ignore', run)} to pool all rows; {IF_MODEL}",
+        fixes={"ignore": (run, *rest)},
+        instead={"run": run} | ({"ignore": rest} if rest else {}),
+    )
+
+
+def refuse_covariates(
+    file: str, free: Sequence[str], peeks: Mapping[str, ColumnPeek], roles: Input
+) -> None:
+    """Raise where numbers are called like a property of the rows (age, year), not like a model.
+
+    Also where one column is called like a prediction, and several others are not.
+    """
+    numbers = [name for name in free if peeks[name].mostly_numeric]
+    named = [name for name in numbers if {*re.split(r"[\W_]+", name.casefold())} & PREDICTED]
+    found = [name for name in numbers if name not in named]
+    if not named or len(found) <= len(named):
+        found = [
+            name for name in numbers
+            if _SHARE.fullmatch(name) or (_COVARIATE.fullmatch(name) and not peeks[name].shares)
+        ]  # fmt: skip
+    if not found or len(found) == len(free) or roles.model:
+        return
+    what = "is it a model or a property of the rows?"
+    raise DataError(
+        [Problem(what, "stray-covariate", file, None, name) for name in found],
+        hint=f"add {format_option('--ignore', found[0])} to leave it out, or "
+        f"{format_option('--by', f'{found[0]}:4')} to compare four groups; {IF_MODEL}",
+        fixes={"ignore": tuple(found)},
+    )
+
+
+def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
+    """Build the error for a table in which no column is known to be truth; one is proposed."""
+    what = f"no truth column; columns: {list_names(peeks)}"
+    if all(find_column(peeks, (name,)) for name in RATES):
+        hint = (
+            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
+            "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
+        )
+        return DataError.new(what, "no-truth", file, hint=hint)
+    if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
+        hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
+        return DataError.new(what, "no-truth", file, hint=hint)
+    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
+    if len(several) > 1:
+        hint = (
+            f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
+            "label, truth and prediction, then add --by label --cluster row --positive 1; "
+            "otherwise add --truth COLUMN"
+        )
+        return DataError.new(what, "multi-label", file, 1, several[1], hint=hint)
+    guess = likely_truth(peeks)
+    if guess is None:
+        return DataError.new(what, "no-truth", file, hint="add --truth COLUMN to name it")
+    hint = f"add {format_option('--truth', guess[0])}: {guess[1]}"
+    return DataError.new(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
+
+
+def _bare_labels(peeks: Mapping[str, ColumnPeek]) -> list[str]:
+    """Return columns of 0 and 1 that others are called by, with a model's name: `sun`, `m_sun`."""
+    bits = [name for name, column in peeks.items() if name and column.texts <= {"0", "1"}]
+    models: dict[str, list[str]] = {}
+    for label, name in product(bits, bits):
+        found = re.fullmatch(rf"(.*\S)[_ .:-]{re.escape(label)}", name)
+        if found:
+            models.setdefault(found[1], []).append(label)
+    return max(models.values(), key=len, default=[])
+
+
+def likely_truth(peeks: Mapping[str, ColumnPeek]) -> tuple[str, str] | None:
+    """Return the column that may be truth, and why; None where nothing speaks for one."""
+    few = {n: p for n, p in peeks.items() if n and 1 < len(p.texts) <= MOST_CLASSES and p.classes}
+    named = find_column(few, LIKELY)
+    if named is not None:
+        return named, "its name suggests truth"
+    parts = {name: {*re.split(r"[\W_]+", name.casefold())} for name in few}
+    called = [name for name, words in parts.items() if words & TRUE and not words & PREDICTED]
+    if len(called) == 1:
+        return called[0], "its name suggests truth"
+    # its classes are what other columns say
+    said = {
+        name: sum(other.texts == column.texts for key, other in few.items() if key != name)
+        for name, column in few.items()
+    }
+    most = max(said.values(), default=0)
+    best = [name for name, count in said.items() if count == most]
+    if most and len(best) == 1:
+        return best[0], "other columns predict its classes"
+    texts = [name for name in few if not few[name].mostly_numeric]
+    if len(texts) == 1:
+        return texts[0], "the only text column with few different values"
+    return (best[0], "the only column with few different values") if len(few) == 1 else None
+
+
+def refuse_decimal_commas(
+    file: str, names: Iterable[str], truth: str, peeks: Mapping[str, ColumnPeek], roles: Input
+) -> None:
+    """Raise for answers, in columns of such names, and weights with a decimal comma."""
+    known = known_labels(peeks[truth].texts, roles) if truth in peeks else set()
+    asked = [name for name in (*names, roles.weight or "") if name and name in peeks]
+    found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
+    if found:
+        texts = {name: min(peeks[name].texts) for name in found}
+        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
+        if hint := comma_hint(commas):
+            raise DataError(
+                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
+                 for name, text in texts.items()],
+                hint=hint,
+                # either way scores have one order; weights would count a thousand times
+                fixes={} if roles.weight in found else {"decimal": ","},
+            )  # fmt: skip
+        raise DataError(
+            [
+                Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,
+                        None, name)
+                for name, text in texts.items()
+            ],
+            hint="add --decimal ',' to read them",
+            fixes={"decimal": ","},
+        )  # fmt: skip

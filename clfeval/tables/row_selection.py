@@ -1,0 +1,305 @@
+"""Which rows: conditions of `--where`, and bins of numeric columns of `--by`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from clfeval.errors import (
+    DataError,
+    UsageError,
+    bad_option,
+    format_option,
+    join_texts,
+    unknown_column,
+)
+from clfeval.tables.diagnose import ROW, column_as_number, column_as_text
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.lazy_imports import nw, pl
+from clfeval.tables.peek import ColumnPeek
+from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
+    r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))""",
+    re.ASCII,
+)
+_SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+EXAMPLE = "\"split = 'test' and age >= 18\""
+MAX_VALUES_LISTED = 5  # values of a column in an error
+TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
+_BITS = ({"0", "1"}, {"false", "true"})
+_PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
+
+
+@dataclass(slots=True)
+class RowFilter:
+    """A condition as an expression, and the columns it names in their order."""
+
+    text: str
+    columns: dict[str, None] = field(default_factory=dict)
+    _left: list[tuple[str, str]] = field(default_factory=list)
+
+    def parse(self) -> pl.Expr:
+        """Return the condition as an expression; UsageError says where it cannot be read."""
+        place, text = 0, self.text.rstrip()
+        while place < len(text):
+            found = _TOKEN.match(text, place)
+            if found is None:
+                raise self._refused(f"syntax error at {text[place:].strip()!r}")
+            self._left.append((str(found.lastgroup), found[str(found.lastgroup)]))
+            place = found.end()
+        condition = self._any()
+        if self._left:
+            raise self._refused(f"'and' or 'or' is missing before {self._left[0][1]}")
+        return condition
+
+    def _refused(self, what: str) -> UsageError:
+        return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; quote texts")
+
+    def _take(self, *wanted: str) -> str | None:
+        """Take the next word or sign if it is one of those."""
+        if self._left and self._left[0][0] in ("word", "sign") and self._left[0][1] in wanted:
+            return self._left.pop(0)[1]
+        return None
+
+    def _any(self) -> pl.Expr:
+        condition = self._all()
+        while self._take("or"):
+            condition |= self._all()
+        return condition
+
+    def _all(self) -> pl.Expr:
+        condition = self._one()
+        while self._take("and"):
+            condition &= self._one()
+        return condition
+
+    def _one(self) -> pl.Expr:
+        if self._take("not"):
+            return ~self._one()
+        if self._take("("):
+            condition = self._any()
+            if not self._take(")"):
+                raise self._refused("a parenthesis is not closed")
+            return condition
+        kind, name = self._left.pop(0) if self._left else ("", "")
+        if kind not in ("word", "quoted"):
+            raise self._refused(f"a column name is missing before {name or 'the end'}")
+        name = name.strip('"') if kind == "quoted" else name
+        self.columns[name] = None
+        if sign := self._take(*_SIGNS):
+            return self._compared(name, sign)
+        other = self._take("not")
+        if not (self._take("in") and self._take("(")):
+            raise self._refused(f"an operator such as '=', '<' or 'in' is missing after '{name}'")
+        condition = self._compared(name, "=")
+        while self._take(","):
+            condition |= self._compared(name, "=")
+        if not self._take(")"):
+            raise self._refused("a parenthesis is not closed")
+        return ~condition if other else condition
+
+    def _compared(self, name: str, sign: str) -> pl.Expr:
+        kind, value = self._left.pop(0) if self._left else ("", "")
+        if kind == "number":
+            return _SIGNS[sign](column_as_number(name), float(value))
+        if kind != "text":
+            raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
+        return _SIGNS[sign](column_as_text(name), value[1:-1])
+
+
+def filtered_rows(file: TableFile, where: str | None) -> TableFile:
+    """Return the rows that meet a condition, with their numbers in the file; DataError if none."""
+    if where is None:
+        return file
+    asked = RowFilter(where)
+    condition = asked.parse()
+    for name in asked.columns:
+        if name not in file.columns:
+            raise unknown_column(file.name, name, file.columns)
+    if file.head is not None:
+        text, first = scan(file, dict.fromkeys(file.columns, "text")), file.head.header_row + 1
+    else:
+        assert file.native is not None
+        text, first = file.native, 1
+    frame = in_polars(text)
+    kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
+    if kept.select(ROW).head(1).collect().is_empty():
+        held = [
+            f"'{name}' has the values {list_values(count_distinct_values([file], name, ()))}"
+            for name in asked.columns
+        ]
+        what = f"no row matches {format_option('--where', where)}"
+        raise DataError.new(what, "empty-table", file.name, hint="; ".join(held))
+    return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
+
+
+def list_values(counts: Counter[str]) -> str:
+    """List the most frequent values with their rows."""
+    shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(MAX_VALUES_LISTED)]
+    more = len(counts) - len(shown)
+    return join_texts(shown) + (f" and {more:,} more values" if more > 0 else "")
+
+
+def filter_columns(
+    roles: Input, peeks: Mapping[str, ColumnPeek] | None = None, used: Iterable[str | None] = ()
+) -> list[str]:
+    """Return the columns that --where names; with `peeks` those without a role.
+
+    Columns between 0 and 1 may be models, and ids stay. used: columns of other options.
+    """
+    if roles.where is None:
+        return []
+    asked = RowFilter(roles.where)
+    asked.parse()
+    if peeks is None:
+        return list(asked.columns)
+    return [
+        name
+        for name in asked.columns
+        if name in peeks
+        and name not in {*used}
+        and not find_column([name], ColumnNames.ID)
+        and not (peeks[name].mostly_numeric and peeks[name].shares)
+    ]
+
+
+def refuse_train_and_test(
+    files: Sequence[TableFile], peeks: Mapping[str, ColumnPeek], roles: Input
+) -> None:
+    """Raise where a column of which nothing is said parts rows for training from the test's."""
+    ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
+    said = {
+        roles.truth,
+        roles.id,
+        roles.run,
+        roles.cluster,
+        *roles.by,
+        *filter_columns(roles),
+        *ignored,
+    }
+    for name in peeks:
+        parts = {text.strip().casefold() for text in peeks[name].texts}
+        words = {*re.split(r"[\W_]+", name.casefold())}
+        # a flag such as is_test
+        flag = parts in _BITS and bool(words & TRAIN) != bool(words & TEST)
+        named = len(parts) > 1 and parts <= _PARTS and bool(parts & {*TRAIN, *TEST})
+        if name in said or not (flag or named):
+            continue
+        counts = sum((count_distinct_values([file], name, ()) for file in files), Counter[str]())
+        column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
+        wanted = {"1", "true"} if words & TEST else {"0", "false"}
+        tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
+        others = [one for one in counts if one.strip().casefold() not in TRAIN]
+        where = f"{column} = '{(tests or others)[0]}'"
+        what = f"marks training and test rows: which should be evaluated? {list_values(counts)}"
+        hint = (
+            f"add {format_option('--where', where)} to evaluate one part, "
+            f"{format_option('--by', name)} to compare the parts, or "
+            f"{format_option('--ignore', name)} to pool all rows"
+        )
+        raise DataError.new(
+            what, "train-and-test", files[0].name, None, name, hint=hint, fixes={"where": where}
+        )
+
+
+MOST = 20  # bins of a column
+_SPEC = re.compile(r"[-+0-9.eE,\s]+")
+
+
+def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
+    """Raise for slices by fractions of which nearly each row has another."""
+    if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
+        hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
+        hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
+        what = (
+            f"--by '{name}' has too many distinct values for slices "
+            f"({len(column.texts)} in the first rows)"
+        )
+        raise bad_option(what, hint)
+
+
+def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
+    """Return the column of an entry of --by, and how it is cut; nothing where it is not."""
+    name, colon, spec = entry.rpartition(":")
+    if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
+        return entry, ""
+    return name, spec
+
+
+def find_bin_edges(
+    files: Sequence[TableFile], by: Sequence[str], columns: Collection[str],
+    null_values: Sequence[str],
+) -> dict[str, tuple[float, ...]]:  # fmt: skip
+    """Return the numbers at which columns of --by are cut.
+
+    A whole number N cuts at the quantiles 1/N, 2/N, ..., or behind the least number where all are;
+    a list at its numbers. UsageError for other bins, DataError for a cell that is no number.
+    """
+    found: dict[str, tuple[float, ...]] = {}
+    for entry in chain(*([one] if one in columns else one.split("*") for one in by)):
+        name, spec = parse_bins(entry.strip(), columns)
+        if not spec:
+            continue
+        try:
+            numbers = [float(one) for one in spec.split(",")]
+        except ValueError:
+            numbers = []
+        count = "," not in spec and spec.strip().isdecimal()
+        if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
+            hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
+            raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
+        values = _numbers(files[0].name, name, count_distinct_values(files, name, null_values))
+        found[name] = tuple(numbers)
+        if count:
+            x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
+            share = np.cumsum(n) / n.sum()
+            cuts = [x[np.searchsorted(share, k / numbers[0])] for k in range(1, int(numbers[0]))]
+            above = {float(one) for one in cuts if one > x[0]} or {float(x[:2][-1])}
+            found[name] = tuple(sorted(above))
+    return found
+
+
+def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]:
+    """Return how often each number occurs; DataError for a text that is none, or without any."""
+    found = Counter[float]()
+    for text, times in texts.items():
+        try:
+            found[float(text)] += times
+        except ValueError:
+            hint = f"use --by '{column}' for one slice per value"
+            what = f"'{text}' is not a number, and --by makes bins of numbers only"
+            raise DataError.new(what, "bad-number", file, None, column, hint=hint) from None
+    if not found:
+        raise DataError.new("it has no numbers", "bad-number", file, None, column)
+    return found
+
+
+def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
+    """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
+    number = column.cast(nw.Float64)
+    texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]
+    found = nw.when(number < edges[0]).then(nw.lit(f"under {edges[0]:g}"))
+    known = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
+    label = found.otherwise(nw.lit(texts[-1]))
+    for edge, text in zip(edges[:0:-1], texts[-2::-1], strict=True):
+        below = (number < edge) & (number >= edges[0])
+        label = nw.when(below).then(nw.lit(text)).otherwise(label)
+    return known.otherwise(label)

@@ -1,0 +1,193 @@
+"""Why texts do not read as a table, and which file an error of the engine is about."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from clfeval.errors import ClfevalError, DataError, UsageError, format_option, list_names
+from clfeval.tables.csv import HEAD_BYTES, inspect_structure, other_delimiter, read_csv_head
+from clfeval.tables.input import ColumnNames, find_column
+from clfeval.tables.lazy_imports import pl
+from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
+from clfeval.tables.source import SourceFile
+
+LOOKED_AT = 50  # lines
+
+
+def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
+    """Return an error with the delimiter that the text seems to have."""
+    shown = r"\t" if other == "\t" else other
+    found = "there is only one column; " if len(columns) == 1 else ""
+    hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
+    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+
+
+def check_same_columns(files: Sequence[TableFile]) -> None:
+    """Raise DataError for files that have other columns than the first."""
+    first = files[0]
+    for other in files[1:]:
+        if first.columns != other.columns and (apart := _delimiters_differ(first, other)):
+            raise apart
+        ours, theirs = set(first.columns), set(other.columns)
+        missing = [name for name in first.columns if name not in theirs]
+        extra = [name for name in other.columns if name not in ours]
+        if missing or extra:
+            parts = [f"has no column {list_names(missing)}"] if missing else []
+            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
+            hint = "files read as one table need the same columns; to join files of one model each "
+            hint += "by row id, add --join COLUMN"
+            common = [name for name in first.columns if name in theirs]
+            key = find_column(common, ColumnNames.ID) or next(
+                (n for n in common if n.endswith("_id")), None
+            )
+            raise DataError.new(
+                "; ".join(parts),
+                "different-columns",
+                other.name,
+                hint=hint,
+                fixes={"join": key} if key else {},
+            )
+
+
+def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
+    """Return the error of two files, one of which has another delimiter than both are read with."""
+    texts = [file.source for file in (first, other) if file.source and file.source.text]
+    if len(texts) < 2:
+        return None
+    found = [other_delimiter(file.source, file.columns) for file in (first, other) if file.source]
+    if found[0] == found[1]:
+        return None
+    ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
+    what = f"its delimiter is {_delimiter_name(theirs)}, but that of {first.name} is "
+    what += _delimiter_name(ours)
+    hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
+    return DataError.new(what, "different-columns", other.name, hint=hint)
+
+
+def _delimiter_name(delimiter: str) -> str:
+    return "a tab" if delimiter == "\t" else f"'{delimiter}'"
+
+
+def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
+    """Return the error of a table without its columns as one of its delimiter, if that is why."""
+    if not file.source or not file.source.text:
+        return error
+    other = other_delimiter(file.source, file.columns)
+    if other is not None:
+        shown = r"\t" if other == "\t" else other
+        hint = f"if the delimiter is different, add {format_option('--delimiter', shown)}"
+        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
+    if title := title_error(file.source):
+        return title
+    if len(file.columns) == 1:
+        hint = f"there is only one column: {list_names(file.columns)}"
+        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
+    return error
+
+
+def title_error(source: SourceFile) -> DataError | None:
+    """Return the error of a text with a title or comments above its names; None without them."""
+    with source.path.open("rb") as stream:
+        data = stream.read(HEAD_BYTES)
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:LOOKED_AT]
+    for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
+        records = list(_records(lines, delimiter))
+        heads = [  # several names, and no comment
+            n for n, (_, cells) in enumerate(records)
+            if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
+        ]  # fmt: skip
+        if delimiter == source.delimiter and heads[:1] == [0] and _has_equal_lengths(records):
+            return None
+        if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
+            continue
+        row, _ = records[heads[0]]
+        if _has_equal_lengths(records[heads[0] :]):
+            first = records[0]
+            what = (
+                f"{list_names([next(filter(None, first[1]))])} is a title or comment, not a header"
+            )
+            hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
+            return DataError.new(what, "no-header", source.name, first[0], hint=hint)
+    return None
+
+
+def _has_equal_lengths(records: Sequence[tuple[int, list[str]]]) -> bool:
+    """Tell whether all lines have as many cells as the first."""
+    return len({len(cells) for _, cells in records}) == 1
+
+
+def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error:
+        return
+
+
+DAMAGED_HINT = "write or copy the file again"
+FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
+# what Python says, and the engine, where a thread cannot be started
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
+_OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@contextmanager
+def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
+    """Convert errors (and panics) of the engine into DataError where a file is the cause."""
+    try:
+        yield
+    except _OURS:
+        raise
+    except BaseException as error:
+        if any(sign in str(error) for sign in _NO_THREAD):
+            what = "the system cannot start more threads"
+            raise UsageError.new(what, "no-threads", hint=FEWER) from error
+        if isinstance(error, (*engine_errors(), _panic_class(), RecursionError)):
+            for source in sources:
+                found = _find_damage(source, error)
+                if found is not None:
+                    raise found from error
+        raise
+
+
+def _panic_class() -> type[BaseException]:
+    found: type[BaseException] = pl.exceptions.PanicException
+    return found
+
+
+def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
+    """Return what is wrong with a file, read once more by itself."""
+    if isinstance(error, RecursionError):
+        if source.format not in ("json", "ndjson"):
+            return None
+        return unreadable_error(source.name, source.format, "nested too deeply")
+    try:
+        if source.text:
+            inspect_structure(source, read_csv_head(source).columns)
+            return None
+        _read_whole(source)
+    except DataError as found:
+        return found
+    except BaseException as found:
+        if isinstance(found, (*engine_errors(), OSError)):
+            return unreadable_error(source.name, source.format, found)
+        if not isinstance(found, _panic_class()):
+            raise
+        what = f"the {source.format} data is damaged and cannot be read to the end"
+        return DataError.new(what, "damaged-file", source.name, hint=DAMAGED_HINT)
+    return None
+
+
+def _read_whole(source: SourceFile) -> None:
+    """Read every value of a typed file, with nothing of what a command does with them."""
+    native = open_typed(source).native
+    assert native is not None
+    frame: pl.LazyFrame = native.to_native()
+    flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
+    # nulls are counted without a look at values, hashes are not
+    frame.select(pl.all().null_count()).collect(engine="streaming")
+    frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")

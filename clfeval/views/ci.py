@@ -1,0 +1,273 @@
+"""What CI servers show: annotations of errors and missed gates, and JUnit test cases."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Literal
+from xml.sax.saxutils import escape, quoteattr
+
+from clfeval.bounds import GateState
+from clfeval.document import Document, Gate, InputFile, Row, as_estimate
+from clfeval.errors import ClfevalError, ExitCode
+from clfeval.formatting import escape_unprintable
+from clfeval.pages import SUITE
+from clfeval.pages.formatting import format_cell, format_interval
+from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
+from clfeval.schema import BASELINE, comparison_rows
+
+Weight = Literal["error", "warning"]
+MAX_ANNOTATIONS = 10  # of each level, that GitHub shows of one step
+REPORT = "gl-code-quality-report.json"  # as the documentation of GitLab calls it
+ELSEWHERE = ".gitlab-ci.yml"  # where the command line stands, which has no other place
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An annotation: place, title and text; severity as in GitLab; same: key of its fingerprint."""
+
+    level: Weight
+    code: str
+    text: str
+    file: str | None
+    row: int | None
+    severity: str
+    same: tuple[str, ...]
+
+
+def gate_findings(
+    gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
+) -> list[Finding]:
+    """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
+    file = next((_relative_path(_first_file(name, inputs)) for name in tables), None)
+    found = []
+    for gate in gates:
+        if not gate.passed:
+            level: Weight = "error" if gate.failed else "warning"
+            of = filter(None, (gate.slice, gate.run))
+            model = "any" if gate.among else str(gate.model)
+            same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit), *of)
+            severity = "major" if level == "error" else "minor"
+            found.append(
+                Finding(level, gate.kind, escape_unprintable(str(gate)), file, None, severity, same)
+            )
+    return found
+
+
+def error_findings(error: ClfevalError) -> list[Finding]:
+    """Return what is to be said of an error: each problem, with the hint that goes with it."""
+    severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
+    found = []
+    for part in error.parts or (error,):
+        hint = f"\nhint: {escape_unprintable(part.hint)}" if part.hint else ""
+        for one in part.problems:
+            column = f"column '{one.column}': " if one.column is not None else ""
+            text = f"{escape_unprintable(f'{column}{one.what}')}{hint}"
+            name, row = one.place
+            same = (one.code, str(row), str(one.column), one.what)
+            place = name and _relative_path(name)
+            found.append(Finding("error", one.code, text, place, row, severity, same))
+    return found
+
+
+def bug_findings(lines: Sequence[str]) -> list[Finding]:
+    """Return what is to be said of a bug: what broke, by the last line of its traceback."""
+    what = escape_unprintable(lines[-1] if lines else "unknown")
+    return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
+
+
+def _first_file(name: str, inputs: Sequence[InputFile]) -> str:
+    """Return the first file of a pattern, where it can be told."""
+    first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
+    return name if os.path.isfile(name) or not os.path.isfile(first) else first
+
+
+def _relative_path(name: str) -> str | None:
+    """Return a file as a CI server knows it: below the folder it works in; None for no file."""
+    if name in ("-", "<stdin>"):
+        return None
+    below = os.path.relpath(name) if os.path.isabs(name) else os.path.normpath(name)
+    return name if below.startswith("..") else below.replace(os.sep, "/")
+
+
+def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield a workflow command for each finding shown, and the number of others, escaped."""
+    total = Counter(one.level for one in findings)
+    said = Counter[Weight]()
+    for one in findings:
+        said[one.level] += 1
+        if said[one.level] == MAX_ANNOTATIONS < total[one.level]:
+            left = total[one.level] - MAX_ANNOTATIONS + 1
+            yield f"::{one.level} title=clfeval::{left:,} more {one.level}s; the log lists them"
+        elif said[one.level] <= MAX_ANNOTATIONS:
+            where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
+            given = {
+                key: _escape_message(escape_unprintable(str(v)))
+                for key, v in where.items()
+                if v is not None
+            }
+            held = (f"{k}={v.replace(':', '%3A').replace(',', '%2C')}" for k, v in given.items())
+            yield f"::{one.level} {','.join(held)}::{_escape_message(one.text)}"
+
+
+def _escape_message(text: str) -> str:
+    """Escape a message, in which line ends may stand."""
+    lines = (escape_unprintable(line).replace("%", "%25") for line in text.split("\n"))
+    return "%0A".join(lines)
+
+
+def gitlab_report(findings: Sequence[Finding]) -> str:
+    """Return the report: what is the same at another time has the same fingerprint, once each."""
+    times = Counter[tuple[str, ...]]()
+    listed = []
+    for one in findings:
+        path = one.file or ELSEWHERE
+        same = (path, *one.same)
+        times[same] += 1
+        told = json.dumps([*same, times[same]])
+        listed.append({
+            "description": one.text,
+            "check_name": f"clfeval/{one.code}",
+            "fingerprint": sha256(told.encode()).hexdigest()[:32],
+            "severity": one.severity,
+            "location": {"path": path, "lines": {"begin": one.row or 1}},
+        })  # fmt: skip
+    return json.dumps(listed, indent=1) + "\n"
+
+
+TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
+COUNT_ATTRIBUTES = {
+    "failure": "failures",
+    "error": "errors",
+    "skipped": "skipped",
+}  # attributes of a suite
+RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class _TestCase:
+    """A test case: tag and kind of what is wrong with it, what is said of that and beside it."""
+
+    name: str
+    tag: str | None = None
+    kind: str = ""
+    text: str = ""
+    beside: tuple[str, ...] = ()
+
+
+def as_junit(result: Document) -> str:
+    """Return the gates as a JUnit document: missed is a failure, undefined an error.
+
+    A suite is a run, a case a model, measure and limit, in the order requested. A run of a batch
+    has one case more, for its computation. Changes from a baseline and limits that only warn are
+    the output of a case, warnings that of the first suite. No times: equal results give equal
+    bytes.
+    """
+    suites = _run_cases(result)
+    moved = {(str(row["model"]), str(row["measure"])): _change_text(row)
+             for row in comparison_rows(result, BASELINE)}  # fmt: skip
+    for gate in result.gates:
+        suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
+    notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
+    written = [
+        _suite_xml(name, cases, result, notes if not at else ())
+        for at, (name, cases) in enumerate(suites.items())
+    ]
+    total = _count_attributes([case for cases in suites.values() for case in cases])
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuites name="clfeval" {total}>\n{"".join(written)}</testsuites>\n'
+    )
+
+
+def _run_cases(result: Document) -> dict[str, list[_TestCase]]:
+    """Return a case for each run of a batch; of another result none."""
+    if result.command != SUITE:
+        return {}
+    wrong: dict[str, list[str]] = {}
+    for row in result.tables["problems"]:
+        wrong.setdefault(str(row["run"]), []).append(str(row["text"]))
+    found = {}
+    for row in result.tables["runs"]:
+        name, tag = str(row["run"]), RUNS.get(str(row["state"]))
+        text = "\n".join(wrong.get(name, ()))
+        kind = f"exit code {row['code']}"
+        found[name] = [_TestCase(COMPUTED, tag, kind, text) if tag else _TestCase(COMPUTED)]
+    return found
+
+
+def _suite_xml(
+    name: str, cases: Sequence[_TestCase], result: Document, notes: Sequence[str]
+) -> str:
+    properties = "".join(
+        f"<property name={_quote_attribute(key)} value={_quote_attribute(value)}/>\n"
+        for key, value in _properties(result)
+    )
+    return (
+        f"<testsuite name={_quote_attribute(f'clfeval {name}')} {_count_attributes(cases)}>\n"
+        f"<properties>\n{properties}</properties>\n"
+        f"{''.join(_case_xml(case, name) for case in cases)}{_output_xml(notes)}</testsuite>\n"
+    )
+
+
+def _properties(result: Document) -> Iterator[tuple[str, str]]:
+    """Yield what tells where the numbers come from."""
+    yield "version", result.version
+    yield "signature", result.signature
+    for item in result.inputs:
+        yield "input", f"{item.name} {item.sha256 or ''} {item.rows} rows"
+
+
+def _count_attributes(cases: Sequence[_TestCase]) -> str:
+    found = Counter(case.tag for case in cases)
+    counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
+    return f'tests="{len(cases)}"{counts}'
+
+
+def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _TestCase:
+    name = f"{replace(gate, run=None).subject} {gate.bound}"
+    tag, text = TAGS.get(gate.state), str(gate)
+    beside = [f"warning: {gate}"] if gate.state == "warned" else []
+    move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
+    if move:  # which is of the whole table
+        beside.append(move)
+    return _TestCase(name, tag, gate.kind, text if tag else "", tuple(beside))
+
+
+def _case_xml(case: _TestCase, run: str) -> str:
+    inside = ""
+    if case.tag:
+        type_ = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
+        first, _, more = case.text.partition("\n")
+        text = "\n".join(escape(escape_unprintable(line)) for line in case.text.split("\n"))
+        message = _quote_attribute(f"{first} ..." if more else first)
+        inside = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
+    inside += _output_xml(case.beside)
+    name = _quote_attribute(escape_unprintable(case.name))
+    start = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name}"
+    return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
+
+
+def _output_xml(lines: Sequence[str]) -> str:
+    text = "\n".join(escape(escape_unprintable(line)) for line in lines)
+    return f"<system-out>{text}</system-out>\n" if lines else ""
+
+
+def _change_text(row: Row) -> str:
+    names = ("old", "new", "difference")
+    said = (
+        " ".join(filter(None, (name, format_cell(row[name]), format_interval(row[name]))))
+        for name in names
+    )
+    reason = as_estimate(row["difference"]).reason
+    p = f", p {format_cell(row['p'])}" if row["p"] is not None else ""
+    return f"{', '.join(said)}{p}: {row['verdict'] or f'undefined ({reason})'}"
+
+
+def _quote_attribute(text: str) -> str:
+    """Write an attribute; what does not print, which XML may not hold, as an escape."""
+    return quoteattr(escape_unprintable(text))

@@ -1,0 +1,349 @@
+"""Tables for people: what a page shows, laid out as headings and cells of text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import get_args
+
+from clfeval import COMMANDS
+from clfeval.bounds import GateState
+from clfeval.document import Cell, Document, Estimate, Gate, Row
+from clfeval.errors import UsageError, list_names
+from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
+from clfeval.options.dialect import reword_for_python
+from clfeval.pages import SUITE, page_of
+from clfeval.pages.baseline import baseline_tables
+from clfeval.pages.formatting import (
+    ABSENT,
+    INFINITE,
+    REASONS,
+    column_heading,
+    column_title,
+    format_cell,
+    format_exact,
+    format_interval,
+    independence_note,
+)
+from clfeval.schema import (
+    ALL,
+    BASELINE,
+    GATE_CODES,
+    INTERVALS,
+    PLOTS,
+    Column,
+    Rank,
+    Source,
+    TableView,
+)
+from clfeval.tables.input import command_of
+
+GATES = 50  # gates shown one by one
+PLURAL_FROM, FEW = (
+    2,
+    4,
+)  # measures undefined for one reason; models from which on they are not named
+INTERVAL = "% CI"
+EXPLAINED = 1000  # rows of a table looked through for undefined cells
+EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
+EQUALS = "not-significantly-different"  # the sentence about models that may be as good as the best
+BEST, EQUAL = "*", "≈"
+SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
+GATE_SIGNS: Mapping[GateState, str] = {
+    "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
+}  # fmt: skip
+RANKS = get_args(Rank)
+EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """One column as shown: its heading, its cells as text, and whether they are numbers."""
+
+    heading: str
+    cells: tuple[str, ...]
+    numeric: bool
+    words: str = ""  # what the column means
+    cut: bool = False  # a threshold, which a row is about
+
+    @property
+    def name(self) -> str:
+        """The heading on one line, without that of intervals that stand under their values."""
+        lines = self.heading.split("\n")
+        return " ".join(line for line in lines if not line.endswith(INTERVAL))
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """One table as shown, with a closing note.
+
+    main: one line per row. kept: columns never left out. signs: marks of rows. taken: the
+    independence that its intervals assume.
+    """
+
+    title: str
+    strips: tuple[TextColumn, ...]
+    note: str = ""
+    main: bool = False
+    kept: int = 0
+    signs: tuple[str, ...] = ()
+    taken: str = ""
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings side by side."""
+        return tuple(strip.heading for strip in self.strips)
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The cells row by row."""
+        return tuple(zip(*(strip.cells for strip in self.strips), strict=True))
+
+    @property
+    def legend(self) -> list[str]:
+        """What its columns and signs mean."""
+        signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
+        first = "; ".join(filter(None, (", ".join(signs), self.taken)))
+        said = [first] if first else []
+        heads = {strip.name: strip.words for strip in self.strips}
+        return said + [f"{head}: {words}" for head, words in heads.items() if words]
+
+
+@dataclass(frozen=True, slots=True)
+class PageTables:
+    """The open and the folded tables of a page; wide: with the intervals of all open estimates."""
+
+    opened: tuple[TableView, ...]
+    folded: tuple[TableView, ...]
+    wide: bool
+
+
+def result_headline(result: Document) -> list[str]:
+    """Return the lines on top: what was read and what the measures mean here."""
+    return [reword_for_caller(result, line) for line in page_of(result.command).headline(result)]
+
+
+def reword_for_caller(result: Document, text: str) -> str:
+    """Return a text of a page in the words of who asked for the result: a shell's, or Python's."""
+    if not result.python or result.command not in COMMANDS:
+        return text
+    return reword_for_python(text, command_of(result.command).options())
+
+
+def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
+    """Sort the tables: what is asked for by an option or by name, the main one, details."""
+    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
+    all_of_them = not {BASELINE, ALL}.isdisjoint(names)
+    shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
+    there = {one.name or one.table for one in shown}
+    shown += [_as_it_is(result, name) for name in names if name in {*result.tables} - there]
+    every = [
+        replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
+    ]
+    opened = [one for rank in RANKS for one in every if one.rank == rank]
+    folded: list[TableView] = []
+    if ALL not in names:
+        folded = [one for one in opened if one.rank == "detail"]
+        opened = [one for one in opened if one.rank != "detail"]
+    return PageTables(tuple(opened), tuple(folded), wide)
+
+
+def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
+    """Name what else may be asked for beside these names."""
+    if ALL in names:
+        return []
+    folded = (one.name or one.table for one in page.folded)
+    return [*dict.fromkeys((*folded, *(one for one in _group_names(result) if one not in names)))]
+
+
+def _as_it_is(result: Document, table: str) -> TableView:
+    """Show a table that a page has no view of with all its columns."""
+    columns = dict.fromkeys(name for row in result.tables[table][:1] for name in row)
+    return TableView(table, table, " ".join(columns))
+
+
+def check_available(result: Document, names: Collection[str]) -> None:
+    """Raise UsageError for what this result has nothing of, though another may."""
+    if {*names} <= {*result.tables, ALL}:
+        return
+    page = page_of(result.command)
+    there = {*result.tables, *_group_names(result), *_plot_names(result), ALL}
+    shown = (*baseline_tables(result, every=True), *page.shown(result, DIGITS))
+    there |= {one.name or one.table for one in shown}
+    for name in names:
+        if name not in there:
+            what = f"no '{name}' in this result; there are {list_names(sorted(there), 40)}"
+            option = page.table(name).when.removesuffix("?")
+            hint = "some need an option"
+            if option.isidentifier():
+                hint = f"it needs --{option.replace('_', '-')}"
+            raise UsageError.new(what, "unknown-table", hint=hint)
+
+
+def _group_names(result: Document) -> Iterator[str]:
+    """Yield what is asked for together, as far as there is any."""
+    first = next(iter(result.tables.values()), ())
+    if any(format_interval(cell) for row in first[:1] for cell in row.values()):
+        yield INTERVALS
+    if any(_plot_names(result)):
+        yield PLOTS
+
+
+def _plot_names(result: Document) -> Iterator[str]:
+    """Yield the names of the plots there are; the diamond has no chart and is always there."""
+    page = page_of(result.command)
+    yield from (chart.name for chart in page.charts(result))
+    yield from page.plots if page.command == "phidelta" else ()
+
+
+def layout_table(
+    shown: TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
+) -> TextTable:
+    """Lay out the columns that are shown, and intervals, if `wide` of all estimates."""
+    page = page_of(result.command)
+    declared = {column.name: column for column in page.table(shown.table).columns}
+    every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
+    rows = every[: shown.most]
+    write = shown.write or format_number
+    signs = _row_signs(shown, result, rows)
+    strips: list[TextColumn] = []
+    meanings = {name: page.meaning(name, shown.table) for name in shown.legend} | dict(shown.words)
+    kept = 0
+    for head, source in _shown_columns(shown, declared, rows):
+        values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
+        if source == "slice":
+            values = [value or page.whole for value in values]
+        column = declared.get(source) if isinstance(source, str) else None
+        to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
+        texts = tuple(
+            format_exact(v) if to_the_digit else format_cell(v, digits, write) for v in values
+        )
+        numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
+        at_cut = column is not None and column.kind == "cut"
+        strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
+        words = meanings.get(source if isinstance(source, str) else strip.name, "")
+        strips.append(replace(strip, words=words))
+        if len(strips) == 1 and signs:
+            strips.append(TextColumn("", signs, numeric=False))
+        intervals = tuple(format_interval(value, digits, write) for value in values)
+        if any(intervals) and (wide or shown.lead in ("", source)):
+            between = shown.between or f"{result.parameters['level'] * 100:g}{INTERVAL}"
+            strips.append(TextColumn(between, intervals, numeric=True))
+        if source == shown.lead or shown.whole:
+            kept = len(strips)
+    notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
+    if left > 0:
+        more = f"--format csv --show {shown.table}" if shown.more is None else shown.more
+        notes = [f"{format_count(left, 'row')} not shown", f"for all, add {more}" if more else ""]
+    note = "; ".join(filter(None, (*notes, shown.note)))
+    sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
+    taken = independence_note(result) if sure and shown.rank == "main" else ""
+    main = shown.rank != "detail" and bool(shown.lead) and not wide
+    strips = [replace(strip, words=reword_for_caller(result, strip.words)) for strip in strips]
+    title, note = reword_for_caller(result, shown.title), reword_for_caller(result, note)
+    return TextTable(title, tuple(strips), note, main, kept, signs, taken)
+
+
+def _said_of(one: TableView, result: Document) -> tuple[set[str], Sequence[Row]]:
+    """Return the columns and rows that are shown; all, where cells are laid out anew."""
+    rows = result.tables.get(one.table, ())
+    if isinstance(one.columns, str):
+        return set(one.columns.replace("?", "").split()), rows
+    if not one.lead:
+        return {ALL}, rows
+    sources = {source for source in one.columns.values() if isinstance(source, str)}
+    return sources, rows if one.rows is None else one.rows
+
+
+def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Mark what the answer names as the best, and what cannot be told from it."""
+    if shown.places is not None:
+        placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
+        return placed if any(placed) else ()
+    if shown.rank != "main" or not result.answer:
+        return ()
+    names = dict.fromkeys(
+        (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
+    )
+    said = [one for one in result.answer if one.code not in GATE_CODES]
+    names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
+    columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
+    first = next(column for column in columns if isinstance(column, str))
+    signs = tuple(names.get(str(row.get(first)), "") for row in rows)
+    return signs if any(signs) else ()
+
+
+def _shown_columns(
+    shown: TableView, declared: dict[str, Column], rows: Sequence[Row]
+) -> list[tuple[str, Source]]:
+    if not isinstance(shown.columns, str):
+        return list(shown.columns.items())
+    names = (
+        name.removesuffix("?")
+        for name in shown.columns.split()
+        if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
+    )
+    return [(column_heading(declared.get(name, name)), name) for name in names]
+
+
+def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
+    """Return the notes that matter beside the tables that are open."""
+    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
+    return [
+        warning.message for warning in result.warnings
+        if warning.code not in aside or not names.isdisjoint(aside[warning.code])
+    ]  # fmt: skip
+
+
+def other_results(
+    result: Document, names: Collection[str]
+) -> Iterator[tuple[str, Document, Collection[str]]]:
+    """Yield other commands' results, without notes that stand in this one, and what to show."""
+    told = {warning.message for warning in result.warnings}
+    for command, one in result.methods.items():
+        left = tuple(note for note in one.warnings if note.message not in told)
+        yield command, replace(one, warnings=left), EVERYWHERE & {*names}
+
+
+def gates_to_show(result: Document) -> tuple[list[Gate], str]:
+    """Return the gates to show, missed ones first, and a note on those left out."""
+    of_runs = result.command == SUITE
+    gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
+    gates.sort(key=lambda gate: not gate.failed)
+    if len(gates) <= GATES:
+        return gates, ""
+    missed = [gate for gate in result.gates if not gate.passed]
+    shown = missed[:GATES]
+    left = len(missed) - len(shown)
+    met = len(result.gates) - len(missed)
+    more = f"{left:,} more missed, " if left else ""
+    return shown, reword_for_caller(result, f"{more}{met:,} gates met; for all, add --format json")
+
+
+def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]:
+    """Explain the dashes in words: which measures are undefined, of which models, and why."""
+    struck: dict[str, dict[str, set[Cell]]] = {}
+    beta, page = result.parameters.get("beta"), page_of(result.command)
+    for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
+        known = {*INFINITE, *struck}  # a reason said of the first is not said again of the others
+        parts = [_said_of(one, result) for one in shown if one.table == name]
+        for columns, rows in parts:
+            here = (row for row in rows if row.get("population") != "sweep")
+            for row in islice(here, EXPLAINED):
+                for column, cell in row.items():
+                    reason = cell.reason if isinstance(cell, Estimate) else None
+                    if reason and reason not in known and (column in columns or ALL in columns):
+                        title = column_title(column, beta, page.column(column, name))
+                        who = None if name != "models" or row.get("slice") else row.get("model")
+                        struck.setdefault(reason, {}).setdefault(title, set()).add(who)
+    said = []
+    for reason, titles in struck.items():
+        words = REASONS.get(reason, reason.replace("_", " "))
+        models, *others = titles.values()
+        same = None not in models and all(models == one for one in others)
+        of = f" for {join_names(sorted(map(str, models)))}" if same and len(models) < FEW else ""
+        verb = "is" if len(titles) < PLURAL_FROM else "are"
+        what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
+        said.append(f"{ABSENT} {what}undefined{of}: {words}")
+    return said
