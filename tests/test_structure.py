@@ -234,3 +234,33 @@ def test_the_top_level_holds_what_the_project_says() -> None:
     known = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Makefile"}
     known |= {"clfeval", "tests", "fixtures", "completions"}
     assert {name for name in top if not name.startswith(".")} == known
+
+
+# names that tell nothing by themselves: of no file, class or function
+VAGUE = {*re.findall(r"\w+", """
+about after against ahead alike all_of apart around as_is aside asked at before beside between big
+both called chosen counted done drawn each ended ends fits for_ found given held here_ in_ inside
+judged kept known late least less like listed looked made many missed more moved named near noted
+of off on one other outside over own past placed put rests said same seen shown some spread stated
+still stood such sure taken tells that them there together told touched under unseen up wanted
+which whole wished with_ within without worth wrong
+""")}  # fmt: skip
+
+
+def test_names_tell_what_they_are_for() -> None:
+    """Files, classes and functions, private ones and constructors (class methods) too."""
+    found = []
+    for path in FILES:
+        names = [(path.stem, "")]
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                names.append((node.name, ""))
+            if isinstance(node, ast.ClassDef):
+                names += [
+                    (one.name, node.name)
+                    for one in node.body
+                    if isinstance(one, ast.FunctionDef)
+                    and "classmethod" in map(ast.unparse, one.decorator_list)
+                ]
+        found += [(path.name, *name) for name in names if name[0].strip("_").casefold() in VAGUE]
+    assert found == []

@@ -86,7 +86,7 @@ class Result(Document):
 
         names: tables and plots, "intervals", "plots" or "all". Raises UsageError for other names.
         """
-        print(self._text(names, width=width, digits=digits), end="")  # noqa: T201
+        print(terminal_text(self, names, width=width, digits=digits), end="")  # noqa: T201
 
     def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
         """Write files in the format of their suffixes: .json, .csv, .md, .html, .xml (gates).
@@ -128,7 +128,7 @@ class Result(Document):
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""
-        return self._text((), width=None, digits=3)
+        return terminal_text(self, (), width=None, digits=3)
 
     def _repr_html_(self) -> str:
         """Render the tables for a notebook."""
@@ -136,26 +136,27 @@ class Result(Document):
 
         return as_html(self)
 
-    def _text(self, names: Sequence[str], *, width: int | None, digits: int) -> str:
-        """Return the text of the answer and tables, with the named tables and plots."""
-        from clfeval.views.table_layout import check_available
-        from clfeval.views.terminal import as_text
 
-        for name in names:
-            if not isinstance(name, str):
-                raise bad_option(f"{name!r:.60} is not the name of a table or plot")
-        _check_digits(digits)
-        if width is not None and width < 1:
-            raise bad_option(f"width {width} is less than 1")
-        with _in_python(self.command):
-            check_names(self.command, names)
-            check_available(self, names)
-        plots = ""
-        if names:
-            from clfeval.views.plots import draw_requested_plots
+def terminal_text(result: Document, names: Sequence[str], *, width: int | None, digits: int) -> str:
+    """Return the text of the answer and tables, with the named tables and plots."""
+    from clfeval.views.table_layout import check_available
+    from clfeval.views.terminal import as_text
 
-            plots = draw_requested_plots(self, names, width=width)
-        return as_text(self, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
+    for name in names:
+        if not isinstance(name, str):
+            raise bad_option(f"{name!r:.60} is not the name of a table or plot")
+    _check_digits(digits)
+    if width is not None and width < 1:
+        raise bad_option(f"width {width} is less than 1")
+    with _in_python(result.command):
+        check_names(result.command, names)
+        check_available(result, names)
+    plots = ""
+    if names:
+        from clfeval.views.plots import draw_requested_plots
+
+        plots = draw_requested_plots(result, names, width=width)
+    return as_text(result, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
 
 
 def _check_digits(digits: int) -> None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import clfeval
-from clfeval.api.result import Result, shown
+from clfeval.api.result import Result, terminal_text
 from clfeval.formatting import DIGITS
 from tests.process.runner import run
 
@@ -127,7 +127,7 @@ class Call:
         """Return what the file of this suffix holds; of text, what is printed."""
         result = self.result()
         if suffix == ".txt":
-            return shown(result, self.shown, width=self.columns or None, digits=DIGITS)
+            return terminal_text(result, self.shown, width=self.columns or None, digits=DIGITS)
         with TemporaryDirectory() as folder:
             path = Path(folder, f"result{suffix}")
             result.save(path, table=next(iter(self.shown), None))

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from clfeval import COMMANDS
-from clfeval.api.result import shown as shown_by_python
+from clfeval.api.result import terminal_text
 from clfeval.formatting import DIGITS
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import REFUSED
@@ -51,9 +51,9 @@ def headings(file: str) -> frozenset[tuple[str, str]]:
         found.update((shown.table, strip.heading) for strip in part.strips)  # type: ignore[attr-defined]
         return part
 
-    with mock.patch.object(terminal, "section", kept), contextlib.chdir(ROOT):
+    with mock.patch.object(terminal, "layout_table", kept), contextlib.chdir(ROOT):
         if file in CALLS:
-            shown_by_python(CALLS[file].result(), ("all",), width=None, digits=DIGITS)
+            terminal_text(CALLS[file].result(), ("all",), width=None, digits=DIGITS)
         else:
             done = run([*SCREENS[file][1].split(), "--quiet", "--show", "all"], b"", {})
             assert done.code == 0

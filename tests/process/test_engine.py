@@ -58,7 +58,7 @@ def test_a_panic_that_no_file_explains_is_a_bug(monkeypatch: pytest.MonkeyPatch)
         os.write(2, b"thread 'x' panicked at lib.rs:\x1b[31m\n")
         raise pl.exceptions.PanicException("out of order")
 
-    monkeypatch.setattr(clfeval_count, "group", fail)
+    monkeypatch.setattr(clfeval_count, "group_rows", fail)
     done = clfeval("mars", "t.csv", "-q")
     assert (done.code, done.out) == (70, "")
     first, *_ = done.err.splitlines()
@@ -67,13 +67,13 @@ def test_a_panic_that_no_file_explains_is_a_bug(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_no_panic_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = clfeval_count.group
+    count = clfeval_count.group_rows
 
     def chatty(*given: object) -> object:
         os.write(2, b"reading with 2 threads\n")
         return count(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(clfeval_count, "group", chatty)
+    monkeypatch.setattr(clfeval_count, "group_rows", chatty)
     done = clfeval("mars", "t.csv", "-q")
     assert (done.code, done.err) == (0, "reading with 2 threads\n")
 
@@ -92,7 +92,7 @@ def test_no_more_threads_is_not_the_fault_of_the_file(monkeypatch: pytest.Monkey
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(clfeval_count, "group", fail)
+    monkeypatch.setattr(clfeval_count, "group_rows", fail)
     done = clfeval("mars", "t.csv", "-q")
     assert (done.code, problem_places(done.err)) == (2, ["[no-threads]"])
     check_text(done.err)

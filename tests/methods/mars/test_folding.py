@@ -70,7 +70,7 @@ def test_the_same_row_by_row(
         folds.append(split_into_folds(n, many, rng))
         return folds[-1]
 
-    monkeypatch.setattr(folding, "deal", recorded)
+    monkeypatch.setattr(folding, "split_into_folds", recorded)
     rng = np.random.default_rng(seed)
     if effort is None:
         choices = coverage.best_subsets(counts, 3)

@@ -77,7 +77,7 @@ def test_a_plain_bootstrap_of_rows(repeats: int) -> None:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw rows again, also where they cannot show an error."""
-    monkeypatch.setattr(module, "thin", lambda *_, **__: [])
+    monkeypatch.setattr(module, "sparse_data_reasons", lambda *_, **__: [])
 
 
 @pytest.mark.usefixtures("plain")

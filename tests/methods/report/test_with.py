@@ -61,8 +61,8 @@ def test_of_labels_and_slices_too() -> None:
 
 def test_rows_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
-    group = counting.group
-    monkeypatch.setattr(counting, "group", lambda settled: passes.append(1) or group(settled))
+    group = counting.group_rows
+    monkeypatch.setattr(counting, "group_rows", lambda settled: passes.append(1) or group(settled))
     clfeval.report(CANCER, positive="malignant", methods="all")
     assert len(passes) == 1
 
