@@ -12,7 +12,7 @@ from sys import float_info
 from typing import Any, TypeVar, cast
 
 from clfeval import __version__
-from clfeval.bounds import Gate as Gate
+from clfeval.gate import Gate as Gate
 from clfeval.lazy_rows import RowsBySlice, column_values, rows_where
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.

@@ -23,7 +23,7 @@ from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
 from clfeval.pages.baseline import baseline_tables
 from clfeval.views.ci import as_junit
-from clfeval.views.html import as_html
+from clfeval.views.documents import as_html
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program
 from tests.texts import check_text, numbers_in

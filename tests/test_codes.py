@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clfeval.compare.gates import limit_tests as decide
+from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.evaluate import NO_BASELINE
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 
@@ -100,12 +100,12 @@ def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
 def test_every_reason_of_a_gate_has_its_sentence() -> None:
     parts = [
         node
-        for path in (PACKAGE / "gates").glob("*.py")
+        for path in (PACKAGE / "compare" / "gates").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     ]
     given = [node.value for node in parts if isinstance(node, ast.keyword) and node.arg == "reason"]
-    named = [decide.NOT_THERE, decide.NOT_SIGNIFICANT, decide.UNDEFINED_THEN, decide.NO_INTERVAL,
-             NO_BASELINE]  # fmt: skip
+    names = ("NOT_THERE", "NOT_SIGNIFICANT", "UNDEFINED_THEN", "NO_INTERVAL")
+    named = [*(getattr(limit_tests, name) for name in names), NO_BASELINE]
     found = {
         part.value
         for value in given

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.compare.gates import evaluate as judge
+from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import Gates, Limit, parse_limit
 from clfeval.document import Estimate, Gate
 from clfeval.options.declaration import build_group
@@ -45,7 +45,9 @@ SLICED = result(
 
 def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **more: Any) -> Any:
     given = build_group(Gates, {**more, "max_drop": texts if kind == "max-drop" else ()})
-    return list(judge(of, [parse_limit(kind, text) for text in texts], baseline, given).gates)
+    return list(
+        evaluate_limits(of, [parse_limit(kind, text) for text in texts], baseline, given).gates
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,9 @@ def test_any_of_undefined_values_never_passes() -> None:
 
 def test_a_warning_is_a_gate_that_does_not_fail() -> None:
     of = result(row("rf"))
-    judged = judge(of, [parse_limit("warn-under", "recall=0.9"), parse_limit("warn-over", "fp=1")])
+    judged = evaluate_limits(
+        of, [parse_limit("warn-under", "recall=0.9"), parse_limit("warn-over", "fp=1")]
+    )
     assert [(g.severity, g.passed, g.failed) for g in judged.gates] == [
         ("warn", False, False), ("warn", True, False),
     ]  # fmt: skip

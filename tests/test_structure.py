@@ -31,22 +31,22 @@ formatting:
 interrupt:
 output_files: interrupt
 lazy_rows:
-bounds: formatting
-document: bounds lazy_rows
+gate: formatting
+document: gate lazy_rows
 schema: document
 measures: arrays errors | numpy
 inference: arrays | numpy scipy
 tables: arrays document errors options output_files | backports compression narwhals numpy polars
   yaml
 counts: arrays document errors formatting inference tables | numpy
-pages: bounds document formatting lazy_rows measures schema
-compare: arrays bounds counts document errors formatting inference measures options output_files
+pages: gate document formatting lazy_rows measures schema
+compare: arrays gate counts document errors formatting inference measures options output_files
   pages schema | numpy
 methods: arrays compare counts document errors formatting inference lazy_rows measures options
   tables | numpy
-views: bounds compare document errors formatting options output_files pages schema tables | plotext
+views: gate compare document errors formatting options output_files pages schema tables | plotext
   rich
-api: bounds compare counts document errors formatting measures methods options pages schema tables
+api: gate compare counts document errors formatting measures methods options pages schema tables
   views | numpy pandas polars
 suite: api compare document errors formatting measures options output_files pages tables views
 cli: api compare document errors formatting interrupt methods options output_files pages schema

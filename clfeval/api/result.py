@@ -11,11 +11,11 @@ from os import PathLike, fspath
 from typing import Any, Literal, Self, get_args
 
 from clfeval import COMMANDS
-from clfeval.bounds import Bounds
 from clfeval.compare.gates.limits import Gates
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
+from clfeval.gate import Bounds
 from clfeval.options.declaration import build_group, options_of
 from clfeval.options.dialect import PYTHON, reword_error, reword_for_python
 from clfeval.tables.input import command_of
@@ -132,7 +132,7 @@ class Result(Document):
 
     def _repr_html_(self) -> str:
         """Render the tables for a notebook."""
-        from clfeval.views.html import as_html
+        from clfeval.views.documents import as_html
 
         return as_html(self)
 

@@ -92,7 +92,7 @@ def run_command(
             if dry:
                 check_ranges(gates.limits)
             else:
-                from clfeval.api.history import with_history_baseline
+                from clfeval.api.baseline import with_history_baseline
 
                 result = evaluate_gates(
                     result, with_history_baseline(gates, but=history.label), beside(result)
@@ -107,7 +107,7 @@ def run_command(
             check_available(result, output.show)
         notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
         if history.append is not None and not dry:
-            from clfeval.api.history import append_to_history
+            from clfeval.api.baseline import append_to_history
 
             append_to_history(history.append, result, history.label or "")
             notes.append(f"wrote {history.append}")
@@ -201,7 +201,7 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
         raise bad_option("history takes one file", f"clfeval history {name}")
 
     def compute() -> Document:
-        from clfeval.api.history import history_trend as trend_of
+        from clfeval.api.baseline import history_trend as trend_of
 
         return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
 

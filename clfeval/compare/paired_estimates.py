@@ -9,7 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.compare.change import p_from_limits
-from clfeval.counts.clusters import ClusterCounts, Owned
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
 from clfeval.inference.influence import (
     confidence_limits,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.counts.clusters import (
+from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
     concatenate_statistics,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.group import group_rows
+from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import refuse_invalid_rows, refuse_rows_without_run
 from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit

@@ -12,8 +12,14 @@ from clfeval.counts.settings import CountSettings, refuse_class_columns_not_in_t
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.formatting import format_count
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import FILE, ROW, column_as_number, column_as_text, read_numbered_rows
 from clfeval.tables.input import DEFAULT_THRESHOLD, ColumnNames, find_column
+from clfeval.tables.invalid_cells import (
+    FILE,
+    ROW,
+    column_as_number,
+    column_as_text,
+    read_numbered_rows,
+)
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.prediction import ModelColumns
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.group import (
+from clfeval.counts.group_rows import (
     lacks_score,
     most_probable_class,
     predicts_positive,

@@ -28,7 +28,7 @@ from clfeval.tables.cells import (
     missing_word_hint,
     natural_sort_key,
 )
-from clfeval.tables.diagnose import (
+from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,
     ROW,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import MOST, Bools, Counts, Floats, Ints, Number
-from clfeval.counts.clusters import (
+from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
     concatenate_statistics,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters import Owned, Owners, group_owners
+from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners
 from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts

@@ -11,7 +11,13 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
-from clfeval.counts.clusters import Owned, Owners, group_owners, select_owners, subtract_owners
+from clfeval.counts.clusters_and_weights import (
+    Owned,
+    Owners,
+    group_owners,
+    select_owners,
+    subtract_owners,
+)
 from clfeval.counts.evaluated_rows import EvaluatedRows, Target
 from clfeval.counts.patterns import (
     WeightedCounts,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Ints
-from clfeval.counts.clusters import Owners, select_owners
+from clfeval.counts.clusters_and_weights import Owners, select_owners
 from clfeval.counts.doubtful_columns import (
     refuse_binary_predictions,
     refuse_complements,
@@ -19,7 +19,7 @@ from clfeval.counts.doubtful_columns import (
     refuse_threshold_of_other_scale,
     refuse_unbounded_scores,
 )
-from clfeval.counts.group import MISSING, RawPatterns
+from clfeval.counts.group_rows import MISSING, RawPatterns
 from clfeval.counts.invalid_rows import ROW_HINTS, check_ids, refuse_invalid_rows, refuse_same_rows
 from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import PatternCounts
@@ -44,12 +44,12 @@ from clfeval.tables.cells import (
     known_labels,
     natural_sort_key,
 )
-from clfeval.tables.diagnose import (
+from clfeval.tables.input import ColumnNames, find_column
+from clfeval.tables.invalid_cells import (
     FILE,
     count_blank,
     read_numbered_rows,
 )
-from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 

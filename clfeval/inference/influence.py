@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Influence, divide
 from clfeval.inference.distributions import student_quantile
-from clfeval.inference.regions import OfProportions
+from clfeval.inference.region_intervals import OfProportions
 
 _BLOCK = 2**16  # kinds of rows taken at a time, few enough to stay in the cache
 

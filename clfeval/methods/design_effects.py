@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters import ClusterCounts, Owned, RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import ResultWarning

@@ -21,7 +21,7 @@ from clfeval.inference.proportions import (
     predictive_value,
     rate_ratio,
 )
-from clfeval.inference.regions import range_over_region, range_over_sample
+from clfeval.inference.region_intervals import range_over_region, range_over_sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts

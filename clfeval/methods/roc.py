@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters import RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import from_units, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row

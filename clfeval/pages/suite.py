@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from clfeval.bounds import GateState, Severity
 from clfeval.document import Document
 from clfeval.formatting import format_count
+from clfeval.gate import GateState, Severity
 from clfeval.pages.dry_run import READING
 from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
 

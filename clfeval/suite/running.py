@@ -241,8 +241,7 @@ def _compute_run(
         )
         result = replace(result, inputs=tuple(inputs))
         if limited or gates.baseline is not None:
-            from clfeval.api.baseline import table_baseline
-            from clfeval.api.history import with_history_baseline
+            from clfeval.api.baseline import table_baseline, with_history_baseline
             from clfeval.compare.gates.evaluate import evaluate_gates
 
             last = heard[-1] if heard else None
@@ -253,7 +252,7 @@ def _compute_run(
         table_or_first(result, wanted.table)
         entries: Sequence[HistoryEntry] = ()
         if history is not None:
-            from clfeval.api.history import history_entries
+            from clfeval.api.baseline import history_entries
 
             entries = history_entries(result, history.label, run.name)
         wrote = files.write(result, wanted)

@@ -12,8 +12,8 @@ from clfeval.errors import DataError, bad_option, list_names, unknown_column
 from clfeval.tables.cells import FRAME, known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
 from clfeval.tables.csv import read_csv_head, skip_comments
-from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names, parse_facets, refuse_ignored_columns
+from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import ColumnPeek, ColumnRole, are_mostly_numbers, peek_columns

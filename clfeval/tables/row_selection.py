@@ -20,8 +20,8 @@ from clfeval.errors import (
     join_texts,
     unknown_column,
 )
-from clfeval.tables.diagnose import ROW, column_as_number, column_as_text
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan

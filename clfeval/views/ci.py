@@ -11,10 +11,10 @@ from hashlib import sha256
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from clfeval.bounds import GateState
 from clfeval.document import Document, Gate, InputFile, Row, as_estimate
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import escape_unprintable
+from clfeval.gate import GateState
 from clfeval.pages import SUITE
 from clfeval.pages.formatting import format_cell, format_interval
 from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from typing import Any
 
-from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.baseline.read import rows_by_label
 from clfeval.document import Cell, Document, Estimate, cell_value, dumps
 from clfeval.pages import page_of
 from clfeval.schema import certain_columns, holds_estimates

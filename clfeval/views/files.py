@@ -33,8 +33,8 @@ class FileFormat:
 FORMATS = {
     "json": FileFormat(".json", "clfeval.document", "Document.json_lines"),
     "csv": FileFormat(".csv", "clfeval.views.data_files", "csv_lines", ("table",)),
-    "markdown": FileFormat(".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names")),
-    "html": FileFormat(".html", "clfeval.views.html", "as_page", ("digits", "names")),
+    "markdown": FileFormat(".md", "clfeval.views.documents", "markdown_lines", ("digits", "names")),
+    "html": FileFormat(".html", "clfeval.views.documents", "as_page", ("digits", "names")),
     "junit": FileFormat(".xml", "clfeval.views.ci", "as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.data_files", "as_metrics"),
 }

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import get_args
 
 from clfeval import COMMANDS
-from clfeval.bounds import GateState
 from clfeval.document import Cell, Document, Estimate, Gate, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
+from clfeval.gate import GateState
 from clfeval.options.dialect import reword_for_python
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.baseline import baseline_tables

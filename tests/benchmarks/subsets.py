@@ -26,7 +26,7 @@ def main() -> None:
     import numpy as np
 
     from clfeval.counts.patterns import TargetCounts
-    from clfeval.methods.mars.coverage import score_all_subsets, score_subsets, total_detected
+    from clfeval.methods.mars.best_subsets import score_all_subsets, score_subsets, total_detected
 
     rng = np.random.default_rng(SEED)
     drawn = rng.choice(1 << (MODELS + 1), PATTERNS, replace=False)

@@ -21,7 +21,7 @@ from clfeval.compare.paired_estimates import (
     errors_of_kinds,
     errors_of_rows,
 )
-from clfeval.counts.clusters import ClusterCounts, group_owners
+from clfeval.counts.clusters_and_weights import ClusterCounts, group_owners
 from clfeval.counts.rows import ScoredRows
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.design_effects import effective_class_sizes

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts

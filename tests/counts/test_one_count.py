@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.counts import group
+from clfeval.counts import group_rows as group
 from clfeval.counts.count import Sample, count_predictions
 from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.methods.mars.options import MarsOptions

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.group import MISSING, RawPatterns, group_frame
+from clfeval.counts.group_rows import MISSING, RawPatterns, group_frame
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.counts.value_checks import check_patterns, patterns_by_slice

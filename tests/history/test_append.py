@@ -123,13 +123,13 @@ def test_a_full_disk_keeps_the_old(disk: str) -> None:
 
 ADDER = """
 import sys
-from clfeval.compare.history.file import append
-from clfeval.compare.history.line import PastLine, PastMeasure
+from clfeval.compare.history.file import append_entries
+from clfeval.compare.history.line import HistoryLine, HistoryMeasure
 who, times, lines = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-measures = {"auc": PastMeasure(.8, .7, .9)}
+measures = {"auc": HistoryMeasure(.8, .7, .9)}
 print("ready", flush=True)
 for i in range(times):
-    append("h.jsonl", [PastLine("report", f"{who}-{i}", f"m{j}", measures=measures)
+    append_entries("h.jsonl", [HistoryLine("report", f"{who}-{i}", f"m{j}", measures=measures)
                        for j in range(lines)])
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from clfeval import report
-from clfeval.api.history import append_to_history
+from clfeval.api.baseline import append_to_history
 
 KEPT = Path(__file__).parent.parent.parent / "fixtures" / "history" / "weeks.jsonl"
 WEEKS, ROWS_CHANGE, MODEL_CHANGES, ACCEPTED = 12, 5, 9, 2

@@ -10,7 +10,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2, f
 
-from clfeval.counts.clusters import ClusterCounts, RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.inference.calibration_tests import (
     DRAWS,
     ScoreTests,

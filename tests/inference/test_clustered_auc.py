@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.rank_statistics import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
 from tests.texts import check_text

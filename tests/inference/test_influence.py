@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from clfeval.counts.clusters import ClusterCounts, RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.inference.influence import (
     confidence_limits,
     covariance_from_influence,

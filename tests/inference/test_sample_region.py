@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from clfeval.inference.regions import range_over_region, range_over_sample
+from clfeval.inference.region_intervals import range_over_region, range_over_sample
 
 Function = Callable[..., np.ndarray]
 Z = 1.959963984540054  # scipy.stats.norm.ppf(0.975)

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.inference.distributions import critical_value
-from clfeval.inference.regions import range_over_region
+from clfeval.inference.region_intervals import range_over_region
 from tests.thoroughness import thinned
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]

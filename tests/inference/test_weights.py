@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters import RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.inference.resampling import resampled_weights

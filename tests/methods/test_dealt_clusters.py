@@ -12,7 +12,7 @@ import pytest
 from clfeval.api.mars import mars
 from clfeval.api.result import Result
 from clfeval.api.tune_jpt import tune_jpt
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.document import Estimate, whole_table_rows
 
 Deals = list[dict[str, int]]

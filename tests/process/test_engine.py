@@ -81,7 +81,7 @@ def test_what_is_no_panic_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_library_that_aborts_leaves_its_name() -> None:
     code = (
         "import os, clfeval.counts.count as c; from clfeval.__main__ import main\n"
-        "c.group = lambda *_: os.abort()\nmain()"
+        "c.group_rows = lambda *_: os.abort()\nmain()"
     )
     done = python(code, "mars", "t.csv", "-q")
     assert done.code < 0

@@ -118,13 +118,13 @@ def test_stdin_leaves_no_copies_behind(folder: Path) -> None:
 
 FULL = """
 import errno, os, sys, tempfile
-import clfeval.output_files as unnamed
+import clfeval.output_files as files
 class Full:
     def __init__(self, **_): pass
     def write(self, _): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     def close(self): pass
 tempfile.TemporaryFile = Full
-unnamed.IN_MEMORY = 10
+files.IN_MEMORY = 10
 from clfeval.__main__ import main
 main()
 """
@@ -149,14 +149,14 @@ def test_a_small_copy_needs_no_disk() -> None:
     words = ["-q", "-f", "json"]
     Path("t.csv.gz").write_bytes(TABLES["t.csv.gz"])
     expected = clfeval("mars", "t.csv.gz", *words)
-    full = FULL.replace("unnamed.IN_MEMORY = 10", "")
+    full = FULL.replace("files.IN_MEMORY = 10", "")
     assert python(full, "mars", "t.csv.gz", *words).out == expected.out != ""
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_large_copy_is_read_from_the_disk(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     small = piped(TABLES[name], "mars", "-", "-q", "-f", "json")
-    for where in ("IN_MEMORY", "OWN"):  # on the disk without a name, and with one
+    for where in ("IN_MEMORY", "OPEN_FILES_FOLDER"):  # on the disk without a name, and with one
         monkeypatch.setattr(
             f"clfeval.output_files.{where}", 10 if where == "IN_MEMORY" else Path("no")
         )

@@ -11,7 +11,7 @@ import pytest
 
 from clfeval.tables.feature import FeatureTable
 from clfeval.views.data_files import csv_lines
-from clfeval.views.markdown import markdown_lines
+from clfeval.views.documents import markdown_lines
 from tests.methods.features.door import FEATURES, cells, cells_of, features
 from tests.tables.door import encoded, spots, write
 

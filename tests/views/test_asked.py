@@ -9,8 +9,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.errors import UsageError
-from clfeval.views.html import as_html
-from clfeval.views.markdown import markdown_lines
+from clfeval.views.documents import as_html, markdown_lines
 from clfeval.views.table_layout import check_available, more_table_names, sort_tables
 from tests.cli.golden import CANCER, METRICS, output_of
 from tests.methods.phidelta.byhand import Cells, counts_frame

@@ -13,8 +13,7 @@ import pytest
 
 import clfeval
 from clfeval.views.data_files import csv_lines
-from clfeval.views.html import as_html, as_page
-from clfeval.views.markdown import escape_markdown, markdown_lines
+from clfeval.views.documents import as_html, as_page, escape_markdown, markdown_lines
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 import clfeval
 from clfeval.document import Answer, InputFile
 from clfeval.formatting import escape_control_characters
-from clfeval.views.markdown import (
+from clfeval.views.documents import (
     CLOSED,
     CUT,
     GAP,
@@ -232,7 +232,7 @@ def test_pieces_are_whole_and_together_no_longer_than_asked(
 
 @given(st.text("`x|", max_size=30))
 def test_no_plot_ends_its_fence(text: str) -> None:
-    from clfeval.views.markdown import _backtick_fence
+    from clfeval.views.documents import _backtick_fence
 
     fence = _backtick_fence(text, 3)
     tokens = RENDERER.parse(f"{fence}text\n{text}\n{fence}\n\nafter\n")

@@ -13,8 +13,7 @@ from rich.cells import cell_len
 from clfeval.formatting import escape_control_characters
 from clfeval.formatting import join_words as named
 from clfeval.views.data_files import csv_lines
-from clfeval.views.html import as_page
-from clfeval.views.markdown import markdown_lines
+from clfeval.views.documents import as_page, markdown_lines
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, sort_tables, undefined_reasons
 from clfeval.views.terminal import as_text

@@ -12,7 +12,7 @@ from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.pages import page_of
 from clfeval.pages.phidelta import sort_by_column
-from clfeval.views.markdown import markdown_lines
+from clfeval.views.documents import markdown_lines
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import TextTable, layout_table, more_table_names, sort_tables
 from clfeval.views.terminal import as_text

@@ -16,8 +16,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.formatting import column_title
 from clfeval.pages.tune_jpt.sections import PLACE
 from clfeval.schema import TableView
-from clfeval.views.html import as_page
-from clfeval.views.markdown import CUT, markdown_lines
+from clfeval.views.documents import CUT, as_page, markdown_lines
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, result_headline, sort_tables
 from clfeval.views.terminal import as_text

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from clfeval.compare.baseline.model_rows import (
+from clfeval.compare.baseline.read import (
+    EarlierResult,
     Labelled,
     better_direction,
+    check_comparable,
     model_or_feature_name,
     rows_by_label,
     tested_measures,
 )
-from clfeval.compare.baseline.read import EarlierResult, check_comparable
 from clfeval.compare.change import (
     BETTER,
     CHANGED,

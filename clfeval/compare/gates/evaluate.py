@@ -8,8 +8,12 @@ from os import PathLike, fspath
 from os.path import basename
 
 from clfeval.compare.baseline.changes import LEVEL, Baseline
-from clfeval.compare.baseline.model_rows import better_direction, slice_names
-from clfeval.compare.baseline.read import EarlierResult, read_baseline
+from clfeval.compare.baseline.read import (
+    EarlierResult,
+    better_direction,
+    read_baseline,
+    slice_names,
+)
 from clfeval.compare.gates.limit_targets import (
     is_number,
     match_metric,

@@ -7,8 +7,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
-from clfeval.bounds import PARTS
-from clfeval.compare.baseline.model_rows import (
+from clfeval.compare.baseline.read import (
     Labelled,
     model_or_feature_name,
     rows_by_label,
@@ -17,6 +16,7 @@ from clfeval.compare.baseline.model_rows import (
 from clfeval.compare.gates.limits import Limit
 from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.errors import UsageError, list_names, suggestion
+from clfeval.gate import PARTS
 from clfeval.measures.catalog import (
     CATALOG,
     TWO_AREAS,

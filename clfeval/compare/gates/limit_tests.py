@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import cast
 
-from clfeval.bounds import Severity
 from clfeval.compare.change import MISSING, WORSE, Change
 from clfeval.compare.gates.limit_targets import match_models, whole_table_rows
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Cell, Document, Estimate, Gate, Row
 from clfeval.errors import ErrorCollector, UsageError
+from clfeval.gate import Severity
 from clfeval.measures.catalog import CATALOG, equivalent_names
 from clfeval.measures.record import AIMS
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated, Any, Literal, get_args
 
-from clfeval.bounds import PARTS as PARTS
-from clfeval.bounds import Bounds, Part, Severity
 from clfeval.errors import ErrorCollector, UsageError, bad_option
+from clfeval.gate import PARTS as PARTS
+from clfeval.gate import Bounds, Part, Severity
 from clfeval.options.declaration import Opt, as_list
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]

@@ -14,9 +14,9 @@ from clfeval.counts.settings import (
     start_fingerprints,
 )
 from clfeval.document import InputFile
-from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input
+from clfeval.tables.invalid_cells import count_blank
 from clfeval.tables.peek import Facts
 from clfeval.tables.scan import engine_errors
 

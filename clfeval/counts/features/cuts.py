@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.features.cross_fitting import UNDEALT, best_cut_position, cross_fitted_counts
-from clfeval.counts.group import weight_sums
+from clfeval.counts.group_rows import weight_sums
 from clfeval.counts.invalid_rows import HINTS, raise_found_problems
 from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import WeightedCounts, common_unit, from_units, weight_unit
@@ -20,8 +20,8 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missing, natural_sort_key
-from clfeval.tables.diagnose import Check, read_numbered_rows
 from clfeval.tables.input import Input
+from clfeval.tables.invalid_cells import Check, read_numbered_rows
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import TableFile, collect
 

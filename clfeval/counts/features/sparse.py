@@ -24,7 +24,9 @@ from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import (
+from clfeval.tables.feature import ClassTable, FeatureTable
+from clfeval.tables.input import match_names
+from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
     bad_number,
@@ -32,8 +34,6 @@ from clfeval.tables.diagnose import (
     missing_value,
     read_numbered_rows,
 )
-from clfeval.tables.feature import ClassTable, FeatureTable
-from clfeval.tables.input import match_names
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, Reading, TableFile, collect, concatenate_frames, scan
 

@@ -28,8 +28,14 @@ from clfeval.counts.patterns import in_units
 from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, duplicate_id, missing_value
 from clfeval.tables.feature import FeatureTable
+from clfeval.tables.invalid_cells import (
+    bad_number,
+    bad_weight,
+    count_blank,
+    duplicate_id,
+    missing_value,
+)
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import (
     NO_TAIL,

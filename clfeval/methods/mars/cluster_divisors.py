@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats
-from clfeval.counts.clusters import RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.clusters import count_divisor, flip_test
 from clfeval.inference.proportions import sign_test, weighted_sign_test

@@ -9,12 +9,11 @@ from math import comb
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.document import Estimate
 from clfeval.inference.slice_complement import split_into_folds
-from clfeval.methods.mars.cluster_divisors import target_patterns
-from clfeval.methods.mars.coverage import (
+from clfeval.methods.mars.best_subsets import (
     ENUMERATED,
     GREEDY,
     ChosenSubset,
@@ -22,6 +21,7 @@ from clfeval.methods.mars.coverage import (
     best_within_effort,
     score_subsets,
 )
+from clfeval.methods.mars.cluster_divisors import target_patterns
 
 FOLDS, REPEATS = 10, 5  # where few subsets are chosen from
 FEW, FULL_FOLD_SUBSETS, FEWER = (

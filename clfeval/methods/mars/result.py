@@ -19,10 +19,10 @@ from clfeval.lazy_rows import LazyRows
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
+from clfeval.methods.mars import best_subsets as coverage
 from clfeval.methods.mars import cluster_divisors as clustered
-from clfeval.methods.mars import coverage
 from clfeval.methods.mars.answer import MEASURE, mars_answer
-from clfeval.methods.mars.coverage import ChosenSubset, SubsetScores
+from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores
 from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
 from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.target_slices import (

@@ -14,9 +14,9 @@ from clfeval.document import Estimate
 from clfeval.inference.resampling import random_stream
 from clfeval.lazy_rows import CellColumns
 from clfeval.methods.estimates import Estimates, share_estimates
+from clfeval.methods.mars import best_subsets as coverage
 from clfeval.methods.mars import cluster_divisors as clustered
-from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import SubsetScores
+from clfeval.methods.mars.best_subsets import SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 
 NO_CLUSTERS: Mapping[str, Floats] = {}

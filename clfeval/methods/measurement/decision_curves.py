@@ -9,7 +9,7 @@ from math import acos, nan
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.counts.clusters import ClusterCounts, RowWeights
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows

@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.counts.clusters import Owned
+from clfeval.counts.clusters_and_weights import Owned
 from clfeval.inference.resampling import (
     percentile_limits,
     random_stream,

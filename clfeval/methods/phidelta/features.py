@@ -22,7 +22,7 @@ from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, 
 from clfeval.inference.proportions import combine_proportions
 from clfeval.lazy_rows import LazyRows
 from clfeval.measures.odds import phi_delta_of_counts
-from clfeval.measures.record import Population
+from clfeval.measures.population import Population
 from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions

@@ -11,7 +11,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
 from clfeval.document import Answer, Document, ResultWarning, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model
-from clfeval.measures.record import BALANCED
+from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.label_measures import compute_additional_measures
@@ -24,10 +24,11 @@ from clfeval.methods.measurement.run_means import (
 )
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
-from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import COMPARED, ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
     PlaneCounts,
+    corner_rows,
+    isometric_rows,
     model_rows,
     population_rows,
     run_rows,

@@ -10,7 +10,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, divide
 from clfeval.compare.change import number_or_none
 from clfeval.compare.families import BestSet
-from clfeval.counts.clusters import RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters import Owned
+from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.influence import confidence_limits, covariance_from_influence

@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.compare.families import BestSet, slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters import subtract_part
+from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
@@ -52,7 +52,7 @@ from clfeval.methods.report.multiclass_measures import guess_class_order, parse_
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.slice_complements import multiclass_slice_sizes
-from clfeval.methods.report.slices import (
+from clfeval.methods.report.slice_tests import (
     ComplementEstimate,
     Key,
     SliceEstimates,

@@ -86,7 +86,7 @@ from clfeval.methods.report.slice_complements import (
     slice_complements,
     slice_sizes,
 )
-from clfeval.methods.report.slices import (
+from clfeval.methods.report.slice_tests import (
     ComplementEstimate,
     Key,
     SliceEstimates,

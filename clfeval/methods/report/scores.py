@@ -45,7 +45,7 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slice_complements import ComplementScores
-from clfeval.methods.report.slices import ComplementEstimate, Key, Retest, slice_test_measures
+from clfeval.methods.report.slice_tests import ComplementEstimate, Key, Retest, slice_test_measures
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")

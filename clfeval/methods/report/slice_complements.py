@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters import ClusterCounts, Owned, subtract_part
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
 from clfeval.counts.scores import ScoreCounts
@@ -32,7 +32,7 @@ from clfeval.methods.measurement.score_measures import delong_estimate, influenc
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.model_estimates import score_influence
-from clfeval.methods.report.slices import (
+from clfeval.methods.report.slice_tests import (
     ComplementEstimate,
     Key,
     Sizes,

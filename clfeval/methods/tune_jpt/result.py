@@ -18,7 +18,7 @@ from clfeval.document import Document, InputFile, ResultWarning, Row, Rows, sort
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
 from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.record import Population
+from clfeval.measures.population import Population
 from clfeval.methods.options import check_reference
 from clfeval.methods.provenance import (
     build_parameters,
@@ -30,7 +30,7 @@ from clfeval.methods.provenance import (
     name_interval_methods,
 )
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.methods.tune_jpt.leads import lead_tables, reference_comparisons
+from clfeval.methods.tune_jpt.leading_models import lead_tables, reference_comparisons
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,

@@ -13,7 +13,7 @@ from clfeval.document import Cell, Document, Estimate, Row, cell_value, comparab
 from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
 from clfeval.lazy_rows import column_values, deferred_rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.record import Population
+from clfeval.measures.population import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
 from clfeval.pages.tune_jpt.table_context import (
     AT_ODDS,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from clfeval.errors import HEADER_ONLY, DataError, bad_option, format_option
 from clfeval.tables.cells import known_labels, natural_sort_key
-from clfeval.tables.diagnose import (
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
     Suspicion,
@@ -18,7 +19,6 @@ from clfeval.tables.diagnose import (
     missing_cell,
     missing_value,
 )
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.prediction import (

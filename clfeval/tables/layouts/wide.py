@@ -17,7 +17,8 @@ from clfeval.tables.column_names import (
     refuse_two_truths,
     refuse_weight_columns,
 )
-from clfeval.tables.diagnose import (
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.invalid_cells import (
     ROW,
     Check,
     Suspicion,
@@ -28,7 +29,6 @@ from clfeval.tables.diagnose import (
     missing_value,
     zero_probabilities,
 )
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind

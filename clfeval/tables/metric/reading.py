@@ -26,8 +26,8 @@ from clfeval.tables.csv import (
     skip_comments,
     take_fingerprint,
 )
-from clfeval.tables.diagnose import ROW
 from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.invalid_cells import ROW
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows

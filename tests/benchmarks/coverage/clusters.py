@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.clusters import count_divisor, design_effect, flip_test
 from clfeval.inference.proportions import clopper_pearson

@@ -15,7 +15,7 @@ from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.polygon import polygon_area
-from clfeval.methods.mars.coverage import best_subsets, best_within_effort
+from clfeval.methods.mars.best_subsets import best_subsets, best_within_effort
 from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
 from clfeval.methods.mlcps.metric_values import make_evaluator
 from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, first_models

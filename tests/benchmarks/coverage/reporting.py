@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.clusters import group_owners
+from clfeval.counts.clusters_and_weights import group_owners
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, as_estimate

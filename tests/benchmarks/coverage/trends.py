@@ -15,7 +15,7 @@ import polars as pl
 
 from clfeval import report
 from clfeval.compare.baseline.changes import SIGNIFICANT
-from clfeval.compare.baseline.model_rows import rows_by_label
+from clfeval.compare.baseline.read import rows_by_label
 from clfeval.compare.history.line import HistoryLine, result_lines
 from clfeval.compare.history.trend import measure_changes
 from clfeval.document import as_estimate

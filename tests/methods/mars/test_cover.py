@@ -11,8 +11,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts
-from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import (
+from clfeval.methods.mars import best_subsets as coverage
+from clfeval.methods.mars.best_subsets import (
     ENUMERATED,
     GREEDY,
     ChosenSubset,

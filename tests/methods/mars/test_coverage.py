@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import TargetCounts
-from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import (
+from clfeval.methods.mars import best_subsets as coverage
+from clfeval.methods.mars.best_subsets import (
     SubsetScores,
     score_all_subsets,
     score_subsets,

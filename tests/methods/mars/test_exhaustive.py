@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clfeval.counts.patterns import TargetCounts
-from clfeval.methods.mars import coverage
-from clfeval.methods.mars.coverage import (
+from clfeval.methods.mars import best_subsets as coverage
+from clfeval.methods.mars.best_subsets import (
     ENUMERATED,
     GREEDY,
     best_covering_subsets,

@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.arrays import Bools, Floats
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, simultaneous_level
 from clfeval.inference.proportions import clopper_pearson

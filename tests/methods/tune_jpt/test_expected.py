@@ -12,7 +12,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import random_stream

@@ -21,7 +21,7 @@ from clfeval.compare.change import (
     square_and_add,
     values_and_limits,
 )
-from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
 from clfeval.document import Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
